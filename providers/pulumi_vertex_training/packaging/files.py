@@ -1,4 +1,4 @@
-"""Files of a source: which are packed, which are left out, and which are rejected."""
+"""List the files of a source: those that are packed, excluded or rejected."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.+@=, -]+")
 
 
 def is_left_out(name: str, *, folder: Path | None) -> bool:
-    """Whether a file or folder of this name is never packed; `folder` is its path when it is a folder.
+    """Return whether a file or folder of this name is never packed; `folder` is its path if it is a folder.
 
-    Left out are hidden names (so .git, .venv, .DS_Store and every tool's cache), bytecode, metadata of
-    installed packages, editors' swap and backup files, virtual environments, and folders named dist, build
+    Excluded are hidden names (such as .git, .venv, .DS_Store and caches of tools), bytecode, metadata of
+    installed packages, swap and backup files of editors, virtual environments, and folders named dist, build
     or venv unless they are packages.
     """
     if name.startswith(".") or name.endswith(_LEFT_OUT_ENDINGS) or (name[0] == name[-1] == "#"):
@@ -45,9 +45,9 @@ def _exists(path: Path) -> bool:
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[str, str], bool] | None:
-    """Tells for (path, name) whether a pattern as of `fnmatch` fits either; None without patterns.
+    """Return a predicate of (path, name): whether a `fnmatch` pattern matches either. None without patterns.
 
-    `*` crosses slashes: `data/*.csv` fits `data/old/x.csv` too. A trailing slash is ignored.
+    `*` matches slashes: `data/*.csv` matches `data/old/x.csv` too. A trailing slash is ignored.
     """
     expressions = [fnmatch.translate(pattern.rstrip("/")) for pattern in patterns]
     if not expressions:
@@ -57,7 +57,7 @@ def matcher(patterns: Iterable[str]) -> Callable[[str, str], bool] | None:
 
 
 def name_fault(name: str) -> str | None:
-    """What makes a file name unfit for an archive, or None."""
+    """Return the reason why no archive can have a file of this name, or None."""
     if _PLAIN.fullmatch(name):
         return None
     try:
@@ -72,12 +72,12 @@ def name_fault(name: str) -> str | None:
 
 
 def printable(path: str) -> str:
-    """A path fit for a message: what is hostile in it is escaped."""
+    """Return a path for a message, with control characters and the like escaped."""
     return path if name_fault(path) is None else ascii(path)[1:-1]
 
 
 def collisions(paths: Iterable[str]) -> Iterator[Problem]:
-    """Files and folders that are one and the same where case or Unicode form does not count."""
+    """Report files and folders that are the same if case or Unicode form is ignored."""
     spellings: dict[str, str] = {}
     reported: set[str] = set()
     for path in sorted(paths):
@@ -100,7 +100,7 @@ def collisions(paths: Iterable[str]) -> Iterator[Problem]:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The files below a folder; entry paths are relative to it. `left_out` counts files and whole folders."""
+    """The files below a folder, with relative paths; `left_out` counts excluded files and whole folders."""
 
     files: tuple[Entry, ...]
     left_out: int
@@ -109,7 +109,7 @@ class Listing:
 
 @dataclass(kw_only=True)
 class _Walk:
-    """What one walk has met so far; `budget` is what is left of the limit, in bytes."""
+    """The result of a walk so far; `budget` is the rest of the limit, in bytes."""
 
     root: str
     leaves_out: Callable[[str, str], bool] | None
@@ -123,10 +123,10 @@ class _Walk:
 
 
 def list_files(root: Path, *, exclude: Sequence[str] = (), limit: int) -> Listing:
-    """Every file below `root` that is to be packed; links that stay inside `root` as what they point to.
+    """Return the files below `root` to pack; a link that stays inside `root` is replaced by its target.
 
-    `exclude` holds patterns as of `fnmatch` over relative paths and bare names. The walk ends where the files
-    exceed `limit` bytes; the listing is then longer than that.
+    `exclude` has patterns of `fnmatch` for relative paths and bare names. The walk stops once the files
+    exceed `limit` bytes, so the listing is then larger than that.
     """
     real = os.path.realpath(root)
     walk = _Walk(root=real, leaves_out=matcher(exclude), budget=limit)
@@ -135,7 +135,7 @@ def list_files(root: Path, *, exclude: Sequence[str] = (), limit: int) -> Listin
 
 
 def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[str, ...]) -> None:
-    """Takes in one folder: `prefix` is its path in the listing, `above` are the real paths down to it."""
+    """Add a folder to the walk: `prefix` is its path in the listing, `above` the real paths down to it."""
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
@@ -162,7 +162,7 @@ def _follow(walk: _Walk, link: os.DirEntry[str], path: str, above: tuple[str, ..
         walk.left_out += 1
     elif target != walk.root and not target.startswith(walk.root.rstrip(os.sep) + os.sep):
         shown = printable(str(Path(link.path).readlink()))
-        walk.refuse(path, f"is a link to {shown}, outside the source. Put a copy there, or leave it out.")
+        walk.refuse(path, f"is a link to {shown}, outside the source. Replace it by a copy, or exclude it.")
     elif not os.path.lexists(target):
         shown = printable(str(Path(link.path).readlink()))
         walk.refuse(path, f"is a link to {shown}, which does not exist. Remove it or leave it out.")
@@ -178,7 +178,7 @@ def _take_folder(walk: _Walk, folder: str, name: str, path: str, above: tuple[st
     if is_left_out(name, folder=Path(folder)):
         walk.left_out += 1
     elif fault := name_fault(name):
-        walk.refuse(path, f"is refused: {fault}. Rename it or leave it out.")
+        walk.refuse(path, f"is rejected: {fault}. Rename it or leave it out.")
     else:
         _enter(walk, folder, path + "/", (*above, folder))
 
@@ -187,7 +187,7 @@ def _take_file(walk: _Walk, file: str, name: str, path: str) -> None:
     if is_left_out(name, folder=None):
         walk.left_out += 1
     elif fault := name_fault(name):
-        walk.refuse(path, f"is refused: {fault}. Rename it or leave it out.")
+        walk.refuse(path, f"is rejected: {fault}. Rename it or leave it out.")
     else:
         walk.files.extend(_checked(walk, Path(file), path))
 
@@ -206,7 +206,7 @@ def _checked(walk: _Walk, file: Path, path: str) -> Iterator[Entry]:
 
 
 def file_entry(file: Path, path: str) -> Entry | Problem:
-    """The entry of one file, or why it cannot be packed. Raises OSError when it cannot be looked at."""
+    """Return the entry of a file, or why it cannot be packed. Raises OSError if it cannot be examined."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         message = f"is {_kind(status.st_mode)}, not a file. Give a file, or leave it out."

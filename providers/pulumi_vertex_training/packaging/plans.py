@@ -1,4 +1,4 @@
-"""What goes into the archive of a script, a folder of modules, or a project."""
+"""Plan the archive of a script, a folder of modules, or a project, with the generated files."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from pulumi_vertex_training.packaging.project import Project, identity, read_pro
 from vertex_training.findings.problems import Problem, errors
 
 SCRIPT_PACKAGE = "trainer"
-"""The package that a lone script goes into, as in the Vertex AI documentation: `trainer.task`."""
+"""The package of a single script, as in the Vertex AI documentation: `trainer.task`."""
 
 DEFAULT_VERSION = "0.1.0"
-"""Of a script or a folder; of no consequence, since the object's name carries the content's hash."""
+"""The version of a script or a folder. It hardly matters, since the object's name has the content's hash."""
 
 _GENERATED = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "PKG-INFO", "MANIFEST.in"})
 
@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """An archive to be: `name` and `version` as stated, and all that will be known of the package."""
+    """The content of an archive: `name` and `version` as declared, and everything that `Package` reports."""
 
     name: str
     version: str
@@ -63,7 +63,7 @@ class Plan:
 
 
 def plan_script(request: Request) -> Plan:
-    """A lone script: `trainer/<script>.py`, or in a package of the name given."""
+    """Plan a single script: `trainer/<script>.py`, or in a package of the given name."""
     package = naming.module_name(request.name or SCRIPT_PACKAGE)
     module = naming.module_name(request.source.name.removesuffix(".py"))
     problems = naming.module_problems(
@@ -83,7 +83,7 @@ def plan_script(request: Request) -> Plan:
             shown,
             siblings=_neighbours(request.source) - _brought(request),
             advice=lambda name: (
-                "which lies beside the script and is not packed with it. Give the folder as source, or add "
+                "which is next to the script but not packed with it. Set source to the folder, or add "
                 f"{name!r} to extra_files."
             ),
         )
@@ -93,7 +93,7 @@ def plan_script(request: Request) -> Plan:
 
 
 def plan_folder(request: Request) -> Plan:
-    """A folder of modules: the package of the folder's name; `name` only renames the distribution."""
+    """Plan a folder of modules: the package has the folder's name; `name` only renames the distribution."""
     package = naming.module_name(request.source.resolve().name)
     problems = naming.module_problems(package, path="source", remedy="Rename the folder.", top_level=True)
     listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
@@ -105,8 +105,8 @@ def plan_folder(request: Request) -> Plan:
     elif not any(path.endswith(".py") and "/" not in path for path in own):
         inner = min(path.partition("/")[0] for path in own if path.endswith(".py"))
         message = (
-            f"{request.source} holds no module itself, only folders with modules ({inner}, for one). Give "
-            "that folder as source, or add a pyproject.toml to make the whole a project."
+            f"{request.source} has no modules, only folders with modules (such as {inner}). Set source to "
+            "that folder, or add a pyproject.toml to make the whole a project."
         )
         problems.append(Problem(path="source", message=message))
     elif _checks(request, listing.files):
@@ -116,8 +116,8 @@ def plan_folder(request: Request) -> Plan:
             siblings={path.partition("/")[0].removesuffix(".py") for path in own if path.endswith(".py")}
             - {package, "__init__", "__main__", *_brought(request)},
             advice=lambda name: (
-                f"but as part of the package it is '{package}.{name}'. Write `from {package} import {name}`, "
-                "or add a pyproject.toml that says otherwise."
+                f"but in the package it is '{package}.{name}'. Write `from {package} import {name}`, "
+                "or add a pyproject.toml with another layout."
             ),
         )
     files = [replace(file, path=f"{package}/{file.path}") for file in listing.files]
@@ -136,7 +136,7 @@ def plan_folder(request: Request) -> Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenedProject:
-    """A project's files, what it states, and what is wrong with it."""
+    """A project's files, metadata, layout and problems."""
 
     listing: Listing
     project: Project
@@ -147,7 +147,7 @@ class OpenedProject:
 
 
 def open_project(request: Request) -> OpenedProject:
-    """Read the project of a request. Raises PackagingError for one that is too large to be read."""
+    """Read the project of a request. Raises PackagingError if it is too large to be read."""
     listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
     problems = list(listing.problems)
     files = {file.path: file for file in listing.files}
@@ -160,7 +160,7 @@ def open_project(request: Request) -> OpenedProject:
     if request.check_sources:
         problems += check.syntax_problems(listing.files)
     if request.requirements:
-        message = "is for scripts and folders. A project states its own, as `dependencies` in pyproject.toml."
+        message = "is for scripts and folders. For a project, set `dependencies` in pyproject.toml."
         problems.append(Problem(path="requirements", message=message))
     return OpenedProject(
         listing=listing, project=project, layout=layout, name=name, version=version, problems=tuple(problems)
@@ -168,7 +168,7 @@ def open_project(request: Request) -> OpenedProject:
 
 
 def plan_project(request: Request) -> Plan:
-    """A project: its files as they are, PKG-INFO, and the extra files where its packages lie."""
+    """Plan a project: its files unchanged, PKG-INFO, and the extra files next to its packages."""
     opened = open_project(request)
     project, layout, problems = opened.project, opened.layout, list(opened.problems)
     files = {file.path: file for file in opened.listing.files}
@@ -199,13 +199,13 @@ def plan_project(request: Request) -> Plan:
 
 
 def too_large(entries: Iterable[Entry], limit: int) -> Problem:
-    """The finding that an archive exceeds the limit, with what is largest in it."""
+    """Return the finding that an archive exceeds the limit, with its largest files."""
     files = [entry for entry in entries if isinstance(entry.content, Path)]
     largest = sorted(files, key=lambda entry: (-entry.size, entry.path))[:3]
     names = ", ".join(f"{printable(entry.path)} ({_bytes(entry.size)})" for entry in largest)
     message = (
-        f"holds more than the limit of {_bytes(limit)}; the largest files are {names}. Leave data out with "
-        "exclude and stage it in the bucket, or raise the limit."
+        f"is larger than the limit of {_bytes(limit)}; the largest files are {names}. Leave data out with "
+        "exclude and upload it to the bucket, or raise the limit."
     )
     return Problem(path="source", message=message)
 
@@ -219,7 +219,7 @@ def _generated(
     problems: Sequence[Problem],
     left_out: int = 0,
 ) -> Plan:
-    """The plan of a distribution that brings no project of its own."""
+    """Plan a distribution without a project: its files, a setup.py and PKG-INFO."""
     name = request.name or package.strip("_")
     version = request.version or DEFAULT_VERSION
     requirements, wrong = naming.clean_requirements(request.requirements)
@@ -252,7 +252,7 @@ def _generated(
 
 
 def _neighbours(script: Path) -> set[str]:
-    """Names of the modules and packages in the script's folder."""
+    """Return the names of the modules and packages in the script's folder."""
     try:
         with os.scandir(script.parent) as entries:
             return {
@@ -266,17 +266,17 @@ def _neighbours(script: Path) -> set[str]:
 
 
 def _brought(request: Request) -> set[str]:
-    """The top-level names that extra files bring."""
+    """Return the top-level names of the extra files."""
     return {path.partition("/")[0].removesuffix(".py") for path in request.extra_files}
 
 
 def _checks(request: Request, files: Sequence[Entry]) -> bool:
-    """Whether the sources are to be read for mistakes; not when there is too much of them to pack at all."""
+    """Return whether to check the sources, which is skipped if they are too large to be packed."""
     return request.check_sources and archive_size(files) <= request.limit
 
 
 def _no_modules(source: Path) -> Problem:
-    return Problem(path="source", message=f"{source} has no Python file. Name the folder with the program.")
+    return Problem(path="source", message=f"{source} has no Python file. Use the folder with the program.")
 
 
 def _bytes(size: int) -> str:
@@ -318,7 +318,13 @@ def setup_script(
     data: Mapping[str, str],
     requirements: Sequence[str],
 ) -> Entry:
-    """setup.py that lists all it installs; `data` maps files to the package that each is installed with."""
+    """Return a setup.py that lists everything it installs; `data` maps files to the packages that have them.
+
+    There is no pyproject.toml: with one, every pip builds in isolation and first downloads setuptools. That
+    fails on replicas without internet access (a service perimeter), and a [project] table needs setuptools
+    61. With setup.py alone, the pip of older training images uses the image's own setuptools, of any version,
+    and newer pips build it by PEP 517 as well. The Vertex AI SDK packs scripts the same way.
+    """
     package_data: dict[str, list[str]] = {}
     for path, package in sorted(data.items()):
         inside = path[len(package) + 1 :]
@@ -332,15 +338,15 @@ def setup_script(
         "install_requires": list(requirements),
         "zip_safe": False,
     }
-    # !a escapes all but ASCII, so that no Python's idea of what is printable shows
+    # !a escapes all but ASCII: Python versions differ in what they consider printable
     lines = "".join(f"    {key}={value!a},\n" for key, value in arguments.items())
     return text_entry("setup.py", f"from setuptools import setup\n\nsetup(\n{lines})\n")
 
 
 def package_info(*, name: str, version: str, requirements: Sequence[str] | None, complete: bool) -> Entry:
-    """PKG-INFO, metadata 2.2 (PEP 643).
+    """Return PKG-INFO, with metadata 2.2 (PEP 643).
 
-    `complete`: nothing else will come out of a build. `requirements` None: only a build will tell them.
+    If `complete`, a build adds no metadata. If `requirements` is None, only a build determines them.
     """
     lines = ["Metadata-Version: 2.2", f"Name: {name}", f"Version: {version}"]
     lines += [f"Requires-Dist: {' '.join(requirement.split())}" for requirement in requirements or ()]

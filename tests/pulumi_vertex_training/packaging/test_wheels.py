@@ -185,7 +185,7 @@ def toml(text: str = "", **files: str) -> dict[str, str]:
 
 BACKEND = '[build-system]\nrequires = []\nbuild-backend = "{}"\n'
 REFUSED = {
-    "poetry": (toml(BACKEND.format("poetry.core.masonry.api")), "what poetry.core.masonry.api installs"),
+    "poetry": (toml(BACKEND.format("poetry.core.masonry.api")), "the build backend poetry.core.masonry.api"),
     "extension modules": (
         toml('[[tool.setuptools.ext-modules]]\nname = "net.fast"\nsources = ["fast.c"]\n'),
         "[tool.setuptools] ext-modules needs a build",
@@ -201,7 +201,7 @@ REFUSED = {
     "Cython": (toml(**{"src/net/fast.pyx": ""}), "src/net/fast.pyx"),
     "a compiled module": (
         toml('[tool.setuptools.package-data]\nnet = ["*.so"]\n', **{"src/net/fast.so": ""}),
-        "net/fast.so is no pure Python",
+        "net/fast.so is not pure Python",
     ),
     "MANIFEST.in": (
         toml(**{"MANIFEST.in": "graft src", "src/net/data.csv": ""}),
@@ -216,7 +216,7 @@ REFUSED = {
     ),
     "a hook of hatch": (
         toml(BACKEND.format("hatchling.build") + '[tool.hatch.build.hooks.custom]\npath = "h.py"\n'),
-        "hooks in [tool.hatch.build] is not read here",
+        "hooks in [tool.hatch.build] is not supported",
     ),
     "data of flit from outside": (
         toml(BACKEND.format("flit_core.buildapi") + '[tool.flit.external-data]\ndirectory = "d"\n'),

@@ -1,4 +1,4 @@
-"""The content of a wheel: the files of a script, a folder or a project of pure Python, and the metadata."""
+"""Plan a wheel: the files of a script, a folder or a project of pure Python, and its metadata."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Groups = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class WheelMetadata:
-    """What the metadata says besides name and version. `extras` are by name, `entry_points` by group."""
+    """The metadata besides name and version. `extras` are by name, `entry_points` by group."""
 
     requirements: Sequence[str] = ()
     extras: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class WheelMetadata:
 
 
 def metadata_entries(folder: str, *, name: str, version: str, statements: WheelMetadata) -> list[Entry]:
-    """The files of the dist-info folder but for RECORD."""
+    """Return the files of the dist-info folder except RECORD."""
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {Version(version)}"]
     if statements.summary:
         lines.append(f"Summary: {' '.join(statements.summary.split())}")
@@ -60,7 +60,7 @@ def metadata_entries(folder: str, *, name: str, version: str, statements: WheelM
 
 
 def project_metadata(project: Project) -> WheelMetadata:
-    """What a project states. Raises ValueError for what only its build would tell, in words."""
+    """Return the metadata of a project. Raises ValueError if only its build determines them."""
     if metadata := project.metadata:
         requirements = project.requirements
         if requirements is None:
@@ -80,7 +80,7 @@ def project_metadata(project: Project) -> WheelMetadata:
 
 
 def _from_setuptools(project: Project) -> WheelMetadata:
-    """By setup.cfg, else by setup.py."""
+    """Read the metadata from setup.cfg, else from setup.py."""
     options = project.setup_cfg.get("options", {})
     given = project.setup_py.values if project.setup_py else {}
     extras = project.setup_cfg.get("options.extras_require", {})
@@ -99,7 +99,7 @@ def _from_setuptools(project: Project) -> WheelMetadata:
 
 
 def _of_extra(requirement: str, extra: str) -> str:
-    """A requirement that counts for an extra alone."""
+    """Return a requirement that applies only to an extra."""
     what, _, marker = " ".join(requirement.split()).partition(";")
     condition = f'extra == "{extra}"'
     return f"{what.strip()} ; ({marker.strip()}) and {condition}" if marker else f"{what} ; {condition}"
@@ -154,15 +154,17 @@ _REMEDY = (
 
 
 def wheel_plan_script(request: Request) -> Plan:
+    """Plan the wheel of a script."""
     return _without_setup(plan_script(request))
 
 
 def wheel_plan_folder(request: Request) -> Plan:
+    """Plan the wheel of a folder of modules."""
     return _without_setup(plan_folder(request))
 
 
 def wheel_plan_project(request: Request) -> Plan:
-    """A project: the files that its build backend would install, and its metadata; nothing of it is run."""
+    """Plan the wheel of a project: the files that its build backend would install, and its metadata."""
     opened = open_project(request)
     project, problems = opened.project, list(opened.problems)
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
@@ -175,7 +177,7 @@ def wheel_plan_project(request: Request) -> Plan:
                 raise ValueError(f"it leaves {left[0]} to its build")
             installed, statements = installed_files(project, opened.layout), project_metadata(project)
             if not any(path.endswith(".py") for path in installed):
-                raise ValueError("nothing that it installs is Python")
+                raise ValueError("it installs no Python files")
         except ValueError as error:
             message = f"cannot become a wheel without a build: {error}. {_REMEDY}"
             problems.append(Problem(path="format", message=message))
@@ -200,7 +202,7 @@ def wheel_plan_project(request: Request) -> Plan:
 
 
 def _without_setup(plan: Plan) -> Plan:
-    """The files that its setup.py would install are all the others."""
+    """Turn the plan of an sdist into that of a wheel: its setup.py would install all other files."""
     entries = tuple(entry for entry in plan.entries if entry.path not in _OF_AN_SDIST)
     return _with_metadata(replace(plan, entries=entries), WheelMetadata(requirements=plan.requirements))
 
