@@ -32,7 +32,7 @@ def test_the_one_spelling_of_a_name(text: str, canonical: str) -> None:
     "text", ["", "Python", "a//b", "a:", "a@sha256:1", "https://gcr.io/a", "a b", "gcr.io/", "GCR.IO/A"]
 )
 def test_what_is_no_name(text: str) -> None:
-    with pytest.raises(ValueError, match="is no name of an image"):
+    with pytest.raises(ValueError, match="is not an image name"):
         parse(text)
 
 

@@ -170,7 +170,7 @@ def test_a_repository_that_is_not_there_says_what_to_do(
 ) -> None:
     small.behaviour.repositories = frozenset()
     part = bytes_part(b"x")
-    with pytest.raises(errors.NotFound, match=f"Make the repository {small.host}/p/trainers first"):
+    with pytest.raises(errors.NotFound, match=f"Create the repository {small.host}/p/trainers first"):
         registry_push.push(endpoint, name, manifest_of(part), [part])
 
 
@@ -277,7 +277,7 @@ def test_a_token_service_that_answers_nonsense_gives_none(
     answer: object, small: SmallRegistry, endpoint: Endpoint, name: ImageName
 ) -> None:
     small.behaviour.token, small.behaviour.token_answer = "anonymous", [answer]
-    with pytest.raises(errors.Unauthenticated, match="gives no token"):
+    with pytest.raises(errors.Unauthenticated, match="issues no token"):
         registry.manifest(endpoint, name)
 
 
@@ -285,7 +285,7 @@ def test_no_token_is_asked_for_over_plain_http(
     small: SmallRegistry, endpoint: Endpoint, name: ImageName
 ) -> None:
     small.behaviour.token, small.behaviour.realm = "anonymous", "http://tokens.example.com/token"
-    with pytest.raises(errors.UnexpectedAnswer, match="which is no https address"):
+    with pytest.raises(errors.UnexpectedAnswer, match="which is not an https address"):
         registry.manifest(endpoint, name)
 
 
@@ -352,7 +352,7 @@ def test_a_download_of_another_digest_is_no_answer(
     small: SmallRegistry, endpoint: Endpoint, name: ImageName, tmp_path: Path
 ) -> None:
     small.blobs[name.path, digest_of(b"right")] = b"wrong"
-    with pytest.raises(errors.DataLoss, match="what arrived has another digest"):
+    with pytest.raises(errors.DataLoss, match="the data have another digest"):
         registry.download_blob(endpoint, name, digest_of(b"right"), tmp_path / "there")
 
 

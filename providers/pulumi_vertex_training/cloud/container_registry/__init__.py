@@ -1,1 +1,1 @@
-"""The client of container registries."""
+"""A client of container registries."""

@@ -201,7 +201,7 @@ def test_a_repository_that_does_not_exist(plugin: PluginProcess) -> None:
     nowhere = "us-central1-docker.pkg.dev/local/nowhere"
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(nowhere, "digits"))
-    assert f"Make the repository {nowhere} first." in refusal(caught)
+    assert f"Create the repository {nowhere} first." in refusal(caught)
 
 
 def test_a_tag_that_cannot_move_says_so(plugin: PluginProcess) -> None:
