@@ -575,12 +575,12 @@ def test_without_a_spec_all_is_damaged(item):
         pytest.param({"artifactUri": "gs://b/m"}, "this may be a Model", id="a model"),
         pytest.param(
             {"hyperparameterTuningJob": {}},
-            "give what stands under hyperparameterTuningJob",
+            "pass the value of hyperparameterTuningJob",
             id="a request for a tuning job",
         ),
-        pytest.param({"customJob": {}}, "give what stands under customJob", id="a request"),
+        pytest.param({"customJob": {}}, "pass the value of customJob", id="a request"),
         pytest.param([{"replicaCount": 1}], "put a list of worker pools under workerPoolSpecs:", id="a list"),
-        pytest.param("gcloud ai-platform jobs", "a command stands under the key gcloud", id="a command"),
+        pytest.param("gcloud ai-platform jobs", "put a command under the key gcloud", id="a command"),
         pytest.param({"master": {}}, "did you mean chief?", id="master alone"),
     ],
 )
