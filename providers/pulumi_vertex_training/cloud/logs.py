@@ -125,7 +125,7 @@ def follow(
     ended: Callable[[], bool],
     task: str | None = None,
     poll: float | None = None,
-    again: Callable[[], Endpoint] | None = None,
+    reconnect: Callable[[], Endpoint] | None = None,
     outage_seconds: float = OUTAGE_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -135,7 +135,7 @@ def follow(
     `job` is an id or a log; `task` applies to an id. Ends once `ended()` has returned true and two more polls
     returned nothing new. `poll` is in seconds, by default 0.5 in the emulator and 2 on Google Cloud. While
     the service does not answer, it is polled for another `outage_seconds`; an emulator that may be restarted
-    is polled at the endpoint that `again` returns.
+    is polled at the endpoint that `reconnect` returns.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
     tail = Tail(job, task=task) if isinstance(job, str) else job
@@ -153,7 +153,7 @@ def follow(
             silent_since = clock() if silent_since is None or brought else silent_since
             if clock() - silent_since >= outage_seconds:
                 raise
-            endpoint = again() if again is not None else endpoint
+            endpoint = reconnect() if reconnect is not None else endpoint
         else:
             silent_since = None
             empty_polls = empty_polls + 1 if over and not brought else 0

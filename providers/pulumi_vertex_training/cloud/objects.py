@@ -215,7 +215,7 @@ def read(endpoint: Endpoint, bucket: str, name: str) -> bytes:
 
 def _download(endpoint: Endpoint, bucket: str, name: str, stream: BinaryIO) -> None:
     blob = clients.storage_client(endpoint).bucket(bucket).blob(name)
-    # raw_download: the bytes that were stored, also where the object has Content-Encoding gzip.
+    # raw_download keeps the stored bytes, also for objects with Content-Encoding gzip.
     blob.download_to_file(
         stream,
         raw_download=True,

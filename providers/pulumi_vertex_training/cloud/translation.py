@@ -71,10 +71,10 @@ def translated(
     try:
         yield
     except Exception as error:
-        ours = translate(error, endpoint=endpoint, action=action, if_missing=if_missing, if_denied=if_denied)
-        if ours is None:
+        found = translate(error, endpoint=endpoint, action=action, if_missing=if_missing, if_denied=if_denied)
+        if found is None:
             raise
-        raise ours from error
+        raise found from error
 
 
 def translate(
@@ -118,7 +118,7 @@ def _of_google_api(error: Exception) -> _Finding | None:
         inner = _of_google_api(cause) or _of_google_auth(cause) or _of_http(cause) if cause else None
         return inner or _Finding(kind=errors.DeadlineExceeded, text=str(error))
     if isinstance(error, exceptions.GoogleAPICallError):
-        if hasattr(error.response, "json"):  # of an operation that failed it is the operation
+        if hasattr(error.response, "json"):  # for a failed operation, `response` is the operation
             return _of_response(error.response, code=error.code)
         status = error.grpc_status_code.name if error.grpc_status_code is not None else None
         return _Finding(

@@ -46,7 +46,7 @@ from vertex_training.findings.problems import Problem, errors, warnings
 
 _SIGNATURES = {".whl": (b"PK\x03\x04", "a wheel"), ".tar.gz": (b"\x1f\x8b", "a gzip archive")}
 _MOST_METADATA = 1 << 22
-_AGAIN = "Build or download it again."
+_REBUILD = "Build or download it again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +77,14 @@ def inspect_built_package(path: Path, ending: str) -> tuple[BuiltPackage, list[P
         return BuiltPackage(), [*_named(path, ending)[1], unreadable("source", error)]
     (name, version), problems = _named(path, ending)
     if start != signature:
-        message = f"{path.name} is not {what}: it does not begin like one. {_AGAIN}"
+        message = f"{path.name} is not {what}: it does not begin like one. {_REBUILD}"
         return BuiltPackage(), [*problems, _about(message)]
     if problems and any(problem.level == "error" for problem in problems):
         return BuiltPackage(), problems
     try:
         metadata, modules = _of_wheel(path) if ending == ".whl" else (_of_sdist(path), ())
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
-        message = f"{path.name} is not {what} that can be read: {error}. {_AGAIN}"
+        message = f"{path.name} is not {what} that can be read: {error}. {_REBUILD}"
         return BuiltPackage(), [*problems, _about(message)]
     fields = HeaderParser().parsestr(metadata)
     found = BuiltPackage(
@@ -280,7 +280,7 @@ def _built(request: Request) -> Package:
     source = request.source
     found, problems = inspect_built_package(source, built_ending(source) or "")
     if not errors(problems):
-        problems += _other_than_asked(request, found)
+        problems += _mismatches(request, found)
     given = {
         "requirements": request.requirements,
         "extra_files": request.extra_files,
@@ -309,7 +309,7 @@ def _built(request: Request) -> Package:
     )
 
 
-def _other_than_asked(request: Request, found: BuiltPackage) -> list[Problem]:
+def _mismatches(request: Request, found: BuiltPackage) -> list[Problem]:
     """Report a finished package whose name or version differs from the given one."""
     problems = []
     if request.name and not naming.same_name(request.name, found.name):

@@ -16,7 +16,7 @@ from pulumi_vertex_training.packaging.project import Project
 from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 from vertex_training.findings.problems import Problem
 
-_APART = "Stage it as a package of its own instead, and name both in package_uris."
+_STAGE_SEPARATELY = "Stage it as a package of its own instead, and name both in package_uris."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +253,9 @@ def _patterns(packages: Collection[str]) -> list[str]:
 def _refused(reason: str, where: str, names: Sequence[str]) -> Problem:
     place = f" ({where})" if where else ""
     outermost = [name for name in names if name.rpartition(".")[0] not in names]
-    message = f"{', '.join(outermost)} would be packed but not installed: {reason}{place}. {_APART}"
+    message = (
+        f"{', '.join(outermost)} would be packed but not installed: {reason}{place}. {_STAGE_SEPARATELY}"
+    )
     return Problem(path="extra_files", message=message)
 
 

@@ -81,7 +81,7 @@ def plan_script(request: Request) -> Plan:
         problems += check.syntax_problems(shown)
         problems += check.import_problems(
             shown,
-            siblings=_neighbours(request.source) - _brought(request),
+            siblings=_neighbours(request.source) - _extra_names(request),
             advice=lambda name: (
                 "which is next to the script but not packed with it. Set source to the folder, or add "
                 f"{name!r} to extra_files."
@@ -114,7 +114,7 @@ def plan_folder(request: Request) -> Plan:
         problems += check.import_problems(
             listing.files,
             siblings={path.partition("/")[0].removesuffix(".py") for path in own if path.endswith(".py")}
-            - {package, "__init__", "__main__", *_brought(request)},
+            - {package, "__init__", "__main__", *_extra_names(request)},
             advice=lambda name: (
                 f"but in the package it is '{package}.{name}'. Write `from {package} import {name}`, "
                 "or add a pyproject.toml with another layout."
@@ -191,7 +191,7 @@ def plan_project(request: Request) -> Plan:
         version=opened.version,
         entries=tuple(files.values()),
         python_module=entry_module(runnable(importable, top_level=layout.top_level)),
-        python_modules=runnable(importable, top_level=layout.top_level | _brought(request)),
+        python_modules=runnable(importable, top_level=layout.top_level | _extra_names(request)),
         requirements=requirements or (),
         left_out=opened.listing.left_out + extras.left_out,
         problems=tuple(problems),
@@ -265,7 +265,7 @@ def _neighbours(script: Path) -> set[str]:
         return set()
 
 
-def _brought(request: Request) -> set[str]:
+def _extra_names(request: Request) -> set[str]:
     """Return the top-level names of the extra files."""
     return {path.partition("/")[0].removesuffix(".py") for path in request.extra_files}
 

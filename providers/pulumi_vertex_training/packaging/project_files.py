@@ -167,7 +167,7 @@ def _toml_key(key: str) -> str:
 
 
 def _toml_string(text: str) -> str:
-    # JSON's escapes are TOML's; with everything but controls written as it is, no surrogate pair appears
+    # JSON's escapes are valid in TOML; only control characters are escaped, so there are no surrogate pairs
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

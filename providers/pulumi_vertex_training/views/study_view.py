@@ -100,7 +100,7 @@ def show_trials(tuning: TuningSpec, explained: Explanation, output: Output, gaps
     ]
     words = " ".join(row.argument for row in parameter_rows(tuning.study_spec.parameters))
     if words:
-        pairs.append(("each gets", f"{words}, behind the arguments of its task"))
+        pairs.append(("each gets", f"{words}, after the arguments of its task"))
     directory = tuning.trial_job_spec.base_output_directory
     if directory:
         pairs.append(("each writes to", f"{directory.rstrip('/')}/TRIAL/"))

@@ -141,7 +141,7 @@ The trials
   in all          6
   at a time       2, 6 replicas together
   failures        the service decides how many end the job
-  each gets       --rate=... --model=... [--layers=...], behind the arguments of its task
+  each gets       --rate=... --model=... [--layers=...], after the arguments of its task
   each writes to  gs://bucket/out/TRIAL/
 
 The tuning job

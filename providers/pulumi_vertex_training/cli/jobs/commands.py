@@ -73,7 +73,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
             log.see(endpoint, last)
         return last.state.is_terminal
 
-    following = logs.follow(endpoint, log, ended=ended, again=again)
+    following = logs.follow(endpoint, log, ended=ended, reconnect=again)
     entries = following if options.follow else log.poll(endpoint)
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}

@@ -94,7 +94,7 @@ def _content(node: Node) -> Iterator[bytes]:
         yield node.content
         return
     if isinstance(node.content, Member):
-        raise TypeError(f"{node.path} was not taken out of its layer")
+        raise TypeError(f"{node.path} was not extracted from its layer")
     remaining, sha256 = node.size, hashlib.sha256()
     try:
         with node.content.open("rb", buffering=0) as file:

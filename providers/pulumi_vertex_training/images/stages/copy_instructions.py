@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ _HEREDOC = re.compile(r"\d*<<-?(['\"]?)([^<'\"]+)\1")
 
 _REFUSED = {
     "parents": "Name each folder in a COPY of its own",
-    "exclude": "Name what is left out in .dockerignore",
+    "exclude": "Exclude files in .dockerignore",
     "checksum": "It is for downloads: download the file into the folder and COPY it",
     "keep-git-dir": "It is for repositories: clone it into the folder and COPY it",
     "unpack": "ADD unpacks archives of the folder by itself, and COPY never does: choose one of them",
@@ -169,7 +170,7 @@ def _fitting(tree: Tree, pattern: str) -> list[str]:
             child
             for folder in found
             for child in tree.children.get(folder, ())
-            if go_path.match(part, child.rpartition("/")[2])
+            if go_path.match(part, posixpath.basename(child))
         ]
     return found
 
@@ -186,7 +187,7 @@ def _picked(
     node = None if resolved is None else tree.get(resolved)
     if resolved is None or node is None:
         raise SelectionError(_missing(tree, path, resolved, source, where, left_out))
-    name = path.rpartition("/")[2]
+    name = posixpath.basename(path)
     if node.kind != "folder":
         return Picked(name=name, is_folder=False, nodes=(_taken(node, name, source, finish),))
     nodes = [replace(node, path="")]
@@ -196,7 +197,7 @@ def _picked(
 
 
 def _taken(node: Node, path: str, shown: str, finish: Callable[[Node], Node]) -> Node:
-    name = path.rpartition("/")[2]
+    name = posixpath.basename(path)
     shown = printable(shown)
     if node.kind == "other":
         message = f"{shown} is {node.what}, which no image can hold. Remove it, or add it to .dockerignore."
@@ -225,8 +226,8 @@ def _missing(
             return f"{shown!r} {reason}{hint}."
     if resolved != path:
         return f"{shown!r} is a link to {printable(resolved)!r}, which is not in {where}. Copy it there."
-    folder, _, name = path.rpartition("/")
-    names = [each.rpartition("/")[2] for each in tree.children.get(folder, ())]
+    folder, name = posixpath.split(path)
+    names = [posixpath.basename(each) for each in tree.children.get(folder, ())]
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"Did you mean {printable(near[0])!r}?" if near else "Correct the path."
     return f"{shown!r} is not in {where}. {hint}"

@@ -89,7 +89,7 @@ def build_context_problems(source: ImageSource) -> Iterator[Problem]:
                 yield from _as_folder(source, name, key)
         if not folder.is_dir():
             what = "is a file, not a folder" if folder.exists() else "does not exist"
-            yield BUILD_CONTEXT.broken(place, f"{folder} {what}. Give the folder of the files.")
+            yield BUILD_CONTEXT.broken(place, f"{folder} {what}. Set it to the folder with the files.")
 
 
 def _as_folder(source: ImageSource, name: str, key: str) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -91,7 +92,7 @@ def _start_up_files(wheel: Wheel, paths: Iterable[str]) -> Iterator[Problem]:
     for path in paths:
         if path.startswith(f"{SITE}/") and path.endswith(".pth") and path.count("/") == SITE.count("/") + 1:
             message = (
-                f"has {path.rpartition('/')[2]}, which has no effect on PYTHONPATH. Install it in the base"
+                f"has {posixpath.basename(path)}, which has no effect on PYTHONPATH. Install it in the base"
             )
             yield IMAGE_HABIT.broken(wheel.path.name, f"{message} if you need its effect.")
 

@@ -7,6 +7,7 @@ that these leave to a build is rejected.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -225,7 +226,7 @@ def _of_hatchling(project: Project) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
         for folder in texts(target["packages"]):
             folder = folder.strip("/").removeprefix("./")
-            found |= _below(project, folder, as_=folder.rpartition("/")[2])
+            found |= _below(project, folder, as_=posixpath.basename(folder))
         return found
     name = (project.name or "").replace("-", "_").replace(".", "_")
     for root in ("", "src/"):
