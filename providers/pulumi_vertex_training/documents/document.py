@@ -119,12 +119,14 @@ class DocumentKind:
     """The forms of one kind.
 
     `printed` is the key under which `explain --json` prints a job of this kind; "" for a custom job, which
-    has several keys there. `example` shows how to write one, as part of a sentence.
+    has several keys there. `example` shows how to write one, as part of a sentence. `hints` maps fields, in
+    snake case, that belong to this kind but to none of its forms, to the remedy.
     """
 
     forms: tuple[DocumentForm, ...]
     example: str
     printed: str = ""
+    hints: Mapping[str, str] = field(default_factory=dict)
 
 
 def document_kinds() -> tuple[DocumentKind, ...]:

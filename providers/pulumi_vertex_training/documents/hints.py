@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from pulumi_vertex_training.documents.document import document_kinds
 from vertex_training.fields.schema import snake_case
-from vertex_training.fields.values import kind
+from vertex_training.fields.values import kind as kind_of_value
 from vertex_training.topology import roles
 
-_OTHERS: Mapping[str, str] = {
+_KINDS_WITHOUT_DOCUMENTS: Mapping[str, str] = {
     "resource_pools": "this is a PersistentResource; pass a job, and this file as --persistent-resource",
-    "custom_job": "pass the value of customJob",
-    "hyperparameter_tuning_job": "pass the value of hyperparameterTuningJob",
-    "training_pipeline": "pass the value of trainingPipeline",
-    "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
     "artifact_uri": "this may be a Model; pass the job or the training pipeline that creates it",
 }
+"""Fields of kinds that documents cannot describe, each with its remedy.
+
+`DocumentKind.hints` has those of the other kinds.
+"""
+
 _EXPLAINED = frozenset({"form", "worker_pool_specs", "custom_job", "replicas", "reduction_servers"})
 
 
@@ -25,9 +27,10 @@ def hint_about(value: Mapping[object, object], *, legacy: Collection[str]) -> st
     `legacy` are the fields of AI Platform's training input that no other form has.
     """
     names = {snake_case(key): key for key in value if isinstance(key, str)}
-    for name, remedy in _OTHERS.items():
-        if name in names:
-            return remedy
+    for hints in (_KINDS_WITHOUT_DOCUMENTS, *(kind.hints for kind in document_kinds())):
+        for name, remedy in hints.items():
+            if name in names:
+                return remedy
     found = [key for name, key in names.items() if name in legacy and value[key] is not None]
     if found:
         return f"{found[0]} is a field of AI Platform's training input; put it under trainingInput:"
@@ -61,7 +64,7 @@ def hint_about_scalar(value: object) -> str:
         return 'put a command under the key gcloud: {"gcloud": "gcloud ai-platform jobs submit training ..."}'
     if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         return "expected a mapping, got a list; put a list of worker pools under workerPoolSpecs:"
-    return f"expected a mapping, got {kind(value)}"
+    return f"expected a mapping, got {kind_of_value(value)}"
 
 
 def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[object, object] | None:

@@ -208,4 +208,5 @@ DOCUMENT = DocumentKind(
     example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
     'roles {"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} '
     'of AI Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}',
+    hints={"custom_job": "pass the value of customJob"},
 )

@@ -73,4 +73,8 @@ DOCUMENT = DocumentKind(
     forms=(DocumentForm(what="a tuning job", keys=("study_spec", "trial_job_spec"), read=read_tuning_job),),
     example='a tuning job as {"displayName": ..., "studySpec": {...}, "trialJobSpec": {...}}',
     printed="tuning_job",
+    hints={
+        "hyperparameter_tuning_job": "pass the value of hyperparameterTuningJob",
+        "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
+    },
 )

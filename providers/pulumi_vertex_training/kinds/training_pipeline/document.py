@@ -183,4 +183,5 @@ DOCUMENT = DocumentKind(
     example='a training pipeline as {"displayName": ..., "trainingTaskDefinition": ..., '
     '"trainingTaskInputs": {...}}',
     printed="training_pipeline",
+    hints={"training_pipeline": "pass the value of trainingPipeline"},
 )
