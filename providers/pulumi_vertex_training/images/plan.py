@@ -98,12 +98,12 @@ def plan_image(source: ImageSource) -> ImagePlan:
         raise PackagingError(problems)
     dockerfile, found = _dockerfile(source)
     dockerfile = replace(dockerfile, contexts=tuple(sorted(source.build_contexts)))
-    before = () if source.dockerfile else DEFAULT_EXCLUDES
+    defaults = () if source.dockerfile else DEFAULT_EXCLUDES
     ignore, ignore_problems = ignore_rules(
         source.source,
         source.dockerfile,
         source.exclude,
-        before=before,
+        defaults=defaults,
     )
     problems += [*found, *ignore_problems]
     lock = None
@@ -120,7 +120,7 @@ def plan_image(source: ImageSource) -> ImagePlan:
     used = used_contexts(dockerfile, stages)
     context = read_context(source.source, ignore)
     problems += [*context.problems, *context_name_conflicts(source, context)]
-    copier = PlanCopier(context=context, folders=source.build_contexts, before=before)
+    copier = PlanCopier(context=context, folders=source.build_contexts, defaults=defaults)
     problems += _walk(dockerfile, stages, source, copier)
     needs_tool = _first_run(dockerfile, stages)
     if needs_tool:

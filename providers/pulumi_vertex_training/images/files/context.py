@@ -41,12 +41,12 @@ class _Walk:
 def ignore_rules(
     folder: Path,
     dockerfile: str | None,
-    more: Iterable[str],
+    extra: Iterable[str],
     *,
-    before: Iterable[str] = (),
+    defaults: Iterable[str] = (),
     place: str = "",
 ) -> tuple[IgnoreRules, list[Problem]]:
-    """Return the patterns of `before`, of the ignore file, and of `more`, in this order, and their problems.
+    """Return the patterns of `defaults`, the ignore file, and `extra`, in this order, and their problems.
 
     The ignore file is DOCKERFILE.dockerignore if it exists, else .dockerignore; as in BuildKit, the two are
     not merged. `place` is put before the file's name in messages.
@@ -63,10 +63,10 @@ def ignore_rules(
             continue
         found, problems = read_ignore_file(text, place + name)
         break
-    added, more_problems = read_patterns(more, "exclude")
-    first, _ = read_patterns(before, "")
+    added, extra_problems = read_patterns(extra, "exclude")
+    first, _ = read_patterns(defaults, "")
     patterns = first.patterns + found.patterns + added.patterns
-    return IgnoreRules(patterns=patterns), [*problems, *more_problems]
+    return IgnoreRules(patterns=patterns), [*problems, *extra_problems]
 
 
 def read_context(folder: Path, ignore: IgnoreRules, *, place: str = "source") -> Context:

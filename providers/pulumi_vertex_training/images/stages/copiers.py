@@ -64,13 +64,13 @@ Selections = Mapping[tuple[int, int], Selection]
 class PlanCopier:
     """The copier of a plan: it finds and hashes files, each once.
 
-    `folders` are those of the named contexts; only used ones are read. `before` are patterns of files to
+    `folders` are those of the named contexts; only used ones are read. `defaults` are patterns of files to
     exclude from them.
     """
 
     context: Context
     folders: Mapping[str, Path] = field(default_factory=dict)
-    before: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
     contexts: dict[str, Context] = field(default_factory=dict)
     selections: dict[tuple[int, int], Selection] = field(default_factory=dict)
     known: dict[tuple[str | None, str], Node] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class PlanCopier:
     def named(self, name: str) -> Context:
         """Return the files of a named context."""
         if name not in self.contexts:
-            self.contexts[name] = read_named_context(name, self.folders[name], before=self.before)
+            self.contexts[name] = read_named_context(name, self.folders[name], defaults=self.defaults)
         return self.contexts[name]
 
     def whole(self, name: str | None) -> list[Node]:

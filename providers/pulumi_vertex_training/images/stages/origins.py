@@ -121,13 +121,13 @@ def unused_contexts(source: ImageSource, used: Iterable[str]) -> Iterator[Proble
         )
 
 
-def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -> Context:
-    """Return the files of a named context, without those that `before` or its own .dockerignore exclude.
+def read_named_context(name: str, folder: Path, *, defaults: Iterable[str] = ()) -> Context:
+    """Return the files of a named context, without those that `defaults` or its own .dockerignore exclude.
 
     As in BuildKit, neither the ignore file of the Dockerfile nor that of the source applies.
     """
     place = context_path(name)
-    ignore, problems = ignore_rules(folder, None, (), before=before, place=f"{place}/")
+    ignore, problems = ignore_rules(folder, None, (), defaults=defaults, place=f"{place}/")
     context = read_context(folder, ignore, place=place)
     inside = [
         each if each.path == place else replace(each, path=f"{place}/{each.path}")
