@@ -188,10 +188,7 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, object], list[str]]] = {
     "requirements": (
         {"pyproject.toml": NAMED + 'version = "1"\n'},
         {"requirements": ["numpy"]},
-        [
-            "requirements: is for scripts and folders. For a project, set `dependencies` in "
-            "pyproject.toml."
-        ],
+        ["requirements: is for scripts and folders. For a project, set `dependencies` in pyproject.toml."],
     ),
     "no toml": (
         {"pyproject.toml": "[project\n"},
