@@ -3,7 +3,7 @@
 A part is a value in a module of the kind's package: `KIND` in `kind`, `GATEWAY` in `gateway`, `DECLARED` in
 `provider`, `DOCUMENT` in `document`, `VIEW` in `view`, and the provider classes in `provider`. The packages
 that use a part have a function that returns it with its type: `runs.gateway.gateway_of`,
-`plugin.running.declaration.declared_of`, `documents.kind.document_kinds`, `views.kind_view.view_of`.
+`plugin.running.declaration.declared_of`, `documents.document.document_kinds`, `views.kind_view.view_of`.
 """
 
 from __future__ import annotations

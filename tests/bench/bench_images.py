@@ -20,12 +20,12 @@ import unchanged
 from comparison import against, in_turns, seconds
 from figure import Figure
 
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of, file_digest
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry import push as registry_push
-from pulumi_vertex_training.cloud.registry.client import Manifest, digest_of, file_digest
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
-from pulumi_vertex_training.cloud.registry.push import Part
 from vertex_emulator.launcher import Emulator
 
 MEGABYTES = 100
@@ -58,10 +58,10 @@ class Image:
 
     folder: Path
     manifest: Manifest
-    parts: tuple[Part, ...]
+    parts: tuple[BlobUpload, ...]
 
     @property
-    def layer(self) -> Part:
+    def layer(self) -> BlobUpload:
         return self.parts[0]
 
 
@@ -156,7 +156,7 @@ def _head(at: Mapping[str, Server], missing: list[str]) -> Iterator[Figure]:
     """Whether a blob is there, on one connection."""
     content = b"{}"
     digest, numbers = digest_of(content), itertools.count()
-    small = Part(digest=digest, size=len(content), content=content)
+    small = BlobUpload(digest=digest, size=len(content), content=content)
     described = {"mediaType": f"{_OCI}.config.v1+json", "digest": digest, "size": small.size}
     document = {
         "schemaVersion": 2,
@@ -203,8 +203,8 @@ def _image(folder: Path) -> Image:
     (folder / digest.partition(":")[2]).hardlink_to(layer)
     (folder / digest_of(config).partition(":")[2]).write_bytes(config)
     parts = (
-        Part(digest=digest, size=layer.stat().st_size, content=layer),
-        Part(digest=digest_of(config), size=len(config), content=config),
+        BlobUpload(digest=digest, size=layer.stat().st_size, content=layer),
+        BlobUpload(digest=digest_of(config), size=len(config), content=config),
     )
     described = [{"digest": part.digest, "size": part.size} for part in parts]
     manifest = _manifest(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry import push as registry_push
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from support.engine import Engine, Result
 from support.pushed_images import push_small_image
 

@@ -10,7 +10,7 @@ import pytest
 
 import pulumi_vertex_training
 from pulumi_vertex_training import providers, registry
-from pulumi_vertex_training.documents.kind import DocumentKind
+from pulumi_vertex_training.documents.document import DocumentKind
 from pulumi_vertex_training.plugin.provider import Provider
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.registry import ENTRIES, Entry

@@ -6,11 +6,11 @@ import io
 import json
 import tarfile
 
+from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import push as registry_push
-from pulumi_vertex_training.cloud.registry.client import Manifest, digest_of
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
-from pulumi_vertex_training.cloud.registry.push import Part
 
 OCI = "application/vnd.oci.image.manifest.v1+json"
 
@@ -25,12 +25,12 @@ def layer_of(text: bytes) -> bytes:
     return stream.getvalue()
 
 
-def small_image(text: bytes) -> tuple[Manifest, list[Part]]:
+def small_image(text: bytes) -> tuple[Manifest, list[BlobUpload]]:
     """An image of one layer with one file of this text."""
     layer = layer_of(text)
     rootfs = {"type": "layers", "diff_ids": [digest_of(layer)]}
     config = json.dumps({"architecture": "amd64", "os": "linux", "config": {}, "rootfs": rootfs}).encode()
-    parts = [Part(digest=digest_of(one), size=len(one), content=one) for one in (layer, config)]
+    parts = [BlobUpload(digest=digest_of(one), size=len(one), content=one) for one in (layer, config)]
     described = [{"digest": part.digest, "size": part.size} for part in parts]
     content = json.dumps(
         {

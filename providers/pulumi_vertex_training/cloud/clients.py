@@ -1,7 +1,7 @@
-"""Google's clients for an `Endpoint`, made when first asked for and kept: one of each per endpoint.
+"""Google's clients for an `Endpoint`, created on first use and cached: one of each per endpoint.
 
-Nothing here reads or writes the environment for the emulator's sake: its address and token are given to each
-client, so `STORAGE_EMULATOR_HOST` cannot lead an emulator's calls elsewhere, and its sessions use no proxy.
+This module neither reads nor writes the environment for the emulator: each client gets its address and token.
+So `STORAGE_EMULATOR_HOST` cannot redirect an emulator's calls, and its sessions use no proxy.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _CONNECTIONS = 32
-"""Connections that a session keeps: more than any caller has threads, else urllib3 warns and drops them."""
+"""Connections that a session keeps; with fewer than a caller's threads, urllib3 warns and drops some."""
 
 R = TypeVar("R")
 
 Middleware = Callable[["PreparedRequest", "Callable[[], Response]"], "Response"]
-"""What is called in place of a request, with the request and a function that sends it."""
+"""A function called in place of a request, with the request and a function that sends it."""
 
 _middleware: list[Middleware] = []
 
 
 @contextlib.contextmanager
 def middleware(around: Middleware) -> Iterator[None]:
-    """Have every request that the clients of this module send within the context go through `around`.
+    """Route all requests that this module's clients send within the context through `around`.
 
-    Of a request that is sent again after a failure, every attempt does. It may be called in any thread.
+    `around` is called for every attempt, also after a failure, and in any thread.
     """
     _middleware.append(around)
     try:
@@ -48,8 +48,8 @@ def middleware(around: Middleware) -> Iterator[None]:
         _middleware.remove(around)
 
 
-def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
-    """A cache whose first caller makes the value while the others wait."""
+def cached_per_endpoint(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
+    """Cache the result for each endpoint; the first caller creates it while others wait."""
     lock = threading.RLock()
     cached = functools.cache(make)
 
@@ -61,9 +61,9 @@ def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     return get
 
 
-@made_once
+@cached_per_endpoint
 def credentials(endpoint: Endpoint) -> Any:
-    """The endpoint's token, or Application Default Credentials.
+    """Return the endpoint's token as credentials, or Application Default Credentials.
 
     Raises google.auth.exceptions.DefaultCredentialsError.
     """
@@ -77,9 +77,9 @@ def credentials(endpoint: Endpoint) -> Any:
     return found
 
 
-@made_once
+@cached_per_endpoint
 def session(endpoint: Endpoint) -> Session:
-    """An HTTP session that sends the endpoint's credentials. Safe for threads."""
+    """Return an HTTP session that sends the endpoint's credentials. It is safe for threads."""
     from google.auth.transport.requests import AuthorizedSession
 
     made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]
@@ -90,7 +90,7 @@ def session(endpoint: Endpoint) -> Session:
 
 
 def _mount(session: Session) -> None:
-    """Have the session's requests go through the middleware."""
+    """Route the session's requests through the middleware."""
     from requests.adapters import HTTPAdapter
 
     class Adapter(HTTPAdapter):
@@ -106,20 +106,20 @@ def _mount(session: Session) -> None:
         session.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
 
 
-@made_once
+@cached_per_endpoint
 def job_service(endpoint: Endpoint) -> JobServiceClient:
-    """The client of Vertex AI's jobs, over REST."""
+    """Return the client of Vertex AI's jobs, over REST."""
     return cast("JobServiceClient", _vertex(endpoint, "job_service", "JobServiceClient"))
 
 
-@made_once
+@cached_per_endpoint
 def pipeline_service(endpoint: Endpoint) -> PipelineServiceClient:
-    """The client of Vertex AI's training pipelines, over REST."""
+    """Return the client of Vertex AI's training pipelines, over REST."""
     return cast("PipelineServiceClient", _vertex(endpoint, "pipeline_service", "PipelineServiceClient"))
 
 
 def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
-    """A client of Vertex AI, of which no more is imported than it needs."""
+    """Return a client of Vertex AI, importing only what it needs."""
     module = import_lean(f"google.cloud.aiplatform_v1.services.{service}")
     client = getattr(module, name)(
         transport="rest",
@@ -133,9 +133,9 @@ def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
     return client
 
 
-@made_once
+@cached_per_endpoint
 def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
-    """The client of Artifact Registry, over REST."""
+    """Return the client of Artifact Registry, over REST."""
     from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
 
     client = ArtifactRegistryClient(
@@ -150,9 +150,9 @@ def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
     return client
 
 
-@made_once
+@cached_per_endpoint
 def storage_client(endpoint: Endpoint) -> Any:
-    """The `google.cloud.storage.Client`. Raises FailedPrecondition as `storage_url` does."""
+    """Return the `google.cloud.storage.Client`. Raises FailedPrecondition as `storage_url` does."""
     import google.cloud.storage
 
     address = storage_url(endpoint)
@@ -162,7 +162,7 @@ def storage_client(endpoint: Endpoint) -> Any:
         _http=session(endpoint),
         client_options={"api_endpoint": address},
     )
-    # For its trace spans the client would read each bucket in a thread of its own.
+    # Without this, the client would read each bucket in a separate thread, for its trace spans.
     client._bucket_metadata_cache = None
     if endpoint.is_emulator:
         # GOOGLE_API_USE_MTLS_ENDPOINT=always would send uploads, and the token, to this host instead.
@@ -171,16 +171,17 @@ def storage_client(endpoint: Endpoint) -> Any:
 
 
 def storage_url(endpoint: Endpoint) -> str:
-    """The address of Cloud Storage for this endpoint.
+    """Return the address of Cloud Storage for this endpoint.
 
-    Raises FailedPrecondition where STORAGE_EMULATOR_HOST would send the buckets of a Google endpoint to an
-    emulator, while its jobs would run in Google Cloud and find nothing there.
+    Raises FailedPrecondition if STORAGE_EMULATOR_HOST would redirect the buckets of a Google endpoint to an
+    emulator, while its jobs run in Google Cloud and cannot see them.
     """
     redirect = os.environ.get("STORAGE_EMULATOR_HOST")
     if not endpoint.is_emulator and redirect and endpoint.storage_api_url == STORAGE_URL:
         raise FailedPrecondition(
-            f"STORAGE_EMULATOR_HOST is set, and the endpoint is Google Cloud ({endpoint}): buckets would be "
-            "made in an emulator that jobs on Google Cloud cannot see. Run `unset STORAGE_EMULATOR_HOST`.",
+            f"STORAGE_EMULATOR_HOST is set, but the endpoint is Google Cloud ({endpoint}): buckets would be "
+            "created in an emulator, where jobs on Google Cloud cannot see them. Run "
+            "`unset STORAGE_EMULATOR_HOST`.",
             endpoint=endpoint,
         )
     return endpoint.storage_api_url

@@ -1,6 +1,6 @@
-"""Credentials that are one token: the emulator's, or an access token that the user brings.
+"""Credentials that are one token: the emulator's, or an access token of the user.
 
-Imports google.auth; import it when first needed.
+Imports google.auth, so import it only when needed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from google.auth.credentials import Credentials
 
 
 class BearerToken(Credentials):
-    """Sends `Authorization: Bearer <token>` with every request, also over plain HTTP.
+    """Credentials that send `Authorization: Bearer <token>` with every request, also over plain HTTP.
 
-    Google's own token credentials try to refresh after a 401 and then complain that they cannot; here a 401
+    Google's own token credentials try to refresh after a 401 and then report that they cannot. Here, a 401
     stays a 401.
     """
 
@@ -30,4 +30,4 @@ class BearerToken(Credentials):
         return True
 
     def refresh(self, request: Any) -> None:
-        """Nothing to do: a token without expiry and without a source."""
+        """Do nothing: the token has no expiry and no source."""

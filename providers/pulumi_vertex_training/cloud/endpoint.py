@@ -1,4 +1,4 @@
-"""Where the calls of a resource go: Google Cloud or the emulator, in which project and location."""
+"""The target of a resource's calls: Google Cloud or the emulator, project and location."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ UNKNOWN_TYPES_HEADER = "X-Vertex-Training-Allow-Unknown-Types"
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """An address to call, with what is needed to be let in.
+    """The address of the services, with the credentials that it needs.
 
-    `url` is required for the emulator; for Google it replaces the region's own host name, for example by one
-    of Private Service Connect. `token` is the emulator's full token; for Google an access token to use
-    instead of Application Default Credentials. `storage_url` is, for the emulator, the address for clients
-    that send no credentials, which nothing here uses; for Google it replaces storage.googleapis.com.
-    `addresses` are pairs of a host of Google's other services and the URL that replaces it.
-    `allow_unknown_types` lets the emulator take machine types that it does not know; Google is told nothing.
+    `url` is required for the emulator. For Google, it replaces the region's host name, for example by one of
+    Private Service Connect. `token` is the emulator's token or, for Google, an access token to use instead of
+    Application Default Credentials. `storage_url` replaces storage.googleapis.com for Google; for the
+    emulator it is the address for clients without credentials, which is not used here. `addresses` are pairs
+    of a host of Google's other services and the URL that replaces it. `allow_unknown_types` makes the
+    emulator accept unknown machine types; it has no effect on Google.
 
     Raises ValueError for an emulator without `url` or `token`.
     """
@@ -40,7 +40,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):
             raise ValueError("an Endpoint of kind 'emulator' needs the emulator's url and token")
-        # JSON makes lists of tuples, and an endpoint is a key of caches.
+        # An endpoint is a key of caches, so lists from JSON become tuples again.
         object.__setattr__(self, "addresses", tuple((host, url) for host, url in self.addresses))
 
     @property
@@ -49,7 +49,7 @@ class Endpoint:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What every request carries besides its credentials."""
+        """The headers of every request besides its credentials."""
         return {UNKNOWN_TYPES_HEADER: "true"} if self.is_emulator and self.allow_unknown_types else {}
 
     @property
@@ -64,7 +64,7 @@ class Endpoint:
 
     @property
     def storage_api_url(self) -> str:
-        """The address of Cloud Storage for calls that carry credentials, as all of ours do."""
+        """The address of Cloud Storage for calls with credentials, as all of this package have."""
         url = self.url if self.is_emulator else self.storage_url
         return (url or STORAGE_URL).rstrip("/")
 
@@ -75,11 +75,11 @@ class Endpoint:
 
     @property
     def artifact_registry_url(self) -> str:
-        """The address of Artifact Registry's API; images are pushed to and pulled from other hosts."""
+        """The address of Artifact Registry's API; images themselves are at other hosts."""
         return self.vertex_url if self.is_emulator else self.address_of(_ARTIFACT_REGISTRY_HOST)
 
     def address_of(self, host: str) -> str:
-        """Return the URL of one of Google's hosts or of a registry, without a trailing slash."""
+        """Return the URL of a Google host or of a registry, without a trailing slash."""
         return dict(self.addresses).get(host, f"https://{host}")
 
     def __str__(self) -> str:

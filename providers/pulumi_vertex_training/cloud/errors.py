@@ -4,23 +4,23 @@
 ::
 
     CloudError
-    ├── NotFound            the service itself says that the resource does not exist; nothing else is "gone"
+    ├── NotFound            the service itself reports that the resource does not exist
     ├── AlreadyExists       the name is taken
-    ├── PermissionDenied    known, but not allowed
-    ├── Unauthenticated     no credentials, or ones that are no longer accepted
+    ├── PermissionDenied    the caller is known but not allowed
+    ├── Unauthenticated     missing credentials, or no longer accepted ones
     ├── InvalidArgument     the request is wrong, whatever the state of the resource; `violations` by field
     ├── FailedPrecondition  the request is right, the state of the resource is not
-    │   └── Conflict        somebody else changed the resource at the same time
+    │   └── Conflict        another caller changed the resource at the same time
     ├── ResourceExhausted   a quota or a rate limit
-    ├── Unimplemented       this endpoint does not have the call or the field
+    ├── Unimplemented       this endpoint does not support the call or the field
     ├── Unavailable         no answer, or one that says "later"; the request may have been carried out
     │   └── DeadlineExceeded
     ├── Internal            the service failed
-    │   └── DataLoss        what arrived is not what was sent
-    └── UnexpectedAnswer    something answered that is not the API: a proxy, a login page, a wrong address
+    │   └── DataLoss        the received data differ from the data that were sent
+    └── UnexpectedAnswer    the answer is not the API's: a proxy, a login page, a wrong address
 
-Only a NotFound removes a resource from Pulumi's state. A 404 is one only when it comes in the API's own
-error envelope; every other 404 is an UnexpectedAnswer.
+Only a NotFound removes a resource from Pulumi's state. A 404 counts as one only in the API's own error
+envelope; every other 404 is an UnexpectedAnswer.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 
 
 class CloudError(Exception):
-    """A call that failed. The message names project, location, resource and the next step.
+    """A failed call. The message names project, location, resource and the next step.
 
-    `code` is the HTTP status, None where there was no answer. `reason` is the canonical status, such as
-    "NOT_FOUND", where it is known. `violations` are pairs of a field's path and what is wrong with it.
+    `code` is the HTTP status, or None without an answer. `reason` is the canonical status, such as
+    "NOT_FOUND", if known. `violations` are pairs of a field's path and its problem.
     """
 
     reason_of_class = "UNKNOWN"
@@ -56,56 +56,84 @@ class CloudError(Exception):
 
 
 class NotFound(CloudError):
+    """The service itself reports that the resource does not exist."""
+
     reason_of_class = "NOT_FOUND"
 
 
 class AlreadyExists(CloudError):
+    """The name is taken."""
+
     reason_of_class = "ALREADY_EXISTS"
 
 
 class PermissionDenied(CloudError):
+    """The caller is known but not allowed."""
+
     reason_of_class = "PERMISSION_DENIED"
 
 
 class Unauthenticated(CloudError):
+    """The credentials are missing or no longer accepted."""
+
     reason_of_class = "UNAUTHENTICATED"
 
 
 class InvalidArgument(CloudError):
+    """The request is wrong in any state of the resource."""
+
     reason_of_class = "INVALID_ARGUMENT"
 
 
 class FailedPrecondition(CloudError):
+    """The request does not fit the state of the resource."""
+
     reason_of_class = "FAILED_PRECONDITION"
 
 
 class Conflict(FailedPrecondition):
+    """Another caller changed the resource at the same time."""
+
     reason_of_class = "ABORTED"
 
 
 class ResourceExhausted(CloudError):
+    """A quota or rate limit is exceeded."""
+
     reason_of_class = "RESOURCE_EXHAUSTED"
 
 
 class Unimplemented(CloudError):
+    """This endpoint does not support the call or the field."""
+
     reason_of_class = "UNIMPLEMENTED"
 
 
 class Unavailable(CloudError):
+    """The service did not answer, or asked to try later; the request may have been carried out."""
+
     reason_of_class = "UNAVAILABLE"
 
 
 class DeadlineExceeded(Unavailable):
+    """The service did not answer in time."""
+
     reason_of_class = "DEADLINE_EXCEEDED"
 
 
 class Internal(CloudError):
+    """The service failed."""
+
     reason_of_class = "INTERNAL"
 
 
 class DataLoss(Internal):
+    """The received data differ from the data that were sent."""
+
     reason_of_class = "DATA_LOSS"
 
 
 class UnexpectedAnswer(CloudError):
+    """The answer does not come from the API, but from a proxy, a login page or a wrong address."""
+
     reason_of_class = "UNEXPECTED_ANSWER"

@@ -1,6 +1,6 @@
-"""What runs on Vertex AI and has a state: custom jobs, tuning jobs, training pipelines; one gateway for all.
+"""One client for all jobs of Vertex AI: custom jobs, tuning jobs and training pipelines.
 
-What goes in and comes out is the API's JSON form (lowerCamelCase keys). All methods raise the errors of
+Arguments and results are in the API's JSON form (lowerCamelCase keys). All methods raise the errors of
 `pulumi_vertex_training.cloud.errors`.
 """
 
@@ -21,11 +21,11 @@ from vertex_training.fields import resource_names
 from vertex_training.fields.resource_names import resource_id
 
 DELETE_SECONDS = 60.0
-"""How long `delete` waits for its operation."""
+"""Seconds that `delete` waits for its operation."""
 
 
 class JobState(enum.Enum):
-    """The states of the service, under the service's names for jobs."""
+    """The states of jobs, named as in the service."""
 
     JOB_STATE_UNSPECIFIED = 0
     JOB_STATE_QUEUED = 1
@@ -42,12 +42,12 @@ class JobState(enum.Enum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the job has ended: it does not change again."""
+        """True if the job has ended: its state does not change again."""
         return self in _TERMINAL
 
     @property
     def word(self) -> str:
-        """For people, "RUNNING"."""
+        """The state for people, such as "RUNNING"."""
         return self.name.removeprefix("JOB_STATE_")
 
 
@@ -64,7 +64,7 @@ _TERMINAL = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class JobError:
-    """Why a job failed or was cancelled, in the service's words; `code` is one of google.rpc.Code."""
+    """The reason why a job failed or was cancelled, by the service; `code` is one of google.rpc.Code."""
 
     code: int
     message: str
@@ -72,10 +72,10 @@ class JobError:
 
 @dataclass(frozen=True, kw_only=True)
 class JobRecord:
-    """A job as the service reports it. Times are RFC 3339 strings, None before the event.
+    """A job as reported by the service. Times are RFC 3339 strings, or None before the event.
 
-    `name` is the full resource name, with the project's number; `wire` is the whole message as JSON. Of a
-    pipeline, PIPELINE_STATE_RUNNING is the JobState that ends alike; `state_name` has the service's own.
+    `name` is the full resource name, with the project's number; `wire` is the whole message as JSON. A
+    pipeline's state is mapped to the JobState with the same ending; `state_name` has the service's own.
     """
 
     name: str
@@ -96,25 +96,25 @@ class JobRecord:
 
     @property
     def collection(self) -> str:
-        """The part of the name before the id, "customJobs"; "" where there is none."""
+        """The part of the name before the id, such as "customJobs"; "" for a bare id."""
         return resource_names.collection(self.name)
 
     @property
     def state_name(self) -> str:
-        """The state in the service's own word, such as JOB_STATE_RUNNING or PIPELINE_STATE_RUNNING."""
-        told = self.wire.get("state")
-        return told if _state(told) is self.state and isinstance(told, str) else self.state.name
+        """The state's name in the service, such as JOB_STATE_RUNNING or PIPELINE_STATE_RUNNING."""
+        reported = self.wire.get("state")
+        return reported if _state(reported) is self.state and isinstance(reported, str) else self.state.name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gateway:
-    """The calls of one kind.
+class JobClient:
+    """The calls for one kind of job.
 
-    `noun` is what messages call one, `collection` its part of the address ("customJobs"), `message` and
+    `noun` is the kind's name in messages, `collection` its part of the address ("customJobs"), `message` and
     `module` its class in `google.cloud.aiplatform_v1.types`, `field` that class in method names and requests
-    ("custom_job"), `client` the service's client, `states` what the names of its states begin with.
-    `call_timeout` is the seconds for one attempt, `retry_seconds` those for all attempts to get or cancel
-    one; None for the default of the endpoint's kind.
+    ("custom_job"), `client` the service's client, `states` the prefix of its states. `call_timeout` is in
+    seconds for one attempt, `retry_seconds` for all attempts to get or cancel a job; None is the default of
+    the endpoint's kind.
     """
 
     noun: str
@@ -129,10 +129,9 @@ class Gateway:
     retry_seconds: float | None = None
 
     def create(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
-        """Submit one. Never tried twice: the service has no request id, so a second try could be a second
-        job.
+        """Submit a job, without retries: there are no request ids, so a retry could create a second job.
 
-        Raises Unavailable where it is not known whether it was submitted; `list_by_label` tells.
+        Raises Unavailable if it is unknown whether the job was submitted; `list_by_label` finds it then.
         """
         message = self._message(endpoint, wire)
         action = f"submit {self.noun} {message.display_name!r}"
@@ -147,7 +146,7 @@ class Gateway:
             if cause is None or retry.was_refused(cause):
                 raise
             raise Unavailable(
-                f"{error} It may have been submitted nevertheless: `vertex-training jobs` shows it then.",
+                f"{error} It may have been submitted nevertheless: check with `vertex-training jobs`.",
                 code=error.code,
                 reason=error.reason,
                 resource=error.resource,
@@ -155,14 +154,15 @@ class Gateway:
             ) from cause
 
     def get(self, endpoint: Endpoint, name: str) -> JobRecord:
-        """One by its full name. Raises NotFound."""
+        """Return a job by its full name. Raises NotFound."""
         with translated(endpoint, f"read {self.noun} {resource_id(name)}", if_missing=_LIST_THEM):
             return _record(self._ask("get", endpoint, name))
 
     def list_jobs(self, endpoint: Endpoint, *, filter_: str = "") -> list[JobRecord]:
-        """Those of the endpoint's project and location that match the filter (AIP-160), newest first.
+        """Return the jobs of the endpoint's project and location that match the filter, newest first.
 
-        Read as JSON: a preview lists the jobs, and does not wait for Google's client to be imported.
+        `filter_` has the syntax of AIP-160. The jobs are read as JSON: a preview lists jobs, and importing
+        Google's client would delay it.
         """
         address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/{self.collection}"
         with translated(endpoint, f"list the {self.noun}s"):
@@ -173,22 +173,22 @@ class Gateway:
         return sorted(records, key=lambda record: record.create_time or "", reverse=True)
 
     def list_by_label(self, endpoint: Endpoint, labels: Mapping[str, str]) -> list[JobRecord]:
-        """Those that carry all of these labels, in any state, newest first."""
+        """Return the jobs with all of these labels, in any state, newest first."""
         found = self.list_jobs(endpoint, filter_=" AND ".join(_label_terms(labels)))
         return [record for record in found if labels.items() <= record.labels.items()]
 
     def list_labelled(self, endpoint: Endpoint, label: str) -> list[JobRecord]:
-        """Those that carry a label of this name, whatever its value, in any state, newest first."""
+        """Return the jobs with a label of this name and any value, in any state, newest first."""
         found = self.list_jobs(endpoint, filter_=f"labels.{label}:*")
         return [record for record in found if label in record.labels]
 
     def list_live_labelled(self, endpoint: Endpoint, label: str) -> list[JobRecord]:
-        """Those that carry a label of this name and have not ended, newest first."""
+        """Return the live jobs with a label of this name, newest first."""
         found = self.list_jobs(endpoint, filter_=" AND ".join([*self._not_ended(), f"labels.{label}:*"]))
         return [record for record in found if not record.state.is_terminal and label in record.labels]
 
     def list_live(self, endpoint: Endpoint, *, labels: Mapping[str, str] | None = None) -> list[JobRecord]:
-        """Those that have not ended, newest first."""
+        """Return the jobs that have not ended, newest first."""
         labels = labels or {}
         found = self.list_jobs(endpoint, filter_=" AND ".join([*self._not_ended(), *_label_terms(labels)]))
         return [
@@ -198,12 +198,12 @@ class Gateway:
         ]
 
     def list_by_display_name(self, endpoint: Endpoint, display_name: str) -> list[JobRecord]:
-        """Those of exactly this display name, which need not be unique, newest first."""
+        """Return the jobs with exactly this display name, which need not be unique, newest first."""
         found = self.list_jobs(endpoint, filter_=f"display_name={_quoted(display_name)}")
         return [record for record in found if record.display_name == display_name]
 
     def cancel(self, endpoint: Endpoint, name: str) -> None:
-        """Ask it to stop; it does so later. Raises FailedPrecondition when it has ended, NotFound."""
+        """Request that a job stops; it stops later. Raises FailedPrecondition if it has ended, NotFound."""
         with translated(endpoint, f"cancel {self.noun} {resource_id(name)}", if_missing=_LIST_THEM):
             self._ask("cancel", endpoint, name)
 
@@ -216,9 +216,9 @@ class Gateway:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Delete the record of one that has ended, and wait until it is gone.
+        """Delete the record of a job that has ended, and wait until it is gone.
 
-        Raises NotFound when it was gone before, FailedPrecondition while it lives, DeadlineExceeded after
+        Raises NotFound if it did not exist, FailedPrecondition while the job is live, DeadlineExceeded after
         `timeout` seconds.
         """
         action = f"delete {self.noun} {resource_id(name)}"
@@ -232,7 +232,7 @@ class Gateway:
         return method(name=name, retry=again, timeout=self.call_timeout)
 
     def _message(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> Any:
-        """The client's message of a JSON form. Raises InvalidArgument for a field that there is not."""
+        """Return the client's message for a JSON form. Raises InvalidArgument for an unknown field."""
         from google.protobuf import json_format
 
         made = getattr(import_lean(f"google.cloud.aiplatform_v1.types.{self.module}"), self.message)
@@ -247,7 +247,7 @@ class Gateway:
         return made.wrap(message)
 
     def _not_ended(self) -> list[str]:
-        """The ends that every kind has, as terms of a filter; the rarer ones are sorted out here."""
+        """Return filter terms for the final states that every kind has; rarer ones are filtered out here."""
         return [f'state!="{self.states}{word}"' for word in ("SUCCEEDED", "FAILED", "CANCELLED")]
 
 
@@ -255,14 +255,14 @@ _LIST_THEM = "`vertex-training jobs` lists the jobs."
 
 
 def _record(job: Any) -> JobRecord:
-    """From the client's message."""
+    """Return the record of the client's message."""
     from google.protobuf import json_format
 
     return from_wire(json_format.MessageToDict(type(job).pb(job)))
 
 
 def from_wire(wire: Mapping[str, Any]) -> JobRecord:
-    """From the JSON form of what runs, as the service returns it."""
+    """Return the record of a job in the JSON form that the service returns."""
     error = wire.get("error")
     return JobRecord(
         name=str(wire.get("name", "")),
@@ -281,7 +281,7 @@ def from_wire(wire: Mapping[str, Any]) -> JobRecord:
 
 
 def _state(value: object) -> JobState:
-    """A state that is newer than this program counts as not ended."""
+    """Return the state; a state that is newer than this program counts as not ended."""
     word = value.rpartition("STATE_")[2] if isinstance(value, str) else ""
     return JobState.__members__.get(f"JOB_STATE_{word}", JobState.JOB_STATE_UNSPECIFIED)
 

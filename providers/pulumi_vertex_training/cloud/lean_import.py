@@ -1,11 +1,11 @@
 """Import parts of a large generated package without running its `__init__`, which imports everything.
 
-`google.cloud.aiplatform_v1` loads about 1,100 modules for any one of its clients; the job client itself needs
-two thirds of that, in a third of the time. A lean package is a module whose `__init__` has not run yet:
+`google.cloud.aiplatform_v1` loads about 1,100 modules for any of its clients; the job client itself needs two
+thirds of them, in a third of the time. A lean package is a module whose `__init__` has not run yet:
 submodules import as usual, and the first use of a name that only `__init__` defines runs it in place. The
 module object and the classes loaded before stay the same, so `from google.cloud import aiplatform` elsewhere
-in the process works as if nothing had happened. `importlib.util.LazyLoader` does not serve: it runs
-`__init__` as soon as a submodule is imported.
+in the process works as usual. `importlib.util.LazyLoader` is no alternative: it runs `__init__` as soon as a
+submodule is imported.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ AIPLATFORM_PACKAGES = frozenset({"google.cloud.aiplatform_v1", "google.cloud.aip
 
 
 def import_lean(name: str, *, packages: frozenset[str] = AIPLATFORM_PACKAGES) -> ModuleType:
-    """Import the module `name`; from now on `packages` are lean when somebody imports them first.
+    """Import the module `name`; from now on, `packages` are lean when they are first imported.
 
-    A package that was imported before stays as it is. Safe for threads: the modules are loaded by the import
-    system, under its locks. Raises ImportError.
+    A package that is already imported stays as it is. Safe for threads: the import system loads the modules,
+    under its locks. Raises ImportError.
     """
     _install(packages)
     return importlib.import_module(name)
@@ -35,12 +35,12 @@ def import_lean(name: str, *, packages: frozenset[str] = AIPLATFORM_PACKAGES) ->
 
 @functools.cache
 def _install(packages: frozenset[str]) -> None:
-    # Never removed again: taking an entry out of this list makes imports in other threads skip a finder.
+    # Never removed: removing an entry from this list makes imports in other threads skip a finder.
     sys.meta_path.insert(0, _LeanFinder(packages))
 
 
 class _LeanFinder(importlib.abc.MetaPathFinder):
-    """Finds the chosen packages where the path finder does, and gives them a loader that waits."""
+    """Finds the given packages like the path finder, but with a loader that defers `__init__`."""
 
     def __init__(self, packages: frozenset[str]) -> None:
         self._packages = packages
@@ -57,7 +57,7 @@ class _LeanFinder(importlib.abc.MetaPathFinder):
 
 
 class _LeanLoader(importlib.abc.Loader):
-    """Leaves the package empty, with hooks that run the real loader when a name of its own is asked for."""
+    """Leaves the package empty, with hooks that run the real loader when one of its own names is used."""
 
     def __init__(self, real: importlib.abc.Loader) -> None:
         self._real = real
@@ -71,12 +71,12 @@ class _LeanLoader(importlib.abc.Loader):
         module.__dict__["__dir__"] = pending.names
 
     def __getattr__(self, name: str) -> Any:
-        # For importlib.resources and inspect, which ask the loader for data and source.
+        # importlib.resources and inspect read data and source from the loader.
         return getattr(self._real, name)
 
 
 class _PendingInit:
-    """The `__init__` that a lean package has still to run, as the package's `__getattr__` and `__dir__`."""
+    """The deferred `__init__` of a lean package, as the package's `__getattr__` and `__dir__`."""
 
     def __init__(self, module: ModuleType, loader: importlib.abc.Loader) -> None:
         self._module = module
@@ -85,7 +85,7 @@ class _PendingInit:
         self._started = False
 
     def attribute(self, name: str) -> Any:
-        # Dunder names are asked for by the import system itself; only `import *` wants the real `__all__`.
+        # The import system itself looks up dunder names; only `import *` needs the real `__all__`.
         if not name.startswith("__") or name == "__all__":
             submodule = f"{self._module.__name__}.{name}"
             if importlib.machinery.PathFinder.find_spec(submodule, self._module.__path__) is not None:
@@ -100,7 +100,7 @@ class _PendingInit:
         return sorted(self._module.__dict__)
 
     def _run(self) -> None:
-        """Run the real `__init__` once. Other threads wait for it; what it imports passes through."""
+        """Run the real `__init__` once. Other threads wait for it; its own imports are not blocked."""
         with self._lock:
             if self._started:
                 return

@@ -1,7 +1,7 @@
-"""The log of a job, from Cloud Logging: what is there, or followed until the job has ended.
+"""The log of a job in Cloud Logging: read once, or followed until the job has ended.
 
-Cloud Logging's own client cuts timestamps to microseconds, so that a page could not be continued where it
-ended; the entries are therefore read as JSON. All functions raise the errors of
+Entries are read as JSON, because Cloud Logging's own client cuts timestamps to microseconds, so that a page
+could not be continued where it ended. All functions raise the errors of
 `pulumi_vertex_training.cloud.errors`.
 """
 
@@ -24,14 +24,15 @@ _POLL_SECONDS_LOCAL = 0.5
 _POLL_SECONDS_CLOUD = 2.0
 _LATE_SECONDS_LOCAL = 2.0
 _LATE_SECONDS_CLOUD = 15.0
-PATIENCE_SECONDS = 30.0
-"""How long `follow` puts up with a service that does not answer."""
+OUTAGE_SECONDS = 30.0
+"""Seconds that `follow` retries while the service does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogEntry:
-    """One entry. `timestamp` is RFC 3339 with up to nine decimals; `task` is a replica such as
-    "workerpool0-0", or empty for the service itself.
+    """An entry of a log; `timestamp` is RFC 3339 with up to nine decimals.
+
+    `task` is a replica such as "workerpool0-0", or empty for the service itself.
     """
 
     timestamp: str
@@ -42,12 +43,12 @@ class LogEntry:
 
     @property
     def time(self) -> datetime:
-        """The timestamp, to the microsecond, in UTC."""
+        """The timestamp in UTC, to the microsecond."""
         return timestamps.parse(self.timestamp)
 
     @property
     def order(self) -> tuple[datetime, str, str]:
-        """Entries sort by it chronologically, by nanoseconds and then by insert id."""
+        """The sort key of entries: chronological, by nanoseconds and then by insert id."""
         fraction = self.timestamp.partition(".")[2].rstrip("Z").ljust(9, "0")
         return self.time, fraction, self.insert_id
 
@@ -55,7 +56,7 @@ class LogEntry:
 def entries(
     endpoint: Endpoint, job_id: str, *, after: datetime | None = None, task: str | None = None
 ) -> Iterator[LogEntry]:
-    """The entries of a job that exist now, oldest first; those before `after` are left out."""
+    """Yield the existing entries of a job, oldest first; those before `after` are left out."""
     body = _request(endpoint, job_id, after=after, task=task, order="asc", size=_PAGE_SIZE)
     with translated(endpoint, f"read the log of job {job_id}"):
         while True:
@@ -67,7 +68,10 @@ def entries(
 
 
 def newest(endpoint: Endpoint, job_id: str, *, count: int, task: str | None = None) -> list[LogEntry]:
-    """The last `count` entries of a job, at most 1,000, or of one of its tasks; oldest first. One call."""
+    """Return the last `count` entries (at most 1,000) of a job or one of its tasks, oldest first.
+
+    It takes one call.
+    """
     body = _request(endpoint, job_id, task=task, order="desc", size=count)
     with translated(endpoint, f"read the log of job {job_id}"):
         page = rest.call(endpoint, "POST", f"{endpoint.logging_url}/v2/entries:list", body=body)
@@ -75,22 +79,22 @@ def newest(endpoint: Endpoint, job_id: str, *, count: int, task: str | None = No
 
 
 class Tail:
-    """The log of a job as it grows: every look brings the entries that no look has brought before.
+    """The growing log of a job: every poll returns the entries that no earlier poll returned.
 
     Entries that reach the service late, by up to 2 s in the emulator and 15 s on Google Cloud, are still
-    delivered, after younger ones that were faster.
+    returned, after later ones that arrived earlier.
     """
 
     def __init__(self, job_id: str, *, task: str | None = None, after: LogEntry | None = None) -> None:
-        """`after`: an entry that is known already; what is older than it is not delivered."""
+        """Start after the entry `after`; older entries are not returned."""
         self._job_id = job_id
         self._task = task
         self._oldest = after.time if after is not None else None
         self._newest = self._oldest
         self._seen = {(after.timestamp, after.insert_id): after.time} if after is not None else {}
 
-    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]:
-        """The new entries. An iteration that ends early, also by an error, is gone on with by the next."""
+    def poll(self, endpoint: Endpoint) -> Iterator[LogEntry]:
+        """Yield the new entries. If the iteration ends early or fails, the next poll continues it."""
         late = timedelta(seconds=_LATE_SECONDS_LOCAL if endpoint.is_emulator else _LATE_SECONDS_CLOUD)
         since = self._newest - late if self._newest else None
         if since is not None and self._oldest is not None:
@@ -107,30 +111,31 @@ class Tail:
             self._seen = {key: at for key, at in self._seen.items() if at >= horizon}
 
 
-class Growing(Protocol):
-    """A log that is looked at again and again, as `Tail`."""
+class PolledLog(Protocol):
+    """A log that is polled repeatedly, such as `Tail`."""
 
-    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]: ...
+    def poll(self, endpoint: Endpoint) -> Iterator[LogEntry]:
+        """Yield the new entries."""
 
 
 def follow(
     endpoint: Endpoint,
-    job: str | Growing,
+    job: str | PolledLog,
     *,
     ended: Callable[[], bool],
     task: str | None = None,
     poll: float | None = None,
-    again: Callable[[], Endpoint] | None = None,
-    patience: float = PATIENCE_SECONDS,
+    reconnect: Callable[[], Endpoint] | None = None,
+    outage_seconds: float = OUTAGE_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LogEntry]:
-    """The entries of a job, by its id or as a log, then new ones as they come; no entry twice, late ones as
-    in `Tail`. `task` is for an id.
+    """Yield the entries of a job, then new ones as they arrive; late ones as in `Tail`, none twice.
 
-    Ends when `ended()` has said that the job is over and two polls after it brought nothing new. `poll` is in
-    seconds; None means 0.5 in the emulator, 2 on Google Cloud. A service that does not answer is asked again
-    for `patience` seconds, an emulator at the endpoint that `again` gives: it may be restarted.
+    `job` is an id or a log; `task` applies to an id. Ends once `ended()` has returned true and two more polls
+    returned nothing new. `poll` is in seconds, by default 0.5 in the emulator and 2 on Google Cloud. While
+    the service does not answer, it is polled for another `outage_seconds`; an emulator that may be restarted
+    is polled at the endpoint that `reconnect` returns.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
     tail = Tail(job, task=task) if isinstance(job, str) else job
@@ -141,14 +146,14 @@ def follow(
         brought = False
         try:
             over = over or ended()
-            for entry in tail.look(endpoint):
+            for entry in tail.poll(endpoint):
                 brought = True
                 yield entry
         except Unavailable:
             silent_since = clock() if silent_since is None or brought else silent_since
-            if clock() - silent_since >= patience:
+            if clock() - silent_since >= outage_seconds:
                 raise
-            endpoint = again() if again is not None else endpoint
+            endpoint = reconnect() if reconnect is not None else endpoint
         else:
             silent_since = None
             empty_polls = empty_polls + 1 if over and not brought else 0

@@ -1,6 +1,6 @@
-"""Objects of Cloud Storage: what is already there is not sent, and nothing half-written reads as whole.
+"""Objects of Cloud Storage: unchanged content is not sent again, and no partial file is ever visible.
 
-All functions raise the errors of `pulumi_vertex_training.cloud.errors`; OSError comes from the local file.
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`, and OSError for the local file.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pulumi_vertex_training.cloud.errors import Conflict, NotFound
 from pulumi_vertex_training.cloud.translation import translated
 
 SHA256_KEY = "sha256"
-"""The key of an object's own metadata that holds the hex digest of its content."""
+"""The key of an object's custom metadata for the hex digest of its content."""
 
 TRANSFER_TIMEOUT = 300.0
-"""Seconds without progress after which a transfer is given up."""
+"""Seconds without progress after which a transfer is aborted."""
 
 Source = Path | bytes | BinaryIO
 """Content to send; a stream must be seekable and is sent from its beginning."""
@@ -33,8 +33,10 @@ Source = Path | bytes | BinaryIO
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectRecord:
-    """An object as the service reports it. `crc32c` and `md5` are base64, as in the API; a composite object
-    has no md5. `metadata` are the user's own pairs.
+    """An object as reported by the service.
+
+    `crc32c` and `md5` are base64, as in the API; a composite object has no md5. `metadata` has the custom
+    pairs.
     """
 
     bucket: str
@@ -53,21 +55,21 @@ class ObjectRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ensured:
-    """The object that was wanted, and whether its content had to be sent."""
+class EnsuredObject:
+    """The requested object, and whether its content had to be sent."""
 
     record: ObjectRecord
     sent: bool
 
 
 def get(endpoint: Endpoint, bucket: str, name: str) -> ObjectRecord:
-    """An object's metadata. Raises NotFound, for the object as for its bucket."""
+    """Return an object's metadata. Raises NotFound for the object as for its bucket."""
     with translated(endpoint, f"read gs://{bucket}/{name}"):
         return _record(rest.call(endpoint, "GET", _url(endpoint, bucket, name)))
 
 
 def find(endpoint: Endpoint, bucket: str, name: str) -> ObjectRecord | None:
-    """An object's metadata, None where the object or its bucket does not exist."""
+    """Return an object's metadata, or None if the object or its bucket does not exist."""
     try:
         return get(endpoint, bucket, name)
     except NotFound:
@@ -75,7 +77,7 @@ def find(endpoint: Endpoint, bucket: str, name: str) -> ObjectRecord | None:
 
 
 def list_objects(endpoint: Endpoint, bucket: str, *, prefix: str = "") -> Iterator[ObjectRecord]:
-    """The live objects whose names begin with `prefix`, by name. Raises NotFound for the bucket."""
+    """Yield the live objects whose names begin with `prefix`, by name. Raises NotFound for the bucket."""
     with translated(endpoint, f"list gs://{bucket}/{prefix}"):
         for page in rest.pages(endpoint, _url(endpoint, bucket), query={"prefix": prefix or None}):
             for item in page.get("items", []):
@@ -83,7 +85,7 @@ def list_objects(endpoint: Endpoint, bucket: str, *, prefix: str = "") -> Iterat
 
 
 def add_metadata(endpoint: Endpoint, bucket: str, name: str, pairs: Mapping[str, str]) -> ObjectRecord:
-    """Add to the user's own pairs, or replace some; the others stay. Raises NotFound."""
+    """Add or replace custom metadata of an object; other pairs are kept. Raises NotFound."""
     with translated(endpoint, f"mark gs://{bucket}/{name}"):
         return _record(
             rest.call(endpoint, "PATCH", _url(endpoint, bucket, name), body={"metadata": dict(pairs)})
@@ -98,8 +100,9 @@ def delete(
     generation: int | None = None,
     if_metageneration_match: int | None = None,
 ) -> None:
-    """Raises NotFound when it was gone before, Conflict when its metadata is no longer that of
-    `if_metageneration_match`.
+    """Delete an object.
+
+    Raises NotFound if it does not exist, Conflict if its metageneration is not `if_metageneration_match`.
     """
     query = {"generation": generation, "ifMetagenerationMatch": if_metageneration_match}
     with translated(endpoint, f"delete gs://{bucket}/{name}"):
@@ -117,11 +120,11 @@ def upload(
     metadata: Mapping[str, str] | None = None,
     if_generation_match: int | None = None,
 ) -> ObjectRecord:
-    """Send content; from 8 MiB on in a resumable upload. The service checks it against its crc32c.
+    """Send content, from 8 MiB on in a resumable upload. The service checks it against its crc32c.
 
-    `sha256` is a hex digest that is kept with the object. With `if_generation_match` only that generation is
-    replaced, 0 meaning that there must be none. Raises Conflict where it is another, which may be this very
-    upload when its answer was lost; NotFound for the bucket.
+    `sha256` is a hex digest that is stored with the object. With `if_generation_match`, only that generation
+    is replaced; 0 means that the object must not exist. Raises Conflict if the generation differs, possibly
+    because of this very upload if its answer was lost, and NotFound for the bucket.
     """
     kept = {**(metadata or {}), **({SHA256_KEY: sha256} if sha256 else {})}
     with translated(endpoint, f"upload gs://{bucket}/{name}", if_missing="Create the bucket first."):
@@ -160,18 +163,18 @@ def ensure(
     content_type: str = "application/octet-stream",
     sha256: str | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> Ensured:
-    """Make the object have this content; sends nothing where it has already.
+) -> EnsuredObject:
+    """Ensure that the object has this content; nothing is sent if it already has.
 
-    Two callers at the same time end with one upload that counts. Raises Conflict when the object keeps
-    changing, NotFound for the bucket.
+    Of two concurrent callers, one upload wins. Raises Conflict if the object keeps changing, NotFound for the
+    bucket.
     """
     with _opened(source) as (stream, size):
         crc32c = _crc32c(stream)
         for last_try in (False, True):
             there = find(endpoint, bucket, name)
             if there is not None and _same(there, size=size, crc32c=crc32c, sha256=sha256):
-                return Ensured(record=there, sent=False)
+                return EnsuredObject(record=there, sent=False)
             try:
                 record = upload(
                     endpoint,
@@ -183,7 +186,7 @@ def ensure(
                     metadata=metadata,
                     if_generation_match=there.generation if there else 0,
                 )
-                return Ensured(record=record, sent=True)
+                return EnsuredObject(record=record, sent=True)
             except Conflict:
                 if last_try:
                     raise
@@ -191,7 +194,7 @@ def ensure(
 
 
 def download(endpoint: Endpoint, bucket: str, name: str, target: Path) -> None:
-    """Write an object's content to a file, which appears only when it is whole and its checksum is right.
+    """Write an object's content to a file, which appears only once it is complete and its checksum is right.
 
     Raises NotFound, DataLoss.
     """
@@ -203,7 +206,7 @@ def download(endpoint: Endpoint, bucket: str, name: str, target: Path) -> None:
 
 
 def read(endpoint: Endpoint, bucket: str, name: str) -> bytes:
-    """An object's content. Raises NotFound, DataLoss."""
+    """Return an object's content. Raises NotFound, DataLoss."""
     with translated(endpoint, f"download gs://{bucket}/{name}"):
         stream = io.BytesIO()
         _download(endpoint, bucket, name, stream)
@@ -212,7 +215,7 @@ def read(endpoint: Endpoint, bucket: str, name: str) -> bytes:
 
 def _download(endpoint: Endpoint, bucket: str, name: str, stream: BinaryIO) -> None:
     blob = clients.storage_client(endpoint).bucket(bucket).blob(name)
-    # raw_download: the bytes that were stored, also where the object has Content-Encoding gzip.
+    # raw_download keeps the stored bytes, also for objects with Content-Encoding gzip.
     blob.download_to_file(
         stream,
         raw_download=True,
@@ -228,7 +231,7 @@ def _same(there: ObjectRecord, *, size: int, crc32c: str, sha256: str | None) ->
 
 
 def _crc32c(stream: BinaryIO) -> str:
-    """As the API writes it: base64 of four bytes, the most significant first."""
+    """Return the checksum as in the API: base64 of four bytes, big-endian."""
     import google_crc32c
 
     stream.seek(0)
@@ -241,7 +244,7 @@ def _crc32c(stream: BinaryIO) -> str:
 
 @contextmanager
 def _opened(source: Source) -> Iterator[tuple[BinaryIO, int]]:
-    """The stream at its beginning, and its size in bytes."""
+    """Open the source at its beginning; yield the stream and its size in bytes."""
     if isinstance(source, Path):
         with source.open("rb") as file:
             yield file, os.fstat(file.fileno()).st_size

@@ -1,6 +1,6 @@
 """JSON over HTTP with the endpoint's credentials, and the long-running operations of Vertex AI.
 
-For the services whose clients would only rename fields.
+For services whose clients would only rename fields.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def call(
     body: Mapping[str, Any] | None = None,
     idempotent: bool = True,
 ) -> Json:
-    """The answer's JSON document, {} for an empty one. Query values that are None are left out.
+    """Return the answer's JSON document, or {} for an empty one. Query values of None are left out.
 
-    Raises what google.api_core, google.auth and requests raise: `translation.translated` goes around it.
+    Raises the errors of google.api_core, google.auth and requests; use it inside `translation.translated`.
     """
     send = _send
     if idempotent:
@@ -38,7 +38,7 @@ def call(
 
 
 def pages(endpoint: Endpoint, url: str, *, query: Query) -> Iterator[Json]:
-    """The documents of a paged list, in order."""
+    """Yield the documents of a paged list, in order."""
     token: str | None = None
     while True:
         page = call(endpoint, "GET", url, query={**query, "pageToken": token})
@@ -87,11 +87,11 @@ def wait(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Json:
-    """Ask until the operation, in its JSON form, is done; its last form.
+    """Poll an operation, in its JSON form, until it is done; return its final form.
 
     `action` completes "Could not ..." in messages. Raises DeadlineExceeded after `timeout` seconds, and
-    CloudError in the service's words when the operation ended with an error. Google's generated clients ask
-    for operations under /ui/, here it is the documented /v1/.
+    CloudError with the service's message if the operation failed. Google's generated clients poll under /ui/;
+    this uses the documented /v1/.
     """
     deadline, pause = clock() + timeout, _FIRST_PAUSE
     while not operation.get("done"):

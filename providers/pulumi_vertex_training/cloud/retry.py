@@ -1,4 +1,4 @@
-"""Which errors pass by themselves, and how long to try again."""
+"""Decide which errors are transient, and how long to retry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from google.api_core.retry import Retry
 
 CALL_TIMEOUT = 30.0
-"""Seconds for one attempt of a call that moves no data."""
+"""Seconds for one attempt of a call that transfers no data."""
 
 _TRANSIENT_CODES = frozenset({408, 429, 500, 502, 503, 504})
 _SECONDS_LOCAL = 10.0
@@ -23,7 +23,7 @@ _SECONDS_CLOUD = 60.0
 def _retry(local: bool, seconds: float | None) -> Retry:
     from google.api_core.retry import Retry
 
-    # Retry draws each delay at random between nothing and the current back-off.
+    # Retry draws each delay at random between zero and the current back-off.
     return Retry(
         predicate=_transient_locally if local else is_transient,
         initial=0.1 if local else 0.5,
@@ -34,12 +34,12 @@ def _retry(local: bool, seconds: float | None) -> Retry:
 
 
 def for_idempotent(endpoint: Endpoint, *, seconds: float | None = None) -> Retry:
-    """Return a jittered back-off with a deadline, for calls that do no harm when they run twice."""
+    """Return a jittered back-off with a deadline, for calls that may safely run twice."""
     return _retry(endpoint.is_emulator, seconds)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the call may succeed a little later: 408, 429, 5xx except 501, no or a broken connection."""
+    """Return whether a retry may succeed: 408, 429, 5xx except 501, or no or a broken connection."""
     import requests
     import urllib3
     from google.api_core.exceptions import GoogleAPICallError
@@ -66,14 +66,14 @@ def is_transient(error: BaseException) -> bool:
 
 
 def was_refused(error: BaseException) -> bool:
-    """Whether nobody listens at the address, so that nothing was sent."""
+    """Return whether nothing listens at the address, so that nothing was sent."""
     from urllib3.exceptions import NewConnectionError
 
     return _any_in_chain(error, lambda one: isinstance(one, (NewConnectionError, ConnectionRefusedError)))
 
 
 def _transient_locally(error: BaseException) -> bool:
-    # An emulator that does not listen has ended; it does not come back by itself.
+    # An emulator that does not listen has ended and does not restart by itself.
     return is_transient(error) and not was_refused(error)
 
 

@@ -1,4 +1,4 @@
-"""From the exceptions of Google's libraries to the tree of `errors`, with the cause chained."""
+"""Translate the exceptions of Google's libraries to those of `errors`, with the cause chained."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OF_CODE: Mapping[int, type[errors.CloudError]] = {
 _LONGEST_FOREIGN_TEXT = 160
 
 
-# What Google's front ends say, and the emulator.
+# Messages of Google's front ends and of the emulator.
 _WRONG_PATH = re.compile(r"method not found|the emulator has no [A-Z]+ /", re.IGNORECASE)
 
 
@@ -63,24 +63,24 @@ _WRONG_PATH = re.compile(r"method not found|the emulator has no [A-Z]+ /", re.IG
 def translated(
     endpoint: Endpoint, action: str, *, if_missing: str = "", if_denied: str = ""
 ) -> Iterator[None]:
-    """Raise what a Google library raises inside as a `CloudError`.
+    """Translate exceptions of Google's libraries that are raised in the context to `CloudError`.
 
-    `action` completes "Could not ...", for example "read custom job 123". `if_missing` is the next
-    step where the resource does not exist, `if_denied` where the account may not do it on Google Cloud.
+    `action` completes "Could not ...", for example "read custom job 123". `if_missing` is the next step if
+    the resource does not exist, `if_denied` if the account lacks the permission on Google Cloud.
     """
     try:
         yield
     except Exception as error:
-        ours = translate(error, endpoint=endpoint, action=action, if_missing=if_missing, if_denied=if_denied)
-        if ours is None:
+        found = translate(error, endpoint=endpoint, action=action, if_missing=if_missing, if_denied=if_denied)
+        if found is None:
             raise
-        raise ours from error
+        raise found from error
 
 
 def translate(
     error: Exception, *, endpoint: Endpoint, action: str, if_missing: str = "", if_denied: str = ""
 ) -> errors.CloudError | None:
-    """The `CloudError` for an exception of a Google or HTTP library, None for any other exception."""
+    """Return the `CloudError` for an exception of a Google or HTTP library; None for any other exception."""
     if isinstance(error, errors.CloudError):
         return None
     finding = _of_google_api(error) or _of_google_auth(error) or _of_http(error) or _of_crash(error)
@@ -118,7 +118,7 @@ def _of_google_api(error: Exception) -> _Finding | None:
         inner = _of_google_api(cause) or _of_google_auth(cause) or _of_http(cause) if cause else None
         return inner or _Finding(kind=errors.DeadlineExceeded, text=str(error))
     if isinstance(error, exceptions.GoogleAPICallError):
-        if hasattr(error.response, "json"):  # of an operation that failed it is the operation
+        if hasattr(error.response, "json"):  # for a failed operation, `response` is the operation
             return _of_response(error.response, code=error.code)
         status = error.grpc_status_code.name if error.grpc_status_code is not None else None
         return _Finding(
@@ -169,7 +169,7 @@ def _of_http(error: Exception) -> _Finding | None:
 
 
 def _of_crash(error: Exception) -> _Finding | None:
-    """google.api_core fails on an error document in another form than Google's, such as {"error": "text"}."""
+    """Translate a crash of google.api_core on an error document such as {"error": "text"}."""
     if not isinstance(error, (AttributeError, TypeError)) or error.__traceback__ is None:
         return None
     *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
@@ -183,7 +183,7 @@ def _of_crash(error: Exception) -> _Finding | None:
 
 
 def _of_response(response: Any, *, code: int | None) -> _Finding:
-    """What an HTTP answer says. `response` is a `requests.Response`."""
+    """Translate an HTTP answer; `response` is a `requests.Response`."""
     code = code or int(response.status_code)
     try:
         document = response.json()
@@ -207,7 +207,7 @@ def _of_response(response: Any, *, code: int | None) -> _Finding:
 
 
 def _of_foreign_response(response: Any, code: int) -> _Finding:
-    """An answer without Google's envelope. Cloud Storage answers downloads in plain text."""
+    """Translate an answer without Google's envelope, such as Cloud Storage's plain text for downloads."""
     text = " ".join(str(getattr(response, "text", "")).split())
     if code == 404 and not text.startswith("No such object: "):
         text = f"answered 404, though not in the service's own form: {_cut(text) or 'an empty answer'}"
@@ -216,7 +216,7 @@ def _of_foreign_response(response: Any, code: int) -> _Finding:
 
 
 def _speaks_of_a_resource(envelope: Mapping[str, Any], status: str | None) -> bool:
-    """Whether a 404 is about the resource, and not about a path that the service does not have at all."""
+    """Return whether a 404 is about the resource, not about a path unknown to the service."""
     entries = envelope.get("errors") or ()
     reasons = {entry.get("reason") for entry in entries if isinstance(entry, dict)}
     own_words = status == "NOT_FOUND" or "notFound" in reasons
@@ -245,7 +245,9 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
     local = endpoint.is_emulator
     if issubclass(kind, errors.Unauthenticated):
         if local:
-            return "The token is not this emulator's: `vertex-training emulator status` says which one runs."
+            return (
+                "The token is not this emulator's: `vertex-training emulator status` shows the running one."
+            )
         return (
             "Run `gcloud auth application-default login`, or use the emulator: "
             "`pulumi config set vertex-training:endpoint emulator`."
@@ -255,21 +257,24 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
             return "Start the emulator with `vertex-training emulator start`."
         return "Check the network and the location's name, then run the same command again."
     if issubclass(kind, errors.UnexpectedAnswer):
-        return "Check the address, the location and the proxy settings; the answer was not taken for true."
+        return "Check the address, the location and the proxy settings; the answer was ignored."
     if issubclass(kind, errors.PermissionDenied) and not local:
         return if_denied or (
             f"Check that {endpoint.project} is the right project, that the API is enabled in it and that "
             "the account has the role (roles/aiplatform.user, roles/storage.admin, roles/logging.viewer)."
         )
     if issubclass(kind, errors.ResourceExhausted) and not local:
-        return f"Wait and try again, or ask for more quota in {endpoint.location}."
+        return f"Wait and try again, or request more quota in {endpoint.location}."
     if issubclass(kind, errors.Internal):
         return "Run the same command again."
     return if_missing if issubclass(kind, errors.NotFound) else ""
 
 
 def _innermost(error: BaseException) -> str:
-    """The reason at the end of a chain such as requests -> urllib3 -> socket, without object addresses."""
+    """Return the innermost reason of a chain such as requests -> urllib3 -> socket.
+
+    Object addresses are removed from it.
+    """
     seen: list[BaseException] = [error]
     while True:
         last = seen[-1]
@@ -291,7 +296,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def _sentence(text: str) -> str:
-    """One line that ends like a sentence; Google separates a list of errors by tabs."""
+    """Return one line that ends like a sentence; Google separates a list of errors by tabs."""
     line = " ".join(text.split())
     return line if line.endswith((".", "!", "?")) else f"{line}."
 

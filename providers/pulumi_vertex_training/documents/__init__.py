@@ -1,1 +1,1 @@
-"""Documents that declare a resource of any kind: how they are recognised and read."""
+"""Documents that declare a resource of any kind: how they are recognized and read."""

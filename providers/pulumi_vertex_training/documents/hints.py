@@ -1,33 +1,36 @@
-"""Documents that are not read, but known: what to give instead, in a sentence."""
+"""Hints for documents that are recognized but not read: what to use instead, in a sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from pulumi_vertex_training.documents.document import document_kinds
 from vertex_training.fields.schema import snake_case
-from vertex_training.fields.values import kind
+from vertex_training.fields.values import kind as kind_of_value
 from vertex_training.topology import roles
 
-_OTHERS: Mapping[str, str] = {
-    "resource_pools": "this is a PersistentResource; give a job, and this file as --persistent-resource",
-    "custom_job": "give what stands under customJob",
-    "hyperparameter_tuning_job": "give what stands under hyperparameterTuningJob",
-    "training_pipeline": "give what stands under trainingPipeline",
-    "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
-    "artifact_uri": "this may be a Model; give the job or the training pipeline that makes it",
+_KINDS_WITHOUT_DOCUMENTS: Mapping[str, str] = {
+    "resource_pools": "this is a PersistentResource; pass a job, and this file as --persistent-resource",
+    "artifact_uri": "this may be a Model; pass the job or the training pipeline that creates it",
 }
+"""Fields of kinds that documents cannot describe, each with its remedy.
+
+`DocumentKind.hints` has those of the other kinds.
+"""
+
 _EXPLAINED = frozenset({"form", "worker_pool_specs", "custom_job", "replicas", "reduction_servers"})
 
 
 def hint_about(value: Mapping[object, object], *, legacy: Collection[str]) -> str:
-    """What to do about a document that has none of the forms; "" when it looks like nothing that is known.
+    """Return the remedy for a document in none of the forms; "" if it resembles nothing known.
 
     `legacy` are the fields of AI Platform's training input that no other form has.
     """
     names = {snake_case(key): key for key in value if isinstance(key, str)}
-    for name, remedy in _OTHERS.items():
-        if name in names:
-            return remedy
+    for hints in (_KINDS_WITHOUT_DOCUMENTS, *(kind.hints for kind in document_kinds())):
+        for name, remedy in hints.items():
+            if name in names:
+                return remedy
     found = [key for name, key in names.items() if name in legacy and value[key] is not None]
     if found:
         return f"{found[0]} is a field of AI Platform's training input; put it under trainingInput:"
@@ -37,8 +40,9 @@ def hint_about(value: Mapping[object, object], *, legacy: Collection[str]) -> st
 
 
 def hint_about_nesting(names: Collection[str]) -> str:
-    """What to do about a document with the keys of several kinds, of which one belongs into the other; ""
-    where none does. Names are in snake case.
+    """Return the remedy for a document with the keys of several kinds, if one belongs inside the other.
+
+    Else return "". Names are in snake case.
     """
     if "study_spec" in names or "trial_job_spec" in names:
         if "worker_pool_specs" in names:
@@ -48,26 +52,25 @@ def hint_about_nesting(names: Collection[str]) -> str:
         if "input_data_config" in names or "model_to_upload" in names:
             return "put the fields of the tuning job under trainingTaskInputs"
     elif "input_data_config" in names or "model_to_upload" in names:
-        return "put workerPoolSpecs, and what stands beside them, under trainingTaskInputs"
+        return "put workerPoolSpecs, and the fields next to it, under trainingTaskInputs"
     return ""
 
 
 def hint_about_scalar(value: object) -> str:
-    """As `hint_about`, of what is no mapping."""
+    """Return the remedy for a document that is not a mapping."""
     if isinstance(value, str) and value.split()[:1] == ["gcloud"] and "custom-jobs" in value.split():
-        return "a command of Vertex AI is not read; give its --config file"
+        return "a command of Vertex AI is not supported; pass its --config file"
     if isinstance(value, str) and value.split()[:1] == ["gcloud"]:
-        return (
-            'a command stands under the key gcloud: {"gcloud": "gcloud ai-platform jobs submit training ..."}'
-        )
+        return 'put a command under the key gcloud: {"gcloud": "gcloud ai-platform jobs submit training ..."}'
     if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         return "expected a mapping, got a list; put a list of worker pools under workerPoolSpecs:"
-    return f"expected a mapping, got {kind(value)}"
+    return f"expected a mapping, got {kind_of_value(value)}"
 
 
 def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[object, object] | None:
-    """What `vertex-training explain --json` explains in what it prints, a job with fields side by side; None
-    for anything else. `printed` are the keys of other kinds than custom jobs.
+    """Return the job in the output of `vertex-training explain --json`; None for any other document.
+
+    The output has the job's fields at its top level. `printed` are the keys of kinds other than custom jobs.
     """
     names = {snake_case(key): item for key, item in value.items() if isinstance(key, str)}
     if not names.keys() >= _EXPLAINED:
@@ -79,12 +82,12 @@ def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[
     if not isinstance(job, Mapping):
         return {"worker_pool_specs": names["worker_pool_specs"]}
     inner: object = next((item for key, item in job.items() if key in ("jobSpec", "job_spec")), {})
-    beside = {key: item for key, item in job.items() if key not in ("jobSpec", "job_spec")}
-    return {**beside, **inner} if isinstance(inner, Mapping) else dict(job)
+    outer = {key: item for key, item in job.items() if key not in ("jobSpec", "job_spec")}
+    return {**outer, **inner} if isinstance(inner, Mapping) else dict(job)
 
 
-def has_a_task(fields: Mapping[object, object]) -> bool:
-    """Whether any of the worker pools says what it runs, but for reduction servers."""
+def has_task(fields: Mapping[object, object]) -> bool:
+    """Return whether any worker pool has a task, except reduction servers."""
     names = ("workerPoolSpecs", "worker_pool_specs")
     tasks = {"containerSpec", "container_spec", "pythonPackageSpec", "python_package_spec"}
     lists = [item for key, item in fields.items() if key in names and isinstance(item, (list, tuple))]
@@ -96,7 +99,7 @@ def has_a_task(fields: Mapping[object, object]) -> bool:
 
 
 def _reduces(pool: Mapping[object, object]) -> bool:
-    """Whether the task is Google's reduction server, which roles without tasks have as well."""
+    """Return whether the task is Google's reduction server, which roles without tasks have as well."""
     task = pool.get("containerSpec")
     image = task.get("imageUri") if isinstance(task, Mapping) else None
     return isinstance(image, str) and roles.is_reduction_server_image(image)

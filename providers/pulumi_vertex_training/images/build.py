@@ -1,4 +1,4 @@
-"""Builds the image of a plan."""
+"""Build the image of a plan."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 from pulumi_vertex_training.images.dockerfile.parser import Stage, platform_arguments
 from pulumi_vertex_training.images.dockerfile.rules import IMAGE_SOURCE
 from pulumi_vertex_training.images.files.layer import LAYER_TYPE, Layer, write_layer
+from pulumi_vertex_training.images.image import BaseImage, Blob, BuiltImage, repository_of
 from pulumi_vertex_training.images.manifests import (
     BASE_DIGEST,
     BASE_NAME,
@@ -21,9 +22,8 @@ from pulumi_vertex_training.images.manifests import (
     canonical_json,
     oci_layer_type,
 )
-from pulumi_vertex_training.images.parts import BaseImage, Blob, BuiltImage
 from pulumi_vertex_training.images.plan import ImagePlan
-from pulumi_vertex_training.images.references import repository_of
+from pulumi_vertex_training.images.stages.copiers import BuildCopier
 from pulumi_vertex_training.images.stages.evaluation import (
     Evaluation,
     change_folder,
@@ -31,7 +31,6 @@ from pulumi_vertex_training.images.stages.evaluation import (
     run_stage,
     scratch_state,
 )
-from pulumi_vertex_training.images.stages.making import Make
 from pulumi_vertex_training.images.stages.settings_instructions import set_entrypoint
 from pulumi_vertex_training.images.stages.stage_state import CREATED, StageState
 from pulumi_vertex_training.images.wheels.fetching import WheelFolder
@@ -44,10 +43,11 @@ _UNNAMED_LAYER: Final = {"created": CREATED, "created_by": "a layer of the base 
 def build_image(
     plan: ImagePlan, bases: Mapping[str, BaseImage], wheels: WheelFolder | None, folder: Path
 ) -> BuiltImage:
-    """Makes the image; `bases` has the key of every one of `plan.base_images`, files are written to `folder`.
+    """Build the image; write its files to `folder`.
 
-    The same plan, bases and wheels give the same bytes on every machine. Raises PackagingError with all
-    problems, ValueError when a base or the wheels are missing or the plan needs a tool.
+    `bases` maps each of `plan.base_images` to its image. The same plan, bases and wheels give the same bytes
+    on every machine. Raises PackagingError with all problems, and ValueError if a base or the wheels are
+    missing or the plan needs a container tool.
     """
     if plan.needs_tool:
         raise ValueError(f"line {plan.needs_tool.line} is a RUN: this image cannot be built here")
@@ -59,23 +59,23 @@ def build_image(
         raise PackagingError(problems)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="files-") as spool:
-        make = Make(selections=plan.selections, bases=bases, folder=Path(spool))
+        copier = BuildCopier(selections=plan.selections, bases=bases, folder=Path(spool))
         evaluation = Evaluation(
             dockerfile=plan.dockerfile,
             build_args=plan.source.build_args,
             predefined=platform_arguments(plan.source.platform, plan.source.target),
-            makers=make,
+            copier=copier,
         )
-        warnings = _run_stages(plan, evaluation, make, wheels if plan.needs_wheels else None, Path(spool))
+        warnings = _run_stages(plan, evaluation, copier, wheels if plan.needs_wheels else None, Path(spool))
         if errors(evaluation.problems):
             raise PackagingError(evaluation.problems)
-        state = make.states[_target(plan).index]
+        state = copier.states[_target(plan).index]
         layers = [write_layer(layer.nodes, folder) for layer in state.layers]
     return _assembled(plan, state, layers, (*evaluation.problems, *warnings))
 
 
 def _target(plan: ImagePlan) -> Stage:
-    """The stage that becomes the image: nothing that is needed for it comes after it."""
+    """Return the stage that becomes the image. It comes last: `plan.stages` has only what it needs."""
     return plan.stages[-1]
 
 
@@ -95,17 +95,17 @@ def _unfit_bases(plan: ImagePlan, bases: Mapping[str, BaseImage]) -> list[Proble
 
 
 def _run_stages(
-    plan: ImagePlan, evaluation: Evaluation, make: Make, wheels: WheelFolder | None, spool: Path
+    plan: ImagePlan, evaluation: Evaluation, copier: BuildCopier, wheels: WheelFolder | None, spool: Path
 ) -> list[Problem]:
-    """Goes through the stages and, in the last one, the options; returns warnings."""
+    """Run the stages and apply the source's options to the last one; return warnings."""
     warnings: list[Problem] = []
     target = _target(plan)
     for stage in plan.stages:
         if isinstance(stage.base, int):
-            state = make.states[stage.base].next_stage()
+            state = copier.states[stage.base].next_stage()
         else:
-            state = image_state(make.bases[stage.base]) if stage.base else scratch_state()
-        make.states[stage.index] = state
+            state = image_state(copier.bases[stage.base]) if stage.base else scratch_state()
+        copier.states[stage.index] = state
         if wheels and stage is target and plan.source.dockerfile is None:
             warnings += _add_wheels(state, wheels, spool)
         run_stage(evaluation, stage, state)
@@ -117,7 +117,7 @@ def _run_stages(
 
 
 def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Problem]:
-    # imported here: a preview installs nothing, and need not load what installs
+    # Imported late: a preview does not install wheels, so it need not load the installer.
     from pulumi_vertex_training.images.wheels.wheel_layer import add_to_paths, wheel_nodes
 
     nodes, warnings = wheel_nodes(wheels, spool)
@@ -128,9 +128,9 @@ def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Pro
 
 
 def _apply_options(plan: ImagePlan, evaluation: Evaluation, state: StageState) -> None:
-    """The options of the source: literal values, over what the instructions said.
+    """Apply the options of the source, as literal values, after the last instruction.
 
-    Variables and labels by name: a mapping that comes through Pulumi has no order of its own.
+    Variables and labels are sorted by name: Pulumi does not keep the order of a mapping.
     """
     source = plan.source
     env, labels = sorted(source.env.items()), sorted(source.labels.items())
@@ -210,7 +210,7 @@ def _descriptor(layer: Mapping[str, Any]) -> dict[str, Any]:
 def _config(
     plan: ImagePlan, state: StageState, layers: Sequence[Layer], base: Mapping[str, Any], below: int
 ) -> dict[str, Any]:
-    """The image configuration (OCI image specification), with Docker's fields that others than us read."""
+    """Return the image configuration of the OCI image specification, with the fields that Docker adds."""
     settings = {key: value for key, value in state.config.items() if value}
     if state.env:
         settings["Env"] = [f"{name}={value}" for name, value in state.env.items()]

@@ -1,4 +1,4 @@
-"""Manifests and indexes of both families, OCI and Docker schema 2."""
+"""Manifests and indexes, in the formats of OCI and of Docker (schema 2)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _LAYER_TYPES: Final = {
 
 
 def canonical_json(value: object) -> bytes:
-    """JSON in UTF-8 that is the same for the same value: sorted keys, no space."""
+    """Encode a value as JSON in UTF-8 with sorted keys and no spaces: equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def oci_layer_type(media_type: str) -> str:
-    """The OCI media type of a layer of either family; others stay as they are."""
+    """Return the OCI media type of a Docker or OCI layer; any other type is returned unchanged."""
     return _LAYER_TYPES.get(media_type, media_type)
 
 
 def select_platform(index: bytes, platform: str) -> str:
-    """The digest of the manifest for a platform ("linux/amd64") in an index or manifest list.
+    """Return the digest of the manifest for a platform ("linux/amd64") in an index or manifest list.
 
-    A variant counts only where it is asked for, as in "linux/arm64/v8". Raises PackagingError that names the
-    platforms there are.
+    A variant counts only if `platform` has one, as in "linux/arm64/v8". Raises PackagingError if the index
+    has no such platform; the message lists those that it has.
     """
     entries = _entries(index)
     wanted = platform.split("/")
@@ -49,7 +49,7 @@ def select_platform(index: bytes, platform: str) -> str:
             return str(entry["digest"])
     there = sorted({"/".join(_platform(entry)) for entry in entries} - {"unknown/unknown", ""})
     listed = ", ".join(there) or "none"
-    message = f"has no manifest for {platform}; there are: {listed}. Choose one of them, or another image."
+    message = f"has no manifest for {platform}; it has: {listed}. Choose one of them, or another image."
     raise PackagingError([BASE_IMAGE.broken("base_image", message)])
 
 
@@ -58,7 +58,7 @@ def _entries(index: bytes) -> list[Mapping[str, Any]]:
         entries = json.loads(index)["manifests"]
         return [entry for entry in entries if isinstance(entry["digest"], str)]
     except (ValueError, KeyError, TypeError) as error:
-        message = "is answered with something that is no index of manifests. Push the image again."
+        message = "the registry's answer is not an index of manifests. Push the image again."
         raise PackagingError([BASE_IMAGE.broken("base_image", message)]) from error
 
 
@@ -71,19 +71,17 @@ def _platform(entry: Mapping[str, Any]) -> list[str]:
 def base_problems(
     manifest: Mapping[str, Any], config: Mapping[str, Any], *, place: str, name: str, platform: str
 ) -> list[Problem]:
-    """Why an image cannot be built upon."""
+    """Return the reasons why an image cannot be a base image."""
     problems = []
     if "layers" not in manifest or "config" not in manifest:
-        message = f"{name} is answered with something that is no image manifest. Push the image again."
+        message = f"{name}: the registry's answer is not an image manifest. Push the image again."
         return [BASE_IMAGE.broken(place, message)]
     system, architecture = config.get("os", ""), config.get("architecture", "")
     if [system, architecture] != platform.split("/")[:2]:
         message = f"{name} is for {system}/{architecture}, not {platform}. Set the image's platform to that."
         problems.append(BASE_IMAGE.broken(place, message))
     if len((config.get("rootfs") or {}).get("diff_ids") or ()) != len(manifest["layers"]):
-        message = (
-            f"{name} has {len(manifest['layers'])} layers and another number of them in its configuration."
-        )
+        message = f"{name} has {len(manifest['layers'])} layers, but its configuration lists another number."
         problems.append(BASE_IMAGE.broken(place, f"{message} Push the image again."))
     triggers = (config.get("config") or {}).get("OnBuild") or ()
     if triggers:

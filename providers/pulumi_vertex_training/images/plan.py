@@ -1,4 +1,4 @@
-"""Reads a source and says what the image of it needs."""
+"""Plan the image of a source: read its files and determine what the build needs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,20 @@ from pulumi_vertex_training.images.dockerfile.rules import (
 )
 from pulumi_vertex_training.images.files.context import ignore_rules, read_context
 from pulumi_vertex_training.images.files.tree import Node
+from pulumi_vertex_training.images.image import ImageSource
 from pulumi_vertex_training.images.manifests import canonical_json
-from pulumi_vertex_training.images.parts import ImageSource
-from pulumi_vertex_training.images.source_check import LEFT_OUT, dockerfile_of_folder, source_problems
-from pulumi_vertex_training.images.stages.build_contexts import (
-    base_context,
-    place_of,
-    stage_context,
-    taken_names,
-    unused_contexts,
-)
+from pulumi_vertex_training.images.source_check import DEFAULT_EXCLUDES, generated_dockerfile, source_problems
+from pulumi_vertex_training.images.stages.copiers import PlanCopier, Selections
 from pulumi_vertex_training.images.stages.evaluation import Evaluation, image_state, run_stage, scratch_state
-from pulumi_vertex_training.images.stages.planning import (
-    Look,
-    Selections,
+from pulumi_vertex_training.images.stages.origins import (
+    base_context,
+    context_name_conflicts,
+    context_path,
     needed_stages,
     origins,
+    stage_context,
     target_stage,
+    unused_contexts,
     used_contexts,
 )
 from pulumi_vertex_training.images.stages.stage_state import StageState
@@ -53,12 +50,12 @@ from vertex_training.findings.problems import Problem, errors
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 FORMAT = 1
-"""Goes up when the same source gives another image than before."""
+"""Increase it when the same source gives another image than before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInstruction:
-    """A RUN that stands between us and the image: `line` in `file`, counted from 1, and its text."""
+    """A RUN instruction, for which a container tool is needed: `line` in `file` counts from 1."""
 
     file: str
     line: int
@@ -67,15 +64,15 @@ class RunInstruction:
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePlan:
-    """What is to be built, with the hash of every file that takes part.
+    """The plan of an image, with the hash of every file that becomes part of it.
 
-    `base_images` are the canonical names of the images that the build starts from or copies from, each once;
+    `base_images` are the canonical names of the images that the build starts from or copies from, each once.
     `needs_tool` is the first RUN, which only a container tool can run, or None. `content_hash` (SHA-256, hex)
-    covers all that decides the image but its bases: files, instructions, options, pinned requirements.
-    `needs_layers` tells whether `BaseImage.open_layer` may be called, `needs_wheels` whether the build wants
-    the wheels of the lock file. `problems` are warnings.
+    covers everything that determines the image except its base images: files, instructions, options, pinned
+    requirements. `needs_layers` tells whether the build may call `BaseImage.open_layer`, `needs_wheels`
+    whether it needs the wheels of the lock file. `problems` are warnings.
 
-    `dockerfile`, `stages` and `selections` are what the build goes by.
+    `dockerfile`, `stages` and `selections` are the input of the build.
     """
 
     source: ImageSource
@@ -92,7 +89,7 @@ class ImagePlan:
 
 
 def plan_image(source: ImageSource) -> ImagePlan:
-    """Reads the folder, its Dockerfile, .dockerignore and requirements; no network.
+    """Read the folder, its Dockerfile, .dockerignore and requirements, without using the network.
 
     Raises PackagingError with all problems at once.
     """
@@ -101,12 +98,12 @@ def plan_image(source: ImageSource) -> ImagePlan:
         raise PackagingError(problems)
     dockerfile, found = _dockerfile(source)
     dockerfile = replace(dockerfile, contexts=tuple(sorted(source.build_contexts)))
-    before = () if source.dockerfile else LEFT_OUT
+    defaults = () if source.dockerfile else DEFAULT_EXCLUDES
     ignore, ignore_problems = ignore_rules(
         source.source,
         source.dockerfile,
         source.exclude,
-        before=before,
+        defaults=defaults,
     )
     problems += [*found, *ignore_problems]
     lock = None
@@ -122,36 +119,36 @@ def plan_image(source: ImageSource) -> ImagePlan:
     stages = needed_stages(dockerfile, target)
     used = used_contexts(dockerfile, stages)
     context = read_context(source.source, ignore)
-    problems += [*context.problems, *taken_names(source, context)]
-    look = Look(context=context, folders=source.build_contexts, before=before)
-    problems += _walk(dockerfile, stages, source, look)
+    problems += [*context.problems, *context_name_conflicts(source, context)]
+    copier = PlanCopier(context=context, folders=source.build_contexts, defaults=defaults)
+    problems += _walk(dockerfile, stages, source, copier)
     needs_tool = _first_run(dockerfile, stages)
     if needs_tool:
         problems = [problem for problem in problems if problem.rule != NOT_BUILT_HERE.name]
-    problems += [problem for name in used for problem in look.named(name).problems]
-    problems += [*_habits(dockerfile, stages, source, look), *unused_contexts(source, used)]
+    problems += [problem for name in used for problem in copier.named(name).problems]
+    problems += [*_habits(dockerfile, stages, source, copier), *unused_contexts(source, used)]
     if errors(problems):
         raise PackagingError(problems)
     images = [each for stage in stages for each in origins(dockerfile, stage) if isinstance(each, str)]
-    files = [node for node in look.nodes() if node.kind == "file"]
+    files = [node for node in copier.nodes() if node.kind == "file"]
     return ImagePlan(
         source=source,
         base_images=tuple(dict.fromkeys(images)),
         needs_tool=needs_tool,
-        content_hash=_content_hash(source, dockerfile, stages, look, lock, used if needs_tool else None),
+        content_hash=_content_hash(source, dockerfile, stages, copier, lock, used if needs_tool else None),
         summary=_summary(target, stages, files, lock),
-        needs_layers=look.needs_layers,
+        needs_layers=copier.needs_layers,
         needs_wheels=bool(lock and lock.pins),
         problems=tuple(problems),
         dockerfile=dockerfile,
         stages=stages,
-        selections=look.selections,
+        selections=copier.selections,
     )
 
 
 def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
     if source.dockerfile is None:
-        return dockerfile_of_folder(source), []
+        return generated_dockerfile(source), []
     try:
         text = (source.source / source.dockerfile).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -172,40 +169,42 @@ def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
 
 
 def _replaced_target(dockerfile: Dockerfile, target: Stage | None) -> Iterator[Problem]:
+    """Report a target stage that a build context of the same name replaces."""
     context = stage_context(dockerfile, target) if target else None
     if target and context:
-        message = f"the stage {target.name!r}, which becomes the image, is replaced by the folder of"
-        message = f"{message} {place_of(context.name)}. Rename one of the two."
+        message = (
+            f"the target stage {target.name!r} is replaced by the folder of {context_path(context.name)}. "
+            "Rename one of the two."
+        )
         yield DOCKERFILE_STAGE.broken(f"{dockerfile.file}:{target.line}", message)
 
 
 def _walk(
-    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
+    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, copier: PlanCopier
 ) -> list[Problem]:
+    """Evaluate the stages without building them; return the problems."""
     evaluation = Evaluation(
         dockerfile=dockerfile,
         build_args=source.build_args,
         predefined=platform_arguments(source.platform, source.target),
-        makers=look,
+        copier=copier,
     )
     states: dict[int, StageState] = {}
     for stage in stages:
         folder = base_context(dockerfile, stage)
         if folder:
             message = (
-                f"FROM {folder.name} is a folder, {place_of(folder.name)}, and no image. Write FROM scratch"
+                f"FROM {folder.name} is a folder, {context_path(folder.name)}, not an image. Write "
+                f"FROM scratch and COPY --from={folder.name} . /, or rename it."
             )
-            place = f"{dockerfile.file}:{stage.line}"
-            problem = NOT_BUILT_HERE.broken(
-                place, f"{message} and COPY --from={folder.name} . /, or rename it."
-            )
+            problem = NOT_BUILT_HERE.broken(f"{dockerfile.file}:{stage.line}", message)
             evaluation.problems.append(problem)
             state = scratch_state()
         elif isinstance(stage.base, int):
             state = states[stage.base].next_stage()
             if triggers := state.config.get("OnBuild"):
                 message = (
-                    f"the stage before has ONBUILD {triggers[0]}, which would run here. Write the "
+                    f"the previous stage has ONBUILD {triggers[0]}, which would run here. Write the "
                     "instruction into this stage, or build it with docker."
                 )
                 place = f"{dockerfile.file}:{stage.line}"
@@ -226,27 +225,28 @@ def _first_run(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> RunInstruct
 
 
 def _habits(
-    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
+    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, copier: PlanCopier
 ) -> Iterator[Problem]:
-    """Warnings: what is accepted and will be regretted."""
+    """Yield warnings about things that are accepted but probably a mistake."""
     declared = _declared(dockerfile, stages)
     for name in sorted(set(source.build_args) - declared - set(PROXIES)):
-        message = f"no ARG of {dockerfile.file} has this name, so it does nothing. Declare it, or remove it."
+        message = f"no ARG in {dockerfile.file} has this name, so it has no effect. Declare it, or remove it."
         yield BUILD_ARGUMENT.broken(f"build_args[{name!r}]", message)
     for stage in stages:
         for each in stage.instructions:
             if each.name == "HEALTHCHECK":
-                message = "Vertex AI does not look at HEALTHCHECK. Remove it, unless others run the image."
+                message = "Vertex AI ignores HEALTHCHECK. Remove it, unless the image also runs elsewhere."
                 yield IMAGE_HABIT.broken(f"{dockerfile.file}:{each.line}", message)
-    for name in sorted(look.top_names() & {".git", ".venv", "venv"}):
-        message = "is copied into the image, which then changes all the time. Name it in .dockerignore."
+    for name in sorted(copier.top_names() & {".git", ".venv", "venv"}):
+        message = "is copied into the image, so the image changes with every build. Add it to .dockerignore."
         yield IMAGE_HABIT.broken(name, message)
-    yield from look.warnings
-    for problem in look.collisions():
+    yield from copier.warnings
+    for problem in copier.collisions():
         yield replace(problem, level="warning")
 
 
 def _declared(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> set[str]:
+    """Return the names of all build arguments that the Dockerfile declares."""
     return set(dockerfile.global_arguments) | {
         name
         for stage in stages
@@ -260,11 +260,15 @@ def _content_hash(
     source: ImageSource,
     dockerfile: Dockerfile,
     stages: tuple[Stage, ...],
-    look: Look,
+    copier: PlanCopier,
     lock: Lock | None,
     whole: list[str] | None,
 ) -> str:
-    """`whole` are the named contexts in use where a tool builds, None otherwise: a RUN may see everything."""
+    """Return the hash of everything that determines the image except its base images.
+
+    `whole` are the named contexts in use if a container tool builds the image, else None: a RUN may read
+    every file.
+    """
     declared = _declared(dockerfile, stages)
     arguments: Mapping[str, str | None] = dockerfile.global_arguments
     content: dict[str, object] = {
@@ -280,10 +284,10 @@ def _content_hash(
         ],
         "files": [
             [stage, position, picked.name, picked.is_folder, [_facts(node) for node in picked.nodes]]
-            for (stage, position), selection in sorted(look.selections.items())
+            for (stage, position), selection in sorted(copier.selections.items())
             for picked in selection.picked
         ],
-        "context": [] if whole is None else [_facts(node) for node in look.whole(None)],
+        "context": [] if whole is None else [_facts(node) for node in copier.whole(None)],
         "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins] if lock else None,
         "python_version": source.python_version if lock else None,
         "env": dict(source.env),
@@ -294,7 +298,7 @@ def _content_hash(
         "command": source.command,
     }
     if whole:
-        content["contexts"] = {name: [_facts(node) for node in look.whole(name)] for name in whole}
+        content["contexts"] = {name: [_facts(node) for node in copier.whole(name)] for name in whole}
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
@@ -308,7 +312,7 @@ def _facts(node: Node) -> list[object]:
 
 
 def _text(name: str) -> str:
-    """A name as it is; one that is not text, which only a tool can copy, by its bytes."""
+    """Return a name as it is, or as hexadecimal bytes if it is not valid text."""
     return name if name.isascii() or not _SURROGATE.search(name) else f"\0{os.fsencode(name).hex()}"
 
 

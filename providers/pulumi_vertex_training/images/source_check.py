@@ -1,4 +1,4 @@
-"""Checks what an image is to be made of, before anything is read, and stands in for a Dockerfile."""
+"""Check the options of a source before any file is read, and write the Dockerfile of one that has none."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from typing import Final
 from pulumi_vertex_training.images.dockerfile.lines import Instruction
 from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
 from pulumi_vertex_training.images.dockerfile.rules import IMAGE_SOURCE
-from pulumi_vertex_training.images.parts import PLATFORMS, ImageSource
-from pulumi_vertex_training.images.references import canonical_name
-from pulumi_vertex_training.images.stages.build_contexts import build_context_problems
+from pulumi_vertex_training.images.image import PLATFORMS, ImageSource, canonical_name
+from pulumi_vertex_training.images.stages.origins import build_context_problems
 from vertex_training.findings.problems import Problem
 
 DEFAULT_FOLDER: Final = "/usr/app"
-"""Where the files go without a Dockerfile; the Vertex AI SDK and gcloud use the same for local packages."""
+"""Where the files go without a Dockerfile. The Vertex AI SDK and gcloud use the same for local packages."""
 
-LEFT_OUT: Final = (
+DEFAULT_EXCLUDES: Final = (
     "**/.*",
     "**/*.py[co]",
     "**/*.egg-info",
@@ -29,23 +28,25 @@ LEFT_OUT: Final = (
     "**/Thumbs.db",
     "**/desktop.ini",
 )
-"""What is left out without a Dockerfile, before .dockerignore: hidden files and what tools leave behind."""
+"""Patterns that are applied before .dockerignore if there is no Dockerfile: hidden and temporary files."""
 
 _PYTHON = re.compile(r"3\.\d{1,2}")
 
 
 def source_problems(source: ImageSource) -> Iterator[Problem]:
-    """What is wrong with the options, each at its own."""
+    """Yield the problems of the options, each at its option."""
     if not source.source.is_dir():
         what = "is a file, not a folder" if source.source.exists() else "does not exist"
-        yield IMAGE_SOURCE.broken("source", f"{source.source} {what}. Give the folder of the files.")
+        yield IMAGE_SOURCE.broken("source", f"{source.source} {what}. Set it to the folder with the files.")
     if source.dockerfile is None and source.base_image is None and source.source.is_dir():
         message = (
-            "is missing, and no dockerfile is named either. Name the image to build upon, or a Dockerfile."
+            "is missing, and so is dockerfile. Set one of the two: the image to build on, or a Dockerfile."
         )
         yield IMAGE_SOURCE.broken("base_image", message)
     if source.dockerfile is not None and source.base_image is not None:
-        message = f"is stated beside {source.dockerfile}, whose FROM names the base. Remove one of the two."
+        message = (
+            f"is set together with {source.dockerfile}, whose FROM names the base. Remove one of the two."
+        )
         yield IMAGE_SOURCE.broken("base_image", message)
     if source.dockerfile is None:
         yield from _without_dockerfile(source)
@@ -54,9 +55,7 @@ def source_problems(source: ImageSource) -> Iterator[Problem]:
         message = f"{source.platform!r} is not supported. Choose {' or '.join(PLATFORMS)}."
         yield IMAGE_SOURCE.broken("platform", message)
     if source.requirements is not None and source.python_version is None:
-        message = (
-            "is missing, and wheels are built for one version. State that of the image, for example '3.11'."
-        )
+        message = "is missing. Wheels are built for one version: set that of the image, for example '3.11'."
         yield IMAGE_SOURCE.broken("python_version", message)
     if source.python_version is not None and not _PYTHON.fullmatch(source.python_version):
         message = f"{source.python_version!r} is not a version of Python 3. Write it like '3.11'."
@@ -64,7 +63,7 @@ def source_problems(source: ImageSource) -> Iterator[Problem]:
     for option, values in (("env", source.env), ("labels", source.labels)):
         for name, value in values.items():
             if not name or "=" in name or "\0" in name + value:
-                message = f"{name!r} cannot be a name here: it is empty, or has '=' or NUL. Rename it."
+                message = f"{name!r} is not a valid name: it is empty, or has '=' or NUL. Rename it."
                 yield IMAGE_SOURCE.broken(f"{option}[{name!r}]", message)
 
 
@@ -76,13 +75,14 @@ def _without_dockerfile(source: ImageSource) -> Iterator[Problem]:
         yield IMAGE_SOURCE.broken("base_image", message)
     for option, given in (("build_args", bool(source.build_args)), ("target", source.target is not None)):
         if given:
-            yield IMAGE_SOURCE.broken(
-                option, "is of a Dockerfile, and there is none. Remove it, or name one."
-            )
+            yield IMAGE_SOURCE.broken(option, "needs a Dockerfile. Remove it, or set dockerfile.")
 
 
-def dockerfile_of_folder(source: ImageSource) -> Dockerfile:
-    """FROM the base, WORKDIR, and COPY of everything: the source, then each named context."""
+def generated_dockerfile(source: ImageSource) -> Dockerfile:
+    """Return the Dockerfile of a source that has none: FROM the base, WORKDIR, COPY of all files.
+
+    The files of the source come first, then those of each named context.
+    """
     folder = source.working_dir or DEFAULT_FOLDER
     literal = re.sub(r"([\\'\"$\s])", r"\\\1", folder)
     instructions = [

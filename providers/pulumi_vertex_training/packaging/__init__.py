@@ -1,1 +1,1 @@
-"""Reproducible Python packages and hashes from files and folders, without network or user code."""
+"""Build reproducible Python packages from files and folders, without network access or user code."""

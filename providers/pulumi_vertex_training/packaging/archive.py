@@ -1,8 +1,8 @@
-"""Writes a `.tar.gz` whose bytes follow from its files alone.
+"""Write a `.tar.gz` whose bytes depend only on its files.
 
-The tar headers and the gzip container are written here, not by the standard library: the same files give the
-same bytes under every Python version and every build of zlib. Owner, group, times and umask do not show; of
-the mode only the owner's execute bit does. Deflate blocks are stored, not compressed.
+The tar headers and the gzip container are written here instead of by the standard library, so the same files
+give the same bytes with every version of Python and zlib. Owner, group, times and umask have no effect, and
+of the mode only the owner's execute bit does. Deflate blocks are stored, not compressed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
 
 FORMAT: Final = 1
-"""Goes up when the same input gives other bytes than before: every staged package then changes its hash, and
-jobs that use one are replaced."""
+"""Increase it when the same input gives other bytes than before.
+
+Every staged package then gets another hash, and jobs that use one are replaced.
+"""
 
 MODIFIED: Final = 315_619_200
-"""1980-01-02 UTC. Zip files, and so wheels built from the archive, know no time before 1980 in any zone."""
+"""1980-01-02 UTC: zip files, and so wheels built from the archive, cannot have earlier times."""
 
 LARGEST_FILE: Final = 8 * 2**30 - 1
-"""Bytes; what a tar header can state without extensions."""
+"""The most bytes that a tar header can hold without extensions."""
 
 _CHUNK = 1 << 20
 _RECORD = 10_240
@@ -34,7 +36,7 @@ _LARGEST_BLOCK = 65_535
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A file of the archive: `path` with slashes, below the archive's top folder; `size` in bytes.
+    """A file of the archive; `path` has slashes and is relative to the top folder, `size` is in bytes.
 
     `content` is the bytes themselves or the file that holds them.
     """
@@ -46,25 +48,25 @@ class Entry:
 
 
 def text_entry(path: str, text: str) -> Entry:
-    """An entry with this text in UTF-8."""
+    """Return an entry with this text in UTF-8."""
     content = text.encode()
     return Entry(path=path, content=content, size=len(content))
 
 
 def read(entry: Entry) -> bytes:
-    """The whole content. Raises OSError."""
+    """Return the whole content. Raises OSError."""
     return entry.content if isinstance(entry.content, bytes) else entry.content.read_bytes()
 
 
 def archive_size(entries: Iterable[Entry]) -> int:
-    """Bytes that the entries take in the archive, headers and padding included; a close estimate."""
+    """Return roughly how many bytes the entries take in the archive, including headers and padding."""
     return sum(512 + entry.size + -entry.size % 512 for entry in entries)
 
 
 def archive(entries: Iterable[Entry], *, top: str) -> Iterator[bytes]:
-    """The bytes of a `.tar.gz` that holds the entries below the folder `top`, in the order of their paths.
+    """Yield the bytes of a `.tar.gz` that holds the entries below the folder `top`, sorted by path.
 
-    Raises PackagingError when a file cannot be read or no longer has its size.
+    Raises PackagingError if a file cannot be read or its size has changed.
     """
     return stored_gzip(_tar(entries, top))
 
@@ -101,7 +103,7 @@ def _file(entry: Entry, source: Path) -> Iterator[bytes]:
 
 
 def unreadable(path: str, error: OSError) -> Problem:
-    """The finding for a file or folder that the system does not let us read."""
+    """Return the finding for a file or folder that cannot be read."""
     reason = error.strerror or str(error)
     return Problem(path=path, message=f"cannot be read: {reason}. Make it readable or leave it out.")
 
@@ -109,7 +111,7 @@ def unreadable(path: str, error: OSError) -> Problem:
 def _headers(name: bytes, size: int, mode: int) -> bytes:
     if len(name) <= 100 and name.isascii():
         return tar_header(name, size, mode, b"0")
-    # pax: the name in UTF-8, of any length; the short name is for readers that know no pax
+    # pax has the name in UTF-8, of any length; the short name is for readers without pax support
     record = pax_record(b"path", name)
     extended = tar_header(b"././@PaxHeader", len(record), 0o644, b"x") + record + bytes(-len(record) % 512)
     short = name.decode().encode("ascii", "replace")[-100:]
@@ -117,7 +119,7 @@ def _headers(name: bytes, size: int, mode: int) -> bytes:
 
 
 def pax_record(key: bytes, value: bytes) -> bytes:
-    """`<length> <key>=<value>` and a newline; the length counts itself."""
+    """Return `<length> <key>=<value>` and a newline; the length includes its own digits."""
     rest = b" " + key + b"=" + value + b"\n"
     length = len(rest)
     while length != len(rest) + len(str(length)):
@@ -136,7 +138,7 @@ def tar_header(
     modified: int = MODIFIED,
     link: bytes = b"",
 ) -> bytes:
-    """One ustar header block (POSIX.1-1988); name and link have at most 100 bytes."""
+    """Return one ustar header block (POSIX.1-1988); name and link have at most 100 bytes."""
     block = struct.pack(
         "100s8s8s8s12s12s8s1s100s6s2s32s32s8s8s155s12x",
         name,
@@ -160,7 +162,7 @@ def tar_header(
 
 
 def stored_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """A gzip member (RFC 1952) of stored deflate blocks (RFC 1951, 3.2.4); header without name and time."""
+    """Yield a gzip member (RFC 1952) of stored deflate blocks (RFC 1951, 3.2.4), without name and time."""
     yield b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
     full = struct.pack("<BHH", 0, _LARGEST_BLOCK, 0)
     pending = bytearray()
@@ -168,7 +170,7 @@ def stored_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         checksum = zlib.crc32(chunk, checksum)
         length += len(chunk)
-        # at least one byte stays back: the last block is marked, and is known only at the end
+        # at least one byte is held back: the last block is marked, and is known only at the end
         if len(pending) + len(chunk) <= _LARGEST_BLOCK:
             pending += chunk
             continue

@@ -1,4 +1,4 @@
-"""Build a package from a script, a folder or a project, or take a wheel or sdist that exists."""
+"""Build a package from a script, a folder or a project, or use an existing wheel or sdist."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
-from pulumi_vertex_training.packaging import naming, rules
+from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import archive_size, unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.naming import entry_module, runnable, same_name
 from pulumi_vertex_training.packaging.package import Package, measure
 from pulumi_vertex_training.packaging.plans import (
@@ -45,12 +46,12 @@ from vertex_training.findings.problems import Problem, errors, warnings
 
 _SIGNATURES = {".whl": (b"PK\x03\x04", "a wheel"), ".tar.gz": (b"\x1f\x8b", "a gzip archive")}
 _MOST_METADATA = 1 << 22
-_AGAIN = "Build or download it again."
+_REBUILD = "Build or download it again."
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltPackage:
-    """What a finished package says of itself, as far as it could be read; `modules` of a wheel alone."""
+    """The metadata of a built package, as far as it could be read; only a wheel has `modules`."""
 
     name: str = ""
     version: str = ""
@@ -59,12 +60,12 @@ class BuiltPackage:
 
 
 def built_ending(path: Path) -> str | None:
-    """The ending of a file that is a package already, or None."""
+    """Return the ending of a file that is a built package, or None for any other file."""
     return next((ending for ending in _SIGNATURES if path.name.endswith(ending)), None)
 
 
-def look_into(path: Path, ending: str) -> tuple[BuiltPackage, list[Problem]]:
-    """What a file says of itself, and why pip would not take it or install it on a replica.
+def inspect_built_package(path: Path, ending: str) -> tuple[BuiltPackage, list[Problem]]:
+    """Return a file's metadata, and the reasons why pip would reject it or not install it on a replica.
 
     Sources: PyPA specifications of wheel and source distribution file names, and "Core metadata".
     """
@@ -76,14 +77,14 @@ def look_into(path: Path, ending: str) -> tuple[BuiltPackage, list[Problem]]:
         return BuiltPackage(), [*_named(path, ending)[1], unreadable("source", error)]
     (name, version), problems = _named(path, ending)
     if start != signature:
-        message = f"{path.name} is not {what}: it does not begin like one. {_AGAIN}"
+        message = f"{path.name} is not {what}: it does not begin like one. {_REBUILD}"
         return BuiltPackage(), [*problems, _about(message)]
     if problems and any(problem.level == "error" for problem in problems):
         return BuiltPackage(), problems
     try:
         metadata, modules = _of_wheel(path) if ending == ".whl" else (_of_sdist(path), ())
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
-        message = f"{path.name} is not {what} that can be read: {error}. {_AGAIN}"
+        message = f"{path.name} is not {what} that can be read: {error}. {_REBUILD}"
         return BuiltPackage(), [*problems, _about(message)]
     fields = HeaderParser().parsestr(metadata)
     found = BuiltPackage(
@@ -94,15 +95,15 @@ def look_into(path: Path, ending: str) -> tuple[BuiltPackage, list[Problem]]:
     )
     if not same_name(found.name, name) or not _same_version(found.version, version):
         message = (
-            f"{path.name} holds {found.name or 'no name'} {found.version or 'without a version'}, which is "
-            "not what its file name says; pip refuses that. Give the file the name that its build gave it."
+            f"{path.name} holds {found.name or 'no name'} {found.version or 'without a version'}, which "
+            "differs from its file name; pip rejects that. Restore the name that its build gave the file."
         )
         problems.append(_about(message))
     return found, problems
 
 
 def _named(path: Path, ending: str) -> tuple[tuple[str, str], list[Problem]]:
-    """Name and version by the file's name, and what is wrong with it."""
+    """Return the name and version in the file's name, and its problems."""
     try:
         if ending == ".whl":
             name, version, _, tags = parse_wheel_filename(path.name)
@@ -119,18 +120,17 @@ def _tag_problems(path: Path, tags: frozenset[Tag]) -> Iterator[Problem]:
     platforms = sorted({tag.platform for tag in tags})
     if not any(name == "any" or "linux" in name for name in platforms):
         built_for = ", ".join(platforms)
-        message = f"{path.name} is built for {built_for}; replicas run Linux. Build it for that."
+        message = f"{path.name} is built for {built_for}; replicas run Linux. Build it for Linux."
         yield Problem(path="source", message=message, level="warning")
     interpreters = sorted({tag.interpreter for tag in tags})
     if not any(name.startswith(("py3", "cp3")) for name in interpreters):
-        message = (
-            f"{path.name} is built for {', '.join(interpreters)}; replicas run CPython 3. Build it for that."
-        )
+        built_for = ", ".join(interpreters)
+        message = f"{path.name} is built for {built_for}; replicas run CPython 3. Build it for CPython 3."
         yield Problem(path="source", message=message, level="warning")
 
 
 def _of_wheel(path: Path) -> tuple[str, tuple[str, ...]]:
-    """METADATA, and the modules that can be run. Raises ValueError, BadZipFile."""
+    """Return METADATA and the modules that can be run. Raises ValueError, BadZipFile."""
     with zipfile.ZipFile(path) as file:
         names = file.namelist()
         folders = [name for name in names if name.count("/") == 1 and name.endswith(".dist-info/METADATA")]
@@ -145,7 +145,7 @@ def _of_wheel(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _of_sdist(path: Path) -> str:
-    """PKG-INFO of the top folder. Raises ValueError, TarError."""
+    """Return PKG-INFO of the top folder. Raises ValueError, TarError."""
     with tarfile.open(path, "r|gz") as file:
         for member in file:
             parts = member.name.removeprefix("./").split("/")
@@ -182,7 +182,7 @@ _PLANNERS = {
 }
 
 DEFAULT_LIMIT: Final = 512 * 2**20
-"""Bytes of a package, unless the caller says otherwise."""
+"""The most bytes of a package, unless the caller sets another limit."""
 
 
 def build_package(
@@ -197,21 +197,22 @@ def build_package(
     check_sources: bool = True,
     format: Format = "sdist",  # noqa: A002  the name that it has in a program
 ) -> Package:
-    """Packs a training program so that pip installs it, without running any of it.
+    """Pack a training program so that pip can install it, without running any of it.
 
-    `source` is a script (`task.py` becomes the module `trainer.task`, or `<name>.task`), a folder of modules
-    (it becomes the package of its own name), a project with a pyproject.toml or setup.py (packed as it is;
-    its build backend runs on the replica), or a finished `.whl` or `.tar.gz`. `requirements` are for scripts
-    and folders. `extra_files` maps paths, seen from the folder with the top-level packages, to files or
-    folders that are installed along: `{"vertex_cluster": Path(...)}` becomes a package beside the others.
-    `format` "wheel" makes a wheel of what would get installed: nothing is built on a replica, and a project
-    whose build cannot be told from its files, or is not pure Python, is refused. A finished package has to be
-    of the name and version that are given.
-    `exclude` holds patterns as of `fnmatch` for what is left out besides the usual; `limit` is in bytes.
-    `check_sources` looks for syntax errors and for imports that break once packaged; without it there is
-    nothing but the hash, sooner.
+    `source` is one of these: a script (`task.py` becomes the module `trainer.task`, or `<name>.task`); a
+    folder of modules, which becomes the package of the same name; a project with a pyproject.toml or
+    setup.py, which is packed unchanged, since its build backend runs on the replica; or a finished `.whl` or
+    `.tar.gz`.
 
-    The same files and arguments give the same bytes everywhere. Raises PackagingError with every problem.
+    `requirements` are for scripts and folders. `extra_files` maps paths, relative to the folder with the
+    top-level packages, to files or folders that are installed as well: `{"vertex_cluster": Path(...)}` adds a
+    package. `format` "wheel" packs the files that would be installed, so that replicas build nothing. It
+    rejects a project that is not pure Python, or whose build cannot be derived from its files. A finished
+    package must have the given name and version. `exclude` has further patterns (`fnmatch`) of files to leave
+    out; `limit` is in bytes. `check_sources` looks for syntax errors and for imports that break once
+    packaged; without it, only the hash is computed, which is faster.
+
+    The same files and arguments give the same bytes everywhere. Raises PackagingError with all problems.
     """
     request = Request(
         source=source,
@@ -253,7 +254,7 @@ def _pack(
     kind: Literal["script", "folder", "project"], plan: Plan, request: Request, form: Format
 ) -> Package:
     problems = list(plan.problems)
-    problems += rules.collisions(entry.path for entry in plan.entries)
+    problems += collisions(entry.path for entry in plan.entries)
     if archive_size(plan.entries) > request.limit:
         problems.append(too_large(plan.entries, request.limit))
     if errors(problems):
@@ -277,16 +278,16 @@ def _pack(
 
 def _built(request: Request) -> Package:
     source = request.source
-    found, problems = look_into(source, built_ending(source) or "")
+    found, problems = inspect_built_package(source, built_ending(source) or "")
     if not errors(problems):
-        problems += _other_than_asked(request, found)
+        problems += _mismatches(request, found)
     given = {
         "requirements": request.requirements,
         "extra_files": request.extra_files,
     }
     for argument, value in given.items():
         if value:
-            message = f"cannot be applied to {source.name}, which is taken as it is. Leave it out."
+            message = f"cannot be applied to {source.name}, which is used unchanged. Leave it out."
             problems.append(Problem(path=argument, message=message))
     size = source.stat().st_size
     if size > request.limit:
@@ -308,18 +309,20 @@ def _built(request: Request) -> Package:
     )
 
 
-def _other_than_asked(request: Request, found: BuiltPackage) -> list[Problem]:
-    """A finished package of another name or version than the caller says."""
+def _mismatches(request: Request, found: BuiltPackage) -> list[Problem]:
+    """Report a finished package whose name or version differs from the given one."""
     problems = []
     if request.name and not naming.same_name(request.name, found.name):
-        message = f"{request.name!r} is not what {request.source.name} holds, {found.name!r}. Leave name out."
+        message = (
+            f"{request.name!r} differs from the name in {request.source.name}, {found.name!r}. Leave it out."
+        )
         problems.append(Problem(path="name", message=message))
     if request.version:
         bad = naming.version_problems(request.version)
         if not bad and naming.archive_stem("x", request.version) != naming.archive_stem("x", found.version):
             message = (
-                f"{request.version!r} is not what {request.source.name} holds, {found.version!r}. Leave "
-                "version out."
+                f"{request.version!r} differs from the version in {request.source.name}, {found.version!r}. "
+                "Leave it out."
             )
             bad = [Problem(path="version", message=message)]
         problems += bad

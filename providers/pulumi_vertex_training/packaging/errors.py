@@ -1,4 +1,4 @@
-"""What packaging raises."""
+"""The exception of packaging."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vertex_training.findings.problems import Problem
 
 
 class PackagingError(Exception):
-    """A source cannot be packaged; `problems` holds every finding at once, warnings included."""
+    """A source cannot be packaged; `problems` has all findings, warnings included."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

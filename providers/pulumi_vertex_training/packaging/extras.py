@@ -1,4 +1,4 @@
-"""Files from elsewhere that are installed along with a package."""
+"""Extra files from elsewhere that are installed together with a package."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import Entry, read, text_entry, unreadable
+from pulumi_vertex_training.packaging.files import file_entry, list_files, name_fault, printable
 from pulumi_vertex_training.packaging.layout import Layout, excludes, includes, setuptools_table
 from pulumi_vertex_training.packaging.project import Project
-from pulumi_vertex_training.packaging.project_files.toml_text import read_toml, toml_text
-from pulumi_vertex_training.packaging.tree import file_entry, list_files
+from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 from vertex_training.findings.problems import Problem
 
-_APART = "Stage it as a package of its own instead, and name both in package_uris."
+_STAGE_SEPARATELY = "Stage it as a package of its own instead, and name both in package_uris."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extras:
-    """The extra files; entry paths are relative to the folder with the top-level packages."""
+    """The extra files; their paths are relative to the folder with the top-level packages."""
 
     files: tuple[Entry, ...]
     left_out: int
@@ -30,7 +29,7 @@ class Extras:
 
 
 def read_extras(extra_files: Mapping[str, Path], *, exclude: Sequence[str], limit: int) -> Extras:
-    """Lists what the caller wants along; folders by the same rules as a source."""
+    """List the extra files; folders are read by the same rules as a source."""
     files: list[Entry] = []
     problems: list[Problem] = []
     left_out = 0
@@ -38,7 +37,7 @@ def read_extras(extra_files: Mapping[str, Path], *, exclude: Sequence[str], limi
         where = f"extra_files[{inside!r}]"
         if fault := _path_fault(inside):
             problems.append(
-                Problem(path=where, message=f"is refused: {fault}. Write it like 'helpers/io.py'.")
+                Problem(path=where, message=f"is rejected: {fault}. Write it like 'helpers/io.py'.")
             )
         elif outside.is_dir():
             listing = list_files(outside, exclude=exclude, limit=limit)
@@ -73,14 +72,14 @@ def read_extras(extra_files: Mapping[str, Path], *, exclude: Sequence[str], limi
     return Extras(files=tuple(files), left_out=left_out, problems=tuple(problems))
 
 
-def clashes(extras: Extras, taken: Collection[str], *, root: str = "") -> list[Problem]:
-    """Extra files that would overwrite one of the source's, or one another."""
+def extra_file_conflicts(extras: Extras, taken: Collection[str], *, root: str = "") -> list[Problem]:
+    """Report extra files that would overwrite one of the source's, or one another."""
     seen = set(taken)
     problems = []
     for file in extras.files:
         path = f"{root}/{file.path}" if root else file.path
         if path in seen:
-            message = "is there already. Give the extra file another place."
+            message = "exists already. Choose another path for the extra file."
             problems.append(Problem(path=f"extra_files: {path}", message=message))
         seen.add(path)
     return problems
@@ -88,10 +87,10 @@ def clashes(extras: Extras, taken: Collection[str], *, root: str = "") -> list[P
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What files amount to once installed: dotted packages, top-level modules, and other files.
+    """Files as they are once installed: dotted packages, top-level modules, and other files.
 
-    `data` maps a file's path to the package that it is installed with; `stray` are files outside any package,
-    which no installer would place.
+    `data` maps the path of a file to the package that it is installed with. `stray` are files outside any
+    package, which no installer would install.
     """
 
     packages: tuple[str, ...]
@@ -101,10 +100,10 @@ class Contents:
 
 
 def contents(paths: Collection[str], *, known: Collection[str] = ()) -> Contents:
-    """Sorts files, by their paths from the folder with the top-level packages.
+    """Classify files by their paths, which are relative to the folder with the top-level packages.
 
-    A package is a folder with Python files in it or further down, as long as every name can be imported;
-    `known` are packages that exist besides.
+    A package is a folder with Python files at any depth, if every name can be imported. `known` are packages
+    that exist in addition.
     """
     packages = set(known)
     modules = set()
@@ -137,21 +136,21 @@ def contents(paths: Collection[str], *, known: Collection[str] = ()) -> Contents
 
 
 def stray_problems(stray: Sequence[str], package: str) -> list[Problem]:
-    """Extra files that lie in no package."""
+    """Report extra files outside any package."""
     return [
         Problem(
-            path=f"extra_files: {rules.printable(path)}",
-            message=f"lies in no package, so nothing would install it. Put it at '{package}/{path}', say.",
+            path=f"extra_files: {printable(path)}",
+            message=f"is outside any package, so nothing installs it. Use for example '{package}/{path}'.",
         )
         for path in stray
     ]
 
 
 def add_to_project(project: Project, layout: Layout, extras: Extras) -> tuple[list[Entry], list[Problem]]:
-    """The entries that put extra files into a project so that its build installs them.
+    """Return the entries that add the extra files to a project so that its build installs them.
 
-    Where the project's own statements would leave a new package out, the archive's copy of pyproject.toml
-    gets it in its list; where they cannot be extended, that is a problem with its remedy.
+    If the project's own settings would omit a new package, the archive's copy of pyproject.toml is extended.
+    If they cannot be extended, that is a problem.
     """
     prefix = f"{layout.root}/" if layout.root else ""
     own = [path.removeprefix(prefix) for path in project.files if path.startswith(prefix)]
@@ -188,13 +187,13 @@ def _foreign_problems(project: Project, layout: Layout, new: Contents) -> list[P
     if not fresh:
         return []
     backend = project.backend.partition(":")[0]
-    return [_refused(f"how {backend} is told of another top-level package is not known here", "", fresh)]
+    return [_refused(f"adding a top-level package is not supported for {backend}", "", fresh)]
 
 
 def _extended(
     project: Project, layout: Layout, new: Contents, paths: Collection[str]
 ) -> tuple[dict[str, Any] | None, list[Problem]]:
-    """pyproject.toml with the new packages, None where it serves as it is; and what stands against it."""
+    """Return pyproject.toml with the new packages, or None if no change is needed, and the problems."""
     packages = [name for name in new.packages if not _is_found(layout, name)]
     modules = [name for name in new.modules if layout.discovery != "all"]
     if layout.find is not None and not layout.find.namespaces:
@@ -208,7 +207,7 @@ def _extended(
     if layout.discovery == "unknown":
         return None, [
             _refused(
-                "the project says its packages in a way that is not read here",
+                "the project declares its packages in a way that is not supported",
                 layout.stated_in,
                 [*packages, *modules],
             )
@@ -246,7 +245,7 @@ def _is_found(layout: Layout, package: str) -> bool:
 
 
 def _patterns(packages: Collection[str]) -> list[str]:
-    """`find` patterns that keep exactly these packages and what is below them."""
+    """Return `find` patterns that include exactly these packages and those below them."""
     tops = sorted({name.partition(".")[0] for name in packages})
     return [pattern for name in tops for pattern in (name, f"{name}.*")]
 
@@ -254,7 +253,9 @@ def _patterns(packages: Collection[str]) -> list[str]:
 def _refused(reason: str, where: str, names: Sequence[str]) -> Problem:
     place = f" ({where})" if where else ""
     outermost = [name for name in names if name.rpartition(".")[0] not in names]
-    message = f"{', '.join(outermost)} would be packed but not installed: {reason}{place}. {_APART}"
+    message = (
+        f"{', '.join(outermost)} would be packed but not installed: {reason}{place}. {_STAGE_SEPARATELY}"
+    )
     return Problem(path="extra_files", message=message)
 
 
@@ -267,7 +268,7 @@ def _takes_package_data(project: Project) -> bool:
 
 
 def _manifest(project: Project, paths: Sequence[str]) -> Entry:
-    """MANIFEST.in with these files besides, which is how setuptools learns of package data."""
+    """Return MANIFEST.in with these files added; setuptools reads package data from it."""
     entry = project.files.get("MANIFEST.in")
     before = read(entry).decode("utf-8", "replace").rstrip("\n") + "\n" if entry else ""
     lines = (f"include {re.sub(r'[^A-Za-z0-9_./-]', '?', path)}\n" for path in sorted(paths))
@@ -280,4 +281,4 @@ def _path_fault(path: str) -> str | None:
         return "an absolute path"
     if any(part in ("", ".", "..") for part in parts):
         return "a path with empty, '.' or '..' parts"
-    return next(filter(None, map(rules.name_fault, parts)), None)
+    return next(filter(None, map(name_fault, parts)), None)

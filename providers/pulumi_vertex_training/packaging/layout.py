@@ -1,4 +1,4 @@
-"""Where a project keeps its packages, and how its build backend finds them.
+"""Find out where a project keeps its packages, and how its build backend finds them.
 
 The rules for setuptools are those of its documentation, "Package Discovery and Namespace Packages".
 """
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from pulumi_vertex_training.packaging.project import Project, table
-from pulumi_vertex_training.packaging.project_files.python_literals import FindCall, texts
+from pulumi_vertex_training.packaging.project_files import FindCall, texts
 from vertex_training.findings.problems import Problem
 
 _PACKAGES_NOT_FOUND = re.compile(
@@ -29,12 +29,12 @@ _MODULES_NOT_FOUND = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """`root` is the folder with the top-level packages, "" or with slashes ("src").
+    """The layout of a project; `root` is the folder with the top-level packages, "" or with slashes ("src").
 
-    `discovery` is how the backend comes to know them: it takes whatever lies in `root` ("all"); the one
-    package or module of a flat layout ("single"); what `find` finds; what a list says ("listed"); or it
-    cannot be told ("unknown"). `stated_in` is the file that says so. `top_level` are the names that are
-    installed, likely ones where that cannot be told.
+    `discovery` is how the backend finds them: everything in `root` ("all"); the one package or module of a
+    flat layout ("single"); the packages that `find` matches ("find"); a list ("listed"); or "unknown".
+    `stated_in` is the file that declares it. `top_level` are the names that are installed, or the likely ones
+    if that is unknown.
     """
 
     root: str
@@ -45,7 +45,7 @@ class Layout:
 
 
 def find_layout(project: Project) -> tuple[Layout, list[Problem]]:
-    """The layout of a project, and what in it no build would accept."""
+    """Return the layout of a project, and problems that no build would accept."""
     if not project.uses_setuptools:
         root = "src" if _has_folder(project.files, "src") else ""
         return Layout(root=root, discovery="unknown", top_level=_likely(project.files, root)), []
@@ -63,17 +63,17 @@ def find_layout(project: Project) -> tuple[Layout, list[Problem]]:
 
 
 def includes(find: FindCall, package: str) -> bool:
-    """Whether a `find` directive keeps a package of this dotted name."""
+    """Return whether a `find` directive includes a package of this dotted name."""
     return any(fnmatchcase(package, pattern) for pattern in find.include) and not excludes(find, package)
 
 
 def excludes(find: FindCall, package: str) -> bool:
-    """Whether a `find` directive rules a package of this dotted name out."""
+    """Return whether a `find` directive excludes a package of this dotted name."""
     return any(fnmatchcase(package, pattern) for pattern in find.exclude)
 
 
 def flat_names(paths: Collection[str]) -> tuple[list[str], list[str]]:
-    """The top-level packages and modules that setuptools finds by itself in a flat layout."""
+    """Return the top-level packages and modules that setuptools finds automatically in a flat layout."""
     folders = {path.partition("/")[0] for path in paths if "/" in path}
     stems = {path.removesuffix(".py") for path in paths if "/" not in path and path.endswith(".py")}
     packages = [
@@ -84,12 +84,12 @@ def flat_names(paths: Collection[str]) -> tuple[list[str], list[str]]:
 
 
 def setuptools_table(project: Project) -> Mapping[str, Any]:
-    """The [tool.setuptools] table."""
+    """Return the [tool.setuptools] table."""
     return table(project.pyproject, "tool", "setuptools")
 
 
 def _stated(project: Project) -> Layout | None:
-    """The layout as far as a file names packages; pyproject.toml wins over setup.cfg over setup.py."""
+    """Return the layout if a file declares packages: pyproject.toml first, then setup.cfg, then setup.py."""
     from_toml = setuptools_table(project)
     if "packages" in from_toml or "py-modules" in from_toml:
         packages, modules = from_toml.get("packages"), _names(from_toml.get("py-modules"))
@@ -157,14 +157,14 @@ def _flat(project: Project) -> tuple[Layout, list[Problem]]:
         return layout, []
     if not found:
         message = (
-            "the project has no package that its build would find. Put the code into a folder with "
-            "`__init__.py`, or into `src/`."
+            "the project has no package that its build would find. Move the code to a folder with "
+            "`__init__.py`, or to `src/`."
         )
         return layout, [Problem(path="source", message=message)]
     message = (
         f"the project has more than one top-level folder or module ({', '.join(found)}), and setuptools then "
-        f"refuses to guess. List what belongs to it in pyproject.toml ([tool.setuptools] {option} = [...]), "
-        "move it into src/, or leave the rest out with exclude."
+        f"refuses to guess. List those to install in pyproject.toml ([tool.setuptools] {option} = [...]), "
+        "move them into src/, or leave the others out with exclude."
     )
     return layout, [Problem(path="source", message=message)]
 
@@ -184,7 +184,7 @@ def _package_dir(project: Project) -> Mapping[str, str]:
 
 
 def _likely(paths: Collection[str], root: str) -> frozenset[str]:
-    """The names that are most likely installed where nothing readable says so."""
+    """Return the names that are probably installed, if no readable file declares them."""
     if root:
         return _importable(paths, root)
     packages, modules = flat_names(paths)
@@ -192,7 +192,7 @@ def _likely(paths: Collection[str], root: str) -> frozenset[str]:
 
 
 def _importable(paths: Collection[str], root: str, *, modules: bool = True) -> frozenset[str]:
-    """Names below `root` that hold Python code."""
+    """Return the names below `root` that contain Python code."""
     prefix = f"{root}/" if root else ""
     below = [path[len(prefix) :] for path in paths if path.startswith(prefix) and path.endswith(".py")]
     names = {path.partition("/")[0] for path in below if "/" in path}

@@ -1,4 +1,4 @@
-"""Names of distributions, versions, modules and requirements, as pip and Python require them."""
+"""Check names of distributions, versions, modules and requirements, by the rules of pip and Python."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def distribution_problems(name: str, *, path: str = "name") -> list[Problem]:
-    """What is wrong with the name of a distribution (PyPA specification "Names and normalization")."""
+    """Return the problems of a distribution's name (PyPA specification "Names and normalization")."""
     if _DISTRIBUTION.fullmatch(name):
         return []
     message = (
-        f"{name!r} cannot name a package: letters, digits, '.', '_' and '-' are allowed, and a letter or "
-        "digit stands at both ends."
+        f"{name!r} is not a package name: letters, digits, '.', '_' and '-' are allowed, and it begins and "
+        "ends with a letter or digit."
     )
     return [Problem(path=path, message=message)]
 
 
 def version_problems(version: str, *, path: str = "version") -> list[Problem]:
-    """What is wrong with a version (PyPA specification "Version specifiers")."""
+    """Return the problems of a version (PyPA specification "Version specifiers")."""
     try:
         Version(version)
     except InvalidVersion:
@@ -38,22 +38,22 @@ def version_problems(version: str, *, path: str = "version") -> list[Problem]:
 
 
 def archive_stem(name: str, version: str) -> str:
-    """`<name>-<version>` as it stands in the file name of a source distribution and as its top folder."""
+    """Return `<name>-<version>` as in the file name and the top folder of a source distribution."""
     return f"{canonicalize_name(name).replace('-', '_')}-{Version(version)}"
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether pip takes both for the same distribution."""
+    """Return whether pip considers both names the same distribution."""
     return canonicalize_name(one) == canonicalize_name(other)
 
 
 def module_name(text: str) -> str:
-    """The text as a name to import: dashes, dots and spaces become underscores."""
+    """Return the text as an importable name: dashes, dots and spaces become underscores."""
     return re.sub(r"[-. ]+", "_", text)
 
 
 def module_problems(name: str, *, path: str, remedy: str, top_level: bool) -> list[Problem]:
-    """Why Python could not import a module of this name, or would import another."""
+    """Return the reasons why Python could not import a module of this name, or would import another."""
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         message = f"the module would be called {name!r}, which Python cannot import. {remedy}"
         return [Problem(path=path, message=message)]
@@ -64,9 +64,9 @@ def module_problems(name: str, *, path: str, remedy: str, top_level: bool) -> li
 
 
 def clean_requirements(requirements: Sequence[str]) -> tuple[tuple[str, ...], list[Problem]]:
-    """Requirements without surrounding space, sorted and each once, and what is wrong with them.
+    """Return requirements without surrounding spaces, sorted and unique, and their problems.
 
-    Their text stays the user's: another release of a parser must not change an archive's bytes.
+    Their text is kept: another release of a parser must not change an archive's bytes.
     """
     problems: list[Problem] = []
     for index, text in enumerate(requirements):
@@ -75,7 +75,7 @@ def clean_requirements(requirements: Sequence[str]) -> tuple[tuple[str, ...], li
 
 
 def requirement_problems(text: str, *, path: str) -> list[Problem]:
-    """What is wrong with a requirement (PyPA specification "Dependency specifiers")."""
+    """Return the problems of a requirement (PyPA specification "Dependency specifiers")."""
     try:
         Requirement(text)
     except InvalidRequirement as error:
@@ -85,18 +85,18 @@ def requirement_problems(text: str, *, path: str) -> list[Problem]:
 
 def _reason(text: str, error: InvalidRequirement) -> str:
     if text.lstrip().startswith("-"):
-        return "options of pip cannot be part of a package. List the packages themselves, as in 'numpy>=2'."
+        return "a package cannot have options of pip. List the packages themselves, as in 'numpy>=2'."
     if re.search(r"(^\.{0,2}/|\.(whl|gz|zip)$)", text) and "@" not in text:
-        return "a path means nothing on a replica. Stage that package too and name both in package_uris."
+        return "a path does not exist on a replica. Stage that package too and name both in package_uris."
     reason = str(error).partition("\n")[0].rstrip(".")
     return f"{reason[:1].lower()}{reason[1:]}. Write it as in 'numpy>=2'."
 
 
 def runnable(paths: Iterable[str], *, top_level: Collection[str] | None = None) -> tuple[str, ...]:
-    """Every module that `python -m` can run, sorted.
+    """Return the modules that `python -m` can run, sorted.
 
-    `paths` are relative to the folder that holds the top-level packages. With `top_level`, only modules in
-    packages of these names, and modules of these names, count. A package counts when it has `__main__.py`.
+    `paths` are relative to the folder with the top-level packages. With `top_level`, only modules in packages
+    of these names, and modules of these names, count. A package counts if it has `__main__.py`.
     """
     found = set()
     for path in paths:
@@ -113,10 +113,10 @@ def runnable(paths: Iterable[str], *, top_level: Collection[str] | None = None) 
 
 
 def entry_module(modules: Collection[str]) -> str | None:
-    """The module that a training job is most likely to run: `<package>.task`, else a package that runs.
+    """Return the module that a training job most likely runs: `<package>.task`, else a runnable package.
 
-    "task" is the name in the Vertex AI documentation, "Create a Python training application". None where
-    there is no such module, or more than one.
+    "task" is the name in the Vertex AI documentation, "Create a Python training application". None if no
+    module qualifies, or more than one.
     """
     tasks = [name for name in modules if name == "task" or name.endswith(".task")]
     for candidates in ([name for name in tasks if name.count(".") <= 1], tasks):

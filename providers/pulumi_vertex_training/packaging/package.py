@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 from pulumi_vertex_training.packaging.archive import Entry, archive, unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.packaging.tree import file_entry
+from pulumi_vertex_training.packaging.files import file_entry
 from pulumi_vertex_training.packaging.wheels.writer import is_wheel, wheel
 from vertex_training.findings.problems import Problem
 
@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class FileDigest:
-    """`sha256` in hex, `size` in bytes, `crc32c` as Cloud Storage writes it: base64 of four bytes."""
+    """The hashes of a file: `sha256` in hex, `crc32c` as in Cloud Storage (base64); `size` in bytes."""
 
     sha256: str
     size: int
@@ -30,9 +30,9 @@ class FileDigest:
 
 
 def file_digest(path: Path, *, crc32c: bool = False) -> FileDigest:
-    """Hashes a file in one pass; with `crc32c` also the checksum that Cloud Storage keeps of every object.
+    """Hash a file in one pass; with `crc32c`, also compute the checksum that Cloud Storage keeps of objects.
 
-    Raises PackagingError, its problem at "source", when there is no such file or it cannot be read.
+    Raises PackagingError, its problem at "source", if the file does not exist or cannot be read.
     """
     try:
         status = file_entry(path, "source")
@@ -59,33 +59,32 @@ class Crc32c:
     """A running CRC-32C (Castagnoli)."""
 
     def __init__(self) -> None:
-        # imported here: hashing for a preview must load no Google package
+        # Imported late: hashing for a preview must not load a Google package.
         import google_crc32c
 
         untyped: Any = google_crc32c
         self._checksum = untyped.Checksum()
 
     def update(self, chunk: bytes) -> None:
-        """Takes in more bytes."""
+        """Add more bytes."""
         self._checksum.update(chunk)
 
     def text(self) -> str:
-        """The checksum as Cloud Storage writes it: base64 of its four bytes, big-endian."""
+        """Return the checksum as in Cloud Storage: base64 of its four bytes, big-endian."""
         digest: bytes = self._checksum.digest()
         return base64.b64encode(digest).decode()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """A `.tar.gz` or `.whl` that pip installs, known by its hash; its bytes are made when they are asked for.
+    """A `.tar.gz` or `.whl` that pip can install, identified by its hash; its bytes are created on demand.
 
-    `sha256` is in hex and `size` in bytes, both of the file. `python_module` is the module that a job most
-    likely runs, None where that cannot be told; `python_modules` are all that `python -m` can run, as far as
-    the files tell, empty for a file that was taken as it is. `requirements` are what pip installs along, as
-    far as they are stated. `left_out` counts the files and folders that were not packed. `problems` are
-    warnings.
+    `sha256` (hex) and `size` (bytes) are those of the file. `python_module` is the module that a job most
+    likely runs, or None if unknown. `python_modules` are all that `python -m` can run, as far as the files
+    tell; empty for a file that is used unchanged. `requirements` are those that pip installs too, as far as
+    they are declared. `left_out` counts excluded files and folders. `problems` are warnings.
 
-    `content` is where the bytes come from: files of an archive, or one file.
+    `content` is the source of the bytes: files of an archive, or one file.
     """
 
     kind: Literal["script", "folder", "project", "built"]
@@ -100,7 +99,7 @@ class Package:
     content: tuple[Entry, ...] | Path = field(repr=False, compare=False)
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes, read afresh. Raises PackagingError at the end when they no longer have the hash."""
+        """Yield the bytes, read again. Raises PackagingError at the end if their hash has changed."""
         sha256 = hashlib.sha256()
         for chunk in content_chunks(self.content, self.file_name):
             sha256.update(chunk)
@@ -110,14 +109,14 @@ class Package:
             raise PackagingError([Problem(path=self.file_name, message=message)])
 
     def write(self, stream: IO[bytes]) -> None:
-        """Writes the bytes to a stream. Raises PackagingError as `chunks` does, with the bytes written."""
+        """Write the bytes to a stream. Raises PackagingError as `chunks` does, after writing them."""
         for chunk in self.chunks():
             stream.write(chunk)
 
     def save(self, folder: Path) -> Path:
-        """Writes the file into a folder, whole or not at all, and returns its path.
+        """Write the file to a folder, completely or not at all; return its path.
 
-        Raises PackagingError as `chunks` does, and OSError when the folder cannot be written.
+        Raises PackagingError as `chunks` does, and OSError if the folder cannot be written.
         """
         target = folder / self.file_name
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
@@ -131,7 +130,7 @@ class Package:
         return target
 
     def crc32c(self) -> str:
-        """The checksum that Cloud Storage will show of the object: base64 of CRC-32C. Reads all bytes."""
+        """Return the checksum that Cloud Storage will report: base64 of CRC-32C. Reads all bytes."""
         checksum = Crc32c()
         for chunk in self.chunks():
             checksum.update(chunk)
@@ -139,7 +138,7 @@ class Package:
 
 
 def content_chunks(content: Sequence[Entry] | Path, file_name: str) -> Iterator[bytes]:
-    """The bytes of a package. Raises PackagingError when a file cannot be read."""
+    """Yield the bytes of a package. Raises PackagingError if a file cannot be read."""
     if not isinstance(content, Path):
         if is_wheel(file_name):
             yield from wheel(content, file_name=file_name)
@@ -155,7 +154,7 @@ def content_chunks(content: Sequence[Entry] | Path, file_name: str) -> Iterator[
 
 
 def measure(content: Sequence[Entry] | Path, file_name: str) -> tuple[str, int]:
-    """The hash in hex and the size of a package's bytes, in one pass."""
+    """Return the hash (hex) and the size of a package's bytes, in one pass."""
     sha256 = hashlib.sha256()
     size = 0
     for chunk in content_chunks(content, file_name):
@@ -165,9 +164,10 @@ def measure(content: Sequence[Entry] | Path, file_name: str) -> tuple[str, int]:
 
 
 def object_name(prefix: str, package: Package) -> str:
-    """Where a package lies in a bucket: named by its content, so what is there already need not be sent.
+    """Return the name of a package in a bucket.
 
-    The file name stays, because pip reads name and version from it. `prefix` may be empty.
+    It contains the hash, so that an unchanged package is not sent again. The file name is kept, because pip
+    reads name and version from it. `prefix` may be empty.
     """
     parts = (prefix.strip("/"), package.sha256[:16], package.file_name)
     return "/".join(part for part in parts if part)

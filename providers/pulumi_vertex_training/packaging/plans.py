@@ -1,34 +1,35 @@
-"""What goes into the archive of a script, a folder of modules, or a project."""
+"""Plan the archive of a script, a folder of modules, or a project, with the generated files."""
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pulumi_vertex_training.packaging import generated, naming, rules
+from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging import source_check as check
-from pulumi_vertex_training.packaging.archive import Entry, archive_size
+from pulumi_vertex_training.packaging.archive import Entry, archive_size, text_entry
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.extras import (
     add_to_project,
-    clashes,
     contents,
+    extra_file_conflicts,
     read_extras,
     stray_problems,
 )
+from pulumi_vertex_training.packaging.files import Listing, file_entry, list_files, printable
 from pulumi_vertex_training.packaging.layout import Layout, find_layout
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.project import Project, identity, read_project, statement_problems
-from pulumi_vertex_training.packaging.tree import Listing, file_entry, list_files
 from vertex_training.findings.problems import Problem, errors
 
 SCRIPT_PACKAGE = "trainer"
-"""The package that a lone script goes into, as in the Vertex AI documentation: `trainer.task`."""
+"""The package of a single script, as in the Vertex AI documentation: `trainer.task`."""
 
 DEFAULT_VERSION = "0.1.0"
-"""Of a script or a folder; of no consequence, since the object's name carries the content's hash."""
+"""The version of a script or a folder. It hardly matters, since the object's name has the content's hash."""
 
 _GENERATED = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "PKG-INFO", "MANIFEST.in"})
 
@@ -49,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """An archive to be: `name` and `version` as stated, and all that will be known of the package."""
+    """The content of an archive: `name` and `version` as declared, and everything that `Package` reports."""
 
     name: str
     version: str
@@ -62,7 +63,7 @@ class Plan:
 
 
 def plan_script(request: Request) -> Plan:
-    """A lone script: `trainer/<script>.py`, or in a package of the name given."""
+    """Plan a single script: `trainer/<script>.py`, or in a package of the given name."""
     package = naming.module_name(request.name or SCRIPT_PACKAGE)
     module = naming.module_name(request.source.name.removesuffix(".py"))
     problems = naming.module_problems(
@@ -80,9 +81,9 @@ def plan_script(request: Request) -> Plan:
         problems += check.syntax_problems(shown)
         problems += check.import_problems(
             shown,
-            siblings=_neighbours(request.source) - _brought(request),
+            siblings=_neighbours(request.source) - _extra_names(request),
             advice=lambda name: (
-                "which lies beside the script and is not packed with it. Give the folder as source, or add "
+                "which is next to the script but not packed with it. Set source to the folder, or add "
                 f"{name!r} to extra_files."
             ),
         )
@@ -92,7 +93,7 @@ def plan_script(request: Request) -> Plan:
 
 
 def plan_folder(request: Request) -> Plan:
-    """A folder of modules: the package of the folder's name; `name` only renames the distribution."""
+    """Plan a folder of modules: the package has the folder's name; `name` only renames the distribution."""
     package = naming.module_name(request.source.resolve().name)
     problems = naming.module_problems(package, path="source", remedy="Rename the folder.", top_level=True)
     listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
@@ -104,8 +105,8 @@ def plan_folder(request: Request) -> Plan:
     elif not any(path.endswith(".py") and "/" not in path for path in own):
         inner = min(path.partition("/")[0] for path in own if path.endswith(".py"))
         message = (
-            f"{request.source} holds no module itself, only folders with modules ({inner}, for one). Give "
-            "that folder as source, or add a pyproject.toml to make the whole a project."
+            f"{request.source} has no modules, only folders with modules (such as {inner}). Set source to "
+            "that folder, or add a pyproject.toml to make the whole a project."
         )
         problems.append(Problem(path="source", message=message))
     elif _checks(request, listing.files):
@@ -113,10 +114,10 @@ def plan_folder(request: Request) -> Plan:
         problems += check.import_problems(
             listing.files,
             siblings={path.partition("/")[0].removesuffix(".py") for path in own if path.endswith(".py")}
-            - {package, "__init__", "__main__", *_brought(request)},
+            - {package, "__init__", "__main__", *_extra_names(request)},
             advice=lambda name: (
-                f"but as part of the package it is '{package}.{name}'. Write `from {package} import {name}`, "
-                "or add a pyproject.toml that says otherwise."
+                f"but in the package it is '{package}.{name}'. Write `from {package} import {name}`, "
+                "or add a pyproject.toml with another layout."
             ),
         )
     files = [replace(file, path=f"{package}/{file.path}") for file in listing.files]
@@ -135,7 +136,7 @@ def plan_folder(request: Request) -> Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenedProject:
-    """A project's files, what it states, and what is wrong with it."""
+    """A project's files, metadata, layout and problems."""
 
     listing: Listing
     project: Project
@@ -146,7 +147,7 @@ class OpenedProject:
 
 
 def open_project(request: Request) -> OpenedProject:
-    """Read the project of a request. Raises PackagingError for one that is too large to be read."""
+    """Read the project of a request. Raises PackagingError if it is too large to be read."""
     listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
     problems = list(listing.problems)
     files = {file.path: file for file in listing.files}
@@ -159,7 +160,7 @@ def open_project(request: Request) -> OpenedProject:
     if request.check_sources:
         problems += check.syntax_problems(listing.files)
     if request.requirements:
-        message = "is for scripts and folders. A project states its own, as `dependencies` in pyproject.toml."
+        message = "is for scripts and folders. For a project, set `dependencies` in pyproject.toml."
         problems.append(Problem(path="requirements", message=message))
     return OpenedProject(
         listing=listing, project=project, layout=layout, name=name, version=version, problems=tuple(problems)
@@ -167,23 +168,21 @@ def open_project(request: Request) -> OpenedProject:
 
 
 def plan_project(request: Request) -> Plan:
-    """A project: its files as they are, PKG-INFO, and the extra files where its packages lie."""
+    """Plan a project: its files unchanged, PKG-INFO, and the extra files next to its packages."""
     opened = open_project(request)
     project, layout, problems = opened.project, opened.layout, list(opened.problems)
     files = {file.path: file for file in opened.listing.files}
     if not any(path.endswith(".py") for path in files):
         problems.append(_no_modules(request.source))
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
-    clashing = clashes(extras, files, root=layout.root)
-    problems += [*extras.problems, *clashing]
+    conflicts = extra_file_conflicts(extras, files, root=layout.root)
+    problems += [*extras.problems, *conflicts]
     if extras.files and not errors(problems):
         added, refused = add_to_project(project, layout, extras)
         problems += refused
         files |= {entry.path: entry for entry in added}
     requirements = project.requirements
-    info = generated.package_info(
-        name=opened.name, version=opened.version, requirements=requirements, complete=False
-    )
+    info = package_info(name=opened.name, version=opened.version, requirements=requirements, complete=False)
     files[info.path] = info
     prefix = f"{layout.root}/" if layout.root else ""
     importable = [path.removeprefix(prefix) for path in files if path.startswith(prefix)]
@@ -192,7 +191,7 @@ def plan_project(request: Request) -> Plan:
         version=opened.version,
         entries=tuple(files.values()),
         python_module=entry_module(runnable(importable, top_level=layout.top_level)),
-        python_modules=runnable(importable, top_level=layout.top_level | _brought(request)),
+        python_modules=runnable(importable, top_level=layout.top_level | _extra_names(request)),
         requirements=requirements or (),
         left_out=opened.listing.left_out + extras.left_out,
         problems=tuple(problems),
@@ -200,13 +199,13 @@ def plan_project(request: Request) -> Plan:
 
 
 def too_large(entries: Iterable[Entry], limit: int) -> Problem:
-    """The finding that an archive exceeds the limit, with what is largest in it."""
+    """Return the finding that an archive exceeds the limit, with its largest files."""
     files = [entry for entry in entries if isinstance(entry.content, Path)]
     largest = sorted(files, key=lambda entry: (-entry.size, entry.path))[:3]
-    names = ", ".join(f"{rules.printable(entry.path)} ({_bytes(entry.size)})" for entry in largest)
+    names = ", ".join(f"{printable(entry.path)} ({_bytes(entry.size)})" for entry in largest)
     message = (
-        f"holds more than the limit of {_bytes(limit)}; the largest files are {names}. Leave data out with "
-        "exclude and stage it in the bucket, or raise the limit."
+        f"is larger than the limit of {_bytes(limit)}; the largest files are {names}. Leave data out with "
+        "exclude and upload it to the bucket, or raise the limit."
     )
     return Problem(path="source", message=message)
 
@@ -220,18 +219,18 @@ def _generated(
     problems: Sequence[Problem],
     left_out: int = 0,
 ) -> Plan:
-    """The plan of a distribution that brings no project of its own."""
+    """Plan a distribution without a project: its files, a setup.py and PKG-INFO."""
     name = request.name or package.strip("_")
     version = request.version or DEFAULT_VERSION
     requirements, wrong = naming.clean_requirements(request.requirements)
     found = [*problems, *naming.distribution_problems(name), *naming.version_problems(version), *wrong]
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
-    found += [*extras.problems, *clashes(extras, {file.path for file in files} | _GENERATED)]
+    found += [*extras.problems, *extra_file_conflicts(extras, {file.path for file in files} | _GENERATED)]
     everything = (*files, *extras.files)
     parts = contents([file.path for file in everything])
     brought = {file.path for file in extras.files}
     found += stray_problems([path for path in parts.stray if path in brought], package)
-    script = generated.setup_script(
+    script = setup_script(
         name=name,
         version=version,
         packages=parts.packages,
@@ -239,7 +238,7 @@ def _generated(
         data=parts.data,
         requirements=requirements,
     )
-    info = generated.package_info(name=name, version=version, requirements=requirements, complete=True)
+    info = package_info(name=name, version=version, requirements=requirements, complete=True)
     return Plan(
         name=name,
         version=version,
@@ -253,7 +252,7 @@ def _generated(
 
 
 def _neighbours(script: Path) -> set[str]:
-    """Names of the modules and packages in the script's folder."""
+    """Return the names of the modules and packages in the script's folder."""
     try:
         with os.scandir(script.parent) as entries:
             return {
@@ -266,19 +265,93 @@ def _neighbours(script: Path) -> set[str]:
         return set()
 
 
-def _brought(request: Request) -> set[str]:
-    """The top-level names that extra files bring."""
+def _extra_names(request: Request) -> set[str]:
+    """Return the top-level names of the extra files."""
     return {path.partition("/")[0].removesuffix(".py") for path in request.extra_files}
 
 
 def _checks(request: Request, files: Sequence[Entry]) -> bool:
-    """Whether the sources are to be read for mistakes; not when there is too much of them to pack at all."""
+    """Return whether to check the sources, which is skipped if they are too large to be packed."""
     return request.check_sources and archive_size(files) <= request.limit
 
 
 def _no_modules(source: Path) -> Problem:
-    return Problem(path="source", message=f"{source} has no Python file. Name the folder with the program.")
+    return Problem(path="source", message=f"{source} has no Python file. Use the folder with the program.")
 
 
 def _bytes(size: int) -> str:
     return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size} bytes"
+
+
+_UNSTATED = [
+    "Platform",
+    "Supported-Platform",
+    "Summary",
+    "Description",
+    "Description-Content-Type",
+    "Keywords",
+    "Home-page",
+    "Download-URL",
+    "Author",
+    "Author-email",
+    "Maintainer",
+    "Maintainer-email",
+    "License",
+    "License-Expression",
+    "License-File",
+    "Classifier",
+    "Requires-Python",
+    "Requires-External",
+    "Project-URL",
+    "Provides-Extra",
+    "Provides-Dist",
+    "Obsoletes-Dist",
+]
+
+
+def setup_script(
+    *,
+    name: str,
+    version: str,
+    packages: Sequence[str],
+    modules: Sequence[str],
+    data: Mapping[str, str],
+    requirements: Sequence[str],
+) -> Entry:
+    """Return a setup.py that lists everything it installs; `data` maps files to the packages that have them.
+
+    There is no pyproject.toml: with one, every pip builds in isolation and first downloads setuptools. That
+    fails on replicas without internet access (a service perimeter), and a [project] table needs setuptools
+    61. With setup.py alone, the pip of older training images uses the image's own setuptools, of any version,
+    and newer pips build it by PEP 517 as well. The Vertex AI SDK packs scripts the same way.
+    """
+    package_data: dict[str, list[str]] = {}
+    for path, package in sorted(data.items()):
+        inside = path[len(package) + 1 :]
+        package_data.setdefault(package, []).append(glob.escape(inside))
+    arguments = {
+        "name": name,
+        "version": version,
+        "packages": list(packages),
+        "py_modules": list(modules),
+        "package_data": package_data,
+        "install_requires": list(requirements),
+        "zip_safe": False,
+    }
+    # !a escapes all but ASCII: Python versions differ in what they consider printable
+    lines = "".join(f"    {key}={value!a},\n" for key, value in arguments.items())
+    return text_entry("setup.py", f"from setuptools import setup\n\nsetup(\n{lines})\n")
+
+
+def package_info(*, name: str, version: str, requirements: Sequence[str] | None, complete: bool) -> Entry:
+    """Return PKG-INFO, with metadata 2.2 (PEP 643).
+
+    If `complete`, a build adds no metadata. If `requirements` is None, only a build determines them.
+    """
+    lines = ["Metadata-Version: 2.2", f"Name: {name}", f"Version: {version}"]
+    lines += [f"Requires-Dist: {' '.join(requirement.split())}" for requirement in requirements or ()]
+    dynamic = [] if complete else [*_UNSTATED]
+    if requirements is None:
+        dynamic.append("Requires-Dist")
+    lines += [f"Dynamic: {field}" for field in dynamic]
+    return text_entry("PKG-INFO", "\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""What a Python project says of itself: pyproject.toml, setup.cfg and setup.py, read and never run."""
+"""Read the metadata of a Python project from pyproject.toml, setup.cfg and setup.py, without running it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from typing import Any
 
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry, read
-from pulumi_vertex_training.packaging.project_files.python_literals import (
+from pulumi_vertex_training.packaging.project_files import (
     SetupCall,
     assigned_text,
+    read_toml,
     setup_call,
     texts,
 )
-from pulumi_vertex_training.packaging.project_files.toml_text import read_toml
 from vertex_training.findings.problems import Problem
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg")
-"""Any one of these makes a folder a project."""
+"""Any of these files makes a folder a project."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """The statements of a project that packing needs; `files` is by path.
+    """The declarations of a project that packing needs; `files` is by path.
 
-    `name` and `version` are None where they are not stated. `requirements` are the run-time dependencies,
-    None where only a build would tell. `has_setup_py` without `setup_py`: its call cannot be read.
+    `name` and `version` are None if not declared. `requirements` are the run-time dependencies, or None if
+    only a build determines them. If `has_setup_py` is set without `setup_py`, its setup() call cannot be
+    read.
     """
 
     files: Mapping[str, Entry]
@@ -44,18 +45,18 @@ class Project:
 
     @property
     def backend(self) -> str:
-        """The build backend's import path; setuptools where none is named, as PEP 517 has it."""
+        """The build backend's import path; setuptools by default, as PEP 517 has it."""
         named = table(self.pyproject, "build-system").get("build-backend")
         return named if isinstance(named, str) else "setuptools.build_meta:__legacy__"
 
     @property
     def uses_setuptools(self) -> bool:
-        """Whether setuptools builds it."""
+        """True if setuptools builds the project."""
         return self.backend.partition(":")[0] == "setuptools.build_meta"
 
     @property
     def name(self) -> str | None:
-        """The distribution's name as stated."""
+        """The declared name of the distribution."""
         return _text(
             self.metadata.get("name"),
             table(self.pyproject, "tool", "poetry").get("name"),
@@ -65,7 +66,7 @@ class Project:
 
     @property
     def version(self) -> str | None:
-        """The version as stated, or as a file that the backend would read says."""
+        """The declared version, or the one in a file that the backend would read."""
         stated = _text(
             self.metadata.get("version"),
             table(self.pyproject, "tool", "poetry").get("version"),
@@ -84,7 +85,7 @@ class Project:
 
     @property
     def requirements(self) -> tuple[str, ...] | None:
-        """The run-time dependencies without those of extras; None where only a build would tell."""
+        """The run-time dependencies without those of extras; None if only a build determines them."""
         try:
             if self.metadata:
                 dynamic = "dependencies" in self.metadata.get("dynamic", ())
@@ -96,7 +97,7 @@ class Project:
         return None
 
     def _from_setuptools(self, value: object) -> str | None:
-        """`{attr = "package.__version__"}` or `{file = "VERSION"}`."""
+        """Return the version of `{attr = "package.__version__"}` or `{file = "VERSION"}`."""
         if not isinstance(value, Mapping):
             return None
         if isinstance(attribute := value.get("attr"), str):
@@ -124,7 +125,7 @@ class Project:
         return self._assigned((f"{path}/__init__.py", f"{path}.py"), ("__version__",))
 
     def _from_pkg_info(self) -> str | None:
-        """The version in the metadata that an unpacked source distribution carries."""
+        """Return the version in the metadata of an unpacked source distribution."""
         if "PKG-INFO" not in self.files:
             return None
         lines = read(self.files["PKG-INFO"]).decode("utf-8", "replace").partition("\n\n")[0].splitlines()
@@ -144,7 +145,7 @@ class Project:
 
 
 def read_project(files: Mapping[str, Entry]) -> tuple[Project, list[Problem]]:
-    """The project in a folder with these files, and which of its statements cannot be read at all."""
+    """Return the project with these files, and the files that cannot be read."""
     problems: list[Problem] = []
     pyproject: Mapping[str, Any] = {}
     setup_cfg: dict[str, dict[str, str]] = {}
@@ -175,7 +176,7 @@ def read_project(files: Mapping[str, Entry]) -> tuple[Project, list[Problem]]:
 
 
 def statement_problems(project: Project) -> list[Problem]:
-    """Statements that fail every build, or that mean something else once packed."""
+    """Report declarations that fail every build, or that change their meaning once packed."""
     problems: list[Problem] = []
     for index, text in enumerate(_strings(project.metadata.get("dependencies"))):
         path = f"pyproject.toml: project.dependencies[{index}]"
@@ -188,8 +189,8 @@ def statement_problems(project: Project) -> list[Problem]:
     requires = _strings(table(project.pyproject, "build-system").get("requires"))
     if any(re.match(r"setuptools[-_.](scm|git)", text, re.IGNORECASE) for text in requires):
         message = (
-            "setuptools finds the project's data files by version control, which no archive has. "
-            "List those that are needed in [tool.setuptools.package-data] or MANIFEST.in if not yet done."
+            "setuptools finds the project's data files by version control, which an archive does not have. "
+            "List the required ones in [tool.setuptools.package-data] or MANIFEST.in."
         )
         problems.append(
             Problem(path="pyproject.toml: build-system.requires", message=message, level="warning")
@@ -198,16 +199,16 @@ def statement_problems(project: Project) -> list[Problem]:
 
 
 def identity(project: Project, *, name: str | None, version: str | None) -> tuple[str, str, list[Problem]]:
-    """The name and version to pack under, from the project and from the caller, and what is wrong with them.
+    """Return the name and version to pack under, from the project and the caller, and their problems.
 
-    The two must agree: the archive's file name and metadata would contradict what gets installed.
+    The two must agree, or the archive's file name and metadata would contradict the installed package.
     """
     problems: list[Problem] = []
     stated_name, stated_version = project.name, project.version
     if stated_name is None and name is None:
         problems.append(Problem(path="name", message=_no_name(project)))
     elif stated_name and name and not naming.same_name(stated_name, name):
-        message = f"{name!r} is not what the project calls itself, {stated_name!r}. Leave name out."
+        message = f"{name!r} differs from the project's name, {stated_name!r}. Leave it out."
         problems.append(Problem(path="name", message=message))
     else:
         problems += naming.distribution_problems(stated_name or name or "")
@@ -217,7 +218,7 @@ def identity(project: Project, *, name: str | None, version: str | None) -> tupl
         problems += bad
     elif stated_version and version and not naming.version_problems(version):
         if naming.archive_stem("x", version) != naming.archive_stem("x", stated_version):
-            message = f"{version!r} is not the project's version, {stated_version!r}. Leave version out."
+            message = f"{version!r} differs from the project's version, {stated_version!r}. Leave it out."
             problems.append(Problem(path="version", message=message))
     elif version:
         problems += naming.version_problems(version)
@@ -225,7 +226,7 @@ def identity(project: Project, *, name: str | None, version: str | None) -> tupl
 
 
 def table(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """A nested table, empty where there is none."""
+    """Return a nested table, or an empty one if it does not exist."""
     value: object = document
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -234,19 +235,19 @@ def table(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 def _no_name(project: Project) -> str:
     if "pyproject.toml" in project.files:
-        return "pyproject.toml names no project. Add `name` to its [project] table, or give name."
-    return "the project's name cannot be read without running its setup.py. Give name."
+        return "pyproject.toml has no project name. Add `name` to its [project] table, or set name."
+    return "the project's name cannot be read without running its setup.py. Set name."
 
 
 def _no_version(project: Project) -> str:
     if "version" in project.metadata.get("dynamic", ()):
         return (
             f"the project leaves its version to its build backend ({project.backend.partition(':')[0]}), and "
-            "packing runs no build. Give version, or state it in pyproject.toml."
+            "packing runs no build. Set version, here or in pyproject.toml."
         )
     if project.metadata or not project.has_setup_py:
-        return "the project states no version. Add `version` to the [project] table of pyproject.toml."
-    return "the project's version cannot be read without running its setup.py. Give version."
+        return "the project has no version. Add `version` to the [project] table of pyproject.toml."
+    return "the project's version cannot be read without running its setup.py. Set version."
 
 
 def _strings(value: object) -> list[str]:

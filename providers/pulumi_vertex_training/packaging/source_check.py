@@ -1,4 +1,4 @@
-"""Looks over Python files without running them: syntax errors, and imports that fail once packaged."""
+"""Check Python files without running them: syntax errors, and imports that fail once packaged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _WORD = re.compile(rb"\w+")
 
 
 def syntax_problems(entries: Iterable[Entry]) -> list[Problem]:
-    """A warning for each Python file that this Python cannot compile; the first 20 by name.
+    """Return a warning for each Python file that this Python cannot compile; at most 20, sorted by name.
 
-    No more than a warning: the replicas' Python may be another version. Files over 1 MiB are skipped.
+    They are warnings, because the replicas' Python may be another version. Files over 1 MiB are skipped.
     """
     found = []
     for entry in _python_files(entries):
@@ -34,17 +34,17 @@ def syntax_problems(entries: Iterable[Entry]) -> list[Problem]:
             except (ValueError, RecursionError, MemoryError) as error:
                 found.append(_warning(entry.path, _unusable(str(error) or type(error).__name__)))
             except OSError:
-                continue  # reading it for the archive tells
+                continue  # reading it for the archive reports the error
     return _shortened(found, "more files have syntax errors.")
 
 
 def import_problems(
     entries: Iterable[Entry], *, siblings: Collection[str], advice: Callable[[str], str]
 ) -> list[Problem]:
-    """A warning for each file that imports one of `siblings` as if it were a top-level module.
+    """Return a warning for each file that imports one of `siblings` as if it were a top-level module.
 
-    Such an import works for a script that is run from its folder, not for a module inside a package. Names of
-    the standard library and imports inside `try` are left alone. `advice` gives the remedy for a name.
+    Such an import works for a script in its folder, but not for a module inside a package. Names of the
+    standard library and imports inside `try` are ignored. `advice` returns the remedy for a name.
     """
     names = frozenset(siblings) - sys.stdlib_module_names
     found = []
@@ -55,7 +55,7 @@ def import_problems(
             continue
         words = {word.decode() for line in _IMPORT.findall(content) for word in _WORD.findall(line)}
         if names.isdisjoint(words):
-            continue  # parsing takes longer
+            continue  # skips the slower parsing
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

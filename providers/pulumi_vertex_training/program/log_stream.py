@@ -101,7 +101,7 @@ class LogStream:
             return ()
         if not endpoint.is_emulator:
             await _turnstile(asyncio.get_running_loop()).acquire()
-        return await asyncio.to_thread(lambda: list(itertools.islice(log.look(endpoint), ENTRIES_OF_A_LOOK)))
+        return await asyncio.to_thread(lambda: list(itertools.islice(log.poll(endpoint), ENTRIES_OF_A_LOOK)))
 
     def _show(self, line: str) -> None:
         pulumi.log.info(line, self._resource)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.jobs import Gateway, JobRecord
+from pulumi_vertex_training.cloud.jobs import JobClient, JobRecord
 
 if TYPE_CHECKING:
     # The guard of a deployment, which is kept small, has no use for trials.
@@ -38,7 +38,7 @@ class Inner:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunGateway(Gateway):
+class RunGateway(JobClient):
     """The calls of one kind that runs. `runs` are the collections of the jobs that its jobs may run."""
 
     runs: tuple[str, ...] = ()

@@ -52,11 +52,11 @@ class RunLog:
                 self._quiet[source.job_id] = 0
             self._sources[source.job_id] = source
 
-    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]:
+    def poll(self, endpoint: Endpoint) -> Iterator[LogEntry]:
         """The new entries. An iteration that ends early, also by an error, is gone on with by the next."""
         sources = list(self._sources.values())
         if len(sources) == 1:
-            for entry in self._tails[sources[0].job_id].look(endpoint):
+            for entry in self._tails[sources[0].job_id].poll(endpoint):
                 yield _labelled(entry, sources[0])
             return
         more = True
@@ -75,7 +75,7 @@ class RunLog:
                 if source.ended and self._quiet[source.job_id] >= _QUIET_LOOKS:
                     continue
                 count = len(found)
-                for entry in itertools.islice(self._tails[source.job_id].look(endpoint), _AT_ONCE):
+                for entry in itertools.islice(self._tails[source.job_id].poll(endpoint), _AT_ONCE):
                     found.append(_labelled(entry, source))
                 brought = len(found) - count
                 self._quiet[source.job_id] = 0 if brought else self._quiet[source.job_id] + 1

@@ -1,1 +1,1 @@
-"""How results look: what the views of the kinds and the command share."""
+"""Views of results, shared by the views of the kinds and the command."""

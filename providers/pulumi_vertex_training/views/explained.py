@@ -1,4 +1,4 @@
-"""What `explain` knows of a declaration of any kind, before it is JSON or a page for people."""
+"""The explanation of a declaration of any kind, before it becomes JSON or a page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 from pulumi_vertex_training.documents.document import Document
 from vertex_training.environment.job_variables import METRIC_TAG
 from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.fields.schema import camel_case
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings import problems as findings
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec
@@ -22,7 +24,7 @@ SAMPLE_LOCATION = "us-central1"
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What only a submitted job has: fixed values, so that two explanations can be compared."""
+    """Values that only a submitted job has, fixed so that two explanations can be compared."""
 
     job_id: str = SAMPLE_JOB_ID
     project_number: str = SAMPLE_PROJECT_NUMBER
@@ -32,15 +34,15 @@ class Sample:
     data: Mapping[str, str] = field(default_factory=dict)
     """The variables of a pipeline's data."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """The IP address of each host, in settings of frameworks that do not work with names."""
+    """The IP address of each host, for settings of frameworks that need addresses instead of names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedReplica:
-    """A replica's environment; what it was on AI Platform, for a training input; what its framework wants.
+    """The environment of a replica, also as on AI Platform for a training input, and framework settings.
 
-    `machines`: more than 1 for a TPU slice, of whose first machine the environment is. `on_emulator`: what
-    the emulator sets besides.
+    `machines` is more than 1 for a TPU slice; the environment is then that of its first machine.
+    `on_emulator` has the additional variables of the emulator.
     """
 
     environment: ReplicaEnvironment
@@ -51,15 +53,17 @@ class ExplainedReplica:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that it goes by, that of Vertex AI first."""
+        """The names of the replica, that of Vertex AI first."""
         return (self.environment.name, *((self.ai_platform.name,) if self.ai_platform else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """`job` is what runs in the document: itself, for a custom job. `sizing` is there for reduction servers
-    only, declared or asked for as "auto"; `replicas` is empty when the declaration does not say what they
-    are.
+    """The explanation of a document.
+
+    `job` is the custom job in the document; for a custom job, the document itself. `sizing` is set only for
+    reduction servers, with a number or "auto". `replicas` is empty if the declaration does not determine
+    them.
     """
 
     document: Document[Any]
@@ -72,12 +76,12 @@ class Explanation:
 
     @property
     def spec(self) -> CustomJobSpec | None:
-        """What runs."""
+        """The spec of the custom job in the document."""
         return self.job.spec
 
     @property
     def declared_reduction_servers(self) -> int | None:
-        """How many there are in the normal form; None where there are no reduction servers."""
+        """The number of reduction servers in the normal form; None without any."""
         pools = self.spec.worker_pool_specs if self.spec else ()
         if len(pools) <= SERVERS or role_of(SERVERS, pools[SERVERS]) is not Role.REDUCTION_SERVER:
             return None
@@ -93,7 +97,7 @@ class Explanation:
 
 
 def has_tasks(spec: CustomJobSpec) -> bool:
-    """Whether any pool says what it runs. Reduction servers do not count: roles have their image too."""
+    """Return whether any pool has a task, except reduction servers, whose image roles have as well."""
     return any(
         pool.task is not None and not (i == SERVERS and role_of(i, pool) is Role.REDUCTION_SERVER)
         for i, pool in enumerate(spec.worker_pool_specs)
@@ -101,5 +105,21 @@ def has_tasks(spec: CustomJobSpec) -> bool:
 
 
 def is_bare(spec: CustomJobSpec) -> bool:
-    """Whether there is nothing beside the pools."""
+    """Return whether the spec has no fields except its pools."""
     return replace(spec, worker_pool_specs=()) == CustomJobSpec(display_name="", worker_pool_specs=())
+
+
+def without_gaps(value: Any) -> Any:
+    """Return JSON without the placeholders of values that could not be read."""
+    if isinstance(value, dict):
+        return {key: without_gaps(item) for key, item in value.items() if item != NOT_KNOWN}
+    if isinstance(value, list):
+        return [without_gaps(item) for item in value if item != NOT_KNOWN]
+    return value
+
+
+def as_readable_document(wire: dict[str, Any], document: Document[Any]) -> dict[str, Any]:
+    """Return a resource's JSON so that reading it gives the document again."""
+    absent = {camel_case(name) for name in document.unsaid}
+    plain: dict[str, Any] = without_gaps({key: item for key, item in wire.items() if key not in absent})
+    return plain

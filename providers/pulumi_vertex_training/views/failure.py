@@ -1,4 +1,4 @@
-"""What ends the command early: one clean message, and the exit code of design and documentation."""
+"""Errors that end the command, with one message and the documented exit code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BAD_INPUT = 2
 
 
 class CommandError(Exception):
-    """The command could not do what it was asked for: exit code 1. `path` names the argument at fault."""
+    """The command failed: exit code 1. `path` names the argument at fault."""
 
     exit_code = FAILED
 
@@ -26,6 +26,6 @@ class InputError(CommandError):
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """A sentence with the nearest known name, or nothing; begins with a space."""
+    """Return a sentence with the most similar known name, after a space; "" without a similar one."""
     near = difflib.get_close_matches(wrong, sorted(set(known)), n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""

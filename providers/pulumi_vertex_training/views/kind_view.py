@@ -1,4 +1,4 @@
-"""How the resources of one kind look on a terminal: in `explain`, `jobs` and `status`."""
+"""The views of one kind's resources on a terminal: in `explain`, `jobs` and `status`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Titles:
-    """The headings above what runs: its worker pools ("" for none), its other fields, its replicas."""
+    """The headings above a job: of its worker pools ("" for none), its other fields, its replicas."""
 
     pools: str = ""
     fields: str = "The job"
@@ -55,17 +55,17 @@ def _itself(record: JobRecord) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class KindView:
-    """How one kind looks.
+    """The views of one kind.
 
-    For `explain`, every function takes explanations with errors too, but none without a spec. `heading` is
-    the first paragraph. `show` prints the sections before that of what runs, for which `titles` has the
-    headings. `document` has the keys of `--json` that only this kind has. `sample` adds what its replicas
-    find besides, and raises InputError for a trial that it does not have.
+    The functions for `explain` take explanations with errors too, but always with a spec. `heading` returns
+    the first paragraph. `show` prints the sections before that of the job, for which `titles` returns the
+    headings. `document` returns the keys of `--json` that only this kind has. `sample` adds the further
+    values of its replicas, and raises InputError for a trial that does not exist.
 
-    For `jobs` and `status`, of a record and the keys of cancelled custom jobs (`trials_view.stopped_early`):
-    `listed` has the keys of `jobs --json`, `details` the words of the last column; `status` has the keys of
-    `status --json`, `facts` the lines for people. `replicas_of` is the full name of the custom job whose
-    replicas are those of the record, None if there is none.
+    The functions for `jobs` and `status` take a record and the keys of cancelled custom jobs (see
+    `trials_view.stopped_early`). `listed` returns the keys of `jobs --json`, `details` the words of the last
+    column; `status` returns the keys of `status --json`, `facts` the lines for people. `replicas_of` returns
+    the full name of the custom job that has the record's replicas, or None.
     """
 
     heading: Callable[[Explanation], str]
@@ -87,6 +87,6 @@ def view_of(record: JobRecord) -> KindView:
 
 def view_of_document(document: Document[Any]) -> KindView:
     """Return the view of the kind that a document describes."""
-    from pulumi_vertex_training.documents.kind import entry_of
+    from pulumi_vertex_training.documents.document import entry_of
 
     return entry_of(document).part("view", "VIEW", KindView)

@@ -1,4 +1,4 @@
-"""How results look: JSON, plain lines in a pipe, tables and colour on a terminal."""
+"""Print results: as JSON, as plain lines in a pipe, as tables and colour on a terminal."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ STATE_STYLES: Mapping[str, str] = {
     "ACTIVE": "cyan",
     "INFEASIBLE": "red",
 }
-"""Styles of rich; a state that is not here has none. Replicas have the same states in lower case, trials
-some of their own."""
+"""Styles of rich for states; other states have none.
+
+Replicas have the same states in lower case; trials also have some of their own.
+"""
 
 Cell = str | tuple[str, str]
 """A cell of a table: its text, or a text and a detail."""
@@ -37,37 +39,37 @@ _SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY"})
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """Where a command prints to. `terminal`: standard output is one, and colour is welcome."""
+    """The output of a command; `terminal` is true if standard output is a terminal that shows colours."""
 
     as_json: bool
     terminal: bool
 
     def document(self, value: Mapping[str, Any]) -> None:
-        """The result of a command with --json."""
+        """Print the result of a command with --json."""
         print(json.dumps(value, indent=2, ensure_ascii=False))
 
     def line(self, text: str = "") -> None:
-        """A line of the result for people."""
+        """Print a line of the result for people."""
         print(text)
 
     def paint(self, text: str, style: str) -> str:
-        """The text in a style of `_STYLES` on a terminal, else as it is."""
+        """Return the text in a style of `_STYLES` on a terminal, else unchanged."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.terminal and style and text else text
 
     def section(self, title: str) -> None:
-        """A heading with an empty line before it."""
+        """Print a heading after an empty line."""
         print(f"\n{self.paint(title, 'bold')}")
 
     def paragraph(self, text: str, *, indent: int = 0, style: str = "") -> None:
-        """A text, wrapped on a terminal; one line in a pipe, where other programs read it.
+        """Print a text, wrapped on a terminal; in a pipe it is one line, for other programs to read.
 
-        As in `pairs` and `table`, control characters are shown as escapes.
+        As in `pairs` and `table`, control characters are printed as escapes.
         """
         for line in self._wrapped(visible(text), indent):
             print(" " * indent + self.paint(line, style))
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Names and values below a section; long values are wrapped beside their names on a terminal."""
+        """Print names and values below a section; long values wrap next to their names on a terminal."""
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
             lines = self._wrapped(visible(value), width + 4)
@@ -78,7 +80,7 @@ class Output:
         if not self.terminal:
             return [text]
         width = max(shutil.get_terminal_size().columns - indent, 20)
-        # Addresses stay whole, for the terminal to wrap: so they can be copied.
+        # Addresses are not broken, so that they can be copied.
         return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]
 
     def table(
@@ -90,8 +92,10 @@ class Output:
         styles: Sequence[str] = (),
         indent: int = 0,
     ) -> None:
-        """Rows of one kind. On a terminal the state's column is coloured by the state, other columns by
-        `styles`; the second part of a cell stands below the first there, else behind it.
+        """Print rows of the same kind.
+
+        On a terminal, the state's column is coloured by the state and other columns by `styles`; the detail
+        of a cell is below its text there, else after it.
         """
         if not self.terminal:
             plain = [[_in_one_line(cell) for cell in row] for row in (headings, *rows)]
@@ -109,7 +113,7 @@ class Output:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         widest = max((len(line) for row in rows for line in _parts(row[0])), default=0)
         for index, heading in enumerate(headings):
-            # What a row is called stays in one piece, to be copied, where it leaves the others half a line.
+            # The first column is not broken, for copying, if it leaves half a line to the others.
             table.add_column(heading, overflow="fold", no_wrap=index == 0 and widest <= console.width // 2)
         for row in rows:
             cells = []
@@ -121,7 +125,7 @@ class Output:
         console.print(Padding(table, (0, 0, 0, indent)))
 
     def log_line(self, *, task: str, severity: str, message: str, width: int, number: int) -> None:
-        """A line of a replica's log. `number` chooses the colour of its prefix."""
+        """Print a line of a replica's log; `number` selects the colour of its prefix."""
         for line in message.split("\n"):
             if not self.terminal:
                 print(f"{task:<{width}} | {line}", flush=True)
@@ -131,12 +135,12 @@ class Output:
             print(f"\x1b[{colour}m{task:<{width}} |\x1b[0m {text}\x1b[0m", flush=True)
 
     def note(self, text: str) -> None:
-        """Something beside the result, for people only."""
+        """Print a remark to standard error, for people only."""
         if not self.as_json:
             print(text, file=sys.stderr, flush=True)
 
     def errors(self, errors: Sequence[Mapping[str, str]]) -> None:
-        """Why the command ends: on standard output as JSON, else a line each on standard error."""
+        """Print why the command failed: JSON on standard output, else one line each on standard error."""
         if self.as_json:
             self.document({"errors": list(errors)})
             return
@@ -147,7 +151,7 @@ class Output:
 
 
 def visible(text: str) -> str:
-    """The text with control characters as escapes, so that no file can draw on a terminal."""
+    """Return the text with control characters as escapes, so that no file can control the terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
@@ -166,9 +170,9 @@ def _in_one_line(cell: Cell) -> str:
 
 
 def for_streams(*, as_json: bool) -> Output:
-    """What standard output is."""
+    """Return the output for the current standard output."""
     for stream in (sys.stdout, sys.stderr):
-        # A log may hold what the terminal's encoding has no characters for.
+        # A log may have characters that the terminal's encoding does not have.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     return Output(as_json=as_json, terminal=not as_json and _wants_colour(sys.stdout))

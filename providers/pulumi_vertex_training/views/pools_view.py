@@ -1,4 +1,4 @@
-"""What runs, for people."""
+"""Print the worker pools, tasks and fields of a job."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from vertex_training.topology.roles import MAX_POOLS, role_of
 
 
 def in_words(spec: CustomJobSpec | None) -> str:
-    """ "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers 3 x n1-standard-8"; "" for a job
-    without replicas.
+    """Describe a job: "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers 3 x n1-standard-8".
+
+    Return "" for a job without replicas.
     """
     pools = [(i, pool) for i, pool in enumerate(spec.worker_pool_specs if spec else ()) if not pool.is_empty]
     if not pools:
@@ -32,12 +33,15 @@ def in_words(spec: CustomJobSpec | None) -> str:
 
 
 def bare_in_words(spec: CustomJobSpec) -> str:
-    """What is to be said of a job without tasks, a sentence; "" of others."""
+    """Return the sentence that a job has no tasks; "" for a job with tasks."""
     return "" if has_tasks(spec) else " It has no tasks, so they are not checked."
 
 
 def show_job(spec: CustomJobSpec, output: Output, *, title: str, fields_title: str) -> None:
-    """All of it, nothing where there are no replicas. `title` stands above the pools, "" for none."""
+    """Print a whole job, or nothing if it has no replicas.
+
+    `title` is the heading of its pools, "" for none.
+    """
     if all(pool.is_empty for pool in spec.worker_pool_specs):
         return
     if title:
@@ -68,7 +72,7 @@ def _show_pools(pools: Sequence[WorkerPoolSpec], output: Output) -> None:
 
 
 def _show_tasks(pools: Sequence[WorkerPoolSpec], output: Output) -> None:
-    """Every task once, with the pools that have it."""
+    """Print each distinct task once, with the pools that have it."""
     tasks: list[tuple[list[str], ContainerSpec | PythonPackageSpec]] = []
     for i, pool in enumerate(pools):
         if pool.is_empty or pool.task is None:
@@ -102,7 +106,7 @@ def _task(task: ContainerSpec | PythonPackageSpec) -> Iterator[tuple[str, str]]:
 
 
 def show_fields(fields: Mapping[str, object], output: Output, *, title: str) -> None:
-    """Fields in the API's spelling with their values, without those that say nothing."""
+    """Print fields and values in the API's spelling, without empty ones."""
     given = {key: value for key, value in fields.items() if value}
     if given:
         output.section(title)
@@ -138,7 +142,7 @@ def _machines(pool: WorkerPoolSpec) -> str:
 
 
 def _slices(pool: WorkerPoolSpec) -> str:
-    """Of a TPU slice of several machines: "1 replica on 4 machines"."""
+    """Describe a TPU slice of several machines: "1 replica on 4 machines"."""
     one = pool.replica_count == 1
     return f"{pool.replica_count} replica{'' if one else 's'} on {machines_of(pool)} machines" + (
         "" if one else " each"
@@ -173,16 +177,16 @@ def _disk(pool: WorkerPoolSpec) -> str:
 
 
 def known(text: str) -> str:
-    """Beside errors a spec has placeholders."""
+    """Return "?" for a placeholder, which a spec with errors has, else the text."""
     return "?" if text in ("", NOT_KNOWN) else text
 
 
 _CORES_OF_A_HOST = 8
-"""Of TPU v2 and v3, whose `accelerator_count` counts cores."""
+"""The cores of a host of TPU v2 and v3, where `accelerator_count` counts cores."""
 
 
 def machines_of(pool: WorkerPoolSpec) -> int:
-    """The machines behind each replica: more than 1 for a TPU slice of several hosts alone."""
+    """Return the number of machines of each replica; only a TPU slice of several hosts has more than 1."""
     spec = pool.machine_spec
     if spec is None:
         return 1
@@ -193,7 +197,7 @@ def machines_of(pool: WorkerPoolSpec) -> int:
 
 
 def machines_of_slices(spec: CustomJobSpec | None) -> dict[int, int]:
-    """The machines of each replica, by the position of the pool, where they are several."""
+    """Return the machines of each replica by the position of the pool, for pools with several."""
     pools = spec.worker_pool_specs if spec else ()
     counts = {i: machines_of(pool) for i, pool in enumerate(pools) if not pool.is_empty}
     return {i: count for i, count in counts.items() if count > 1}

@@ -1,4 +1,4 @@
-"""A study and its trials as `explain` shows them: of a tuning job, or of a pipeline whose task is tuning."""
+"""Print a study and its trials in `explain`: of a tuning job, or of a pipeline that tunes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from vertex_training.study.study import StudySpec
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.study.words import ParameterRow, goal_in_words, number, parameter_rows, study_sentences
 
-_NOT_SAID = "not said here; gcloud takes it as --{}"
+_NOT_SAID = "not in the document; gcloud takes it as --{}"
 _COUNTS = ("max_trial_count", "parallel_trial_count")
 
 
 def trials_in_words(tuning: TuningSpec, gaps: Collection[str] = ()) -> str:
-    """ "6 trials, 2 at a time"; "" where it is not known how many. `gaps` are the fields of the tuning that
-    are not known.
+    """Describe the trials: "6 trials, 2 at a time"; "" if their number is unknown.
+
+    `gaps` are the unknown fields of the tuning.
     """
     if "max_trial_count" in gaps:
         return ""
@@ -31,21 +32,21 @@ def trials_in_words(tuning: TuningSpec, gaps: Collection[str] = ()) -> str:
 
 
 def sample_of_trial(tuning: TuningSpec, sample: Sample, gaps: Collection[str]) -> Sample:
-    """What a trial finds: that of the number which was asked for, else the first.
+    """Return the sample of the requested trial, by default the first.
 
-    Raises InputError for a number that is more than there are trials.
+    Raises InputError if the number exceeds the number of trials.
     """
     most = tuning.max_trial_count
     if sample.trial is not None and "max_trial_count" not in gaps and 0 < most < int(sample.trial):
         trials = "only one trial" if most == 1 else f"{most} trials"
-        raise InputError(f"There is no trial {sample.trial}: there are {trials}.", path="--trial")
+        raise InputError(f"Trial {sample.trial} does not exist: the job has {trials}.", path="--trial")
     first = next(iter(tuning.study_spec.metrics), None)
     tag = first.metric_id if first is not None and first.metric_id else sample.metric_tag
     return replace(sample, trial=sample.trial or "1", metric_tag=tag)
 
 
 def show_study(study: StudySpec, output: Output) -> None:
-    """Its sentences, its parameters, and its metrics where they are more than one."""
+    """Print the study's sentences, its parameters, and its metrics if it has several."""
     output.section("The study")
     for sentence in study_sentences(study):
         output.paragraph(sentence, indent=2)
@@ -63,7 +64,7 @@ def show_study(study: StudySpec, output: Output) -> None:
 
 
 def _show_parameters(rows: list[ParameterRow], output: Output) -> None:
-    """A column only where some parameter has something in it."""
+    """Print the table of parameters, without columns that are empty for all of them."""
     columns = {
         "PARAMETER": ["  " * row.depth + row.id for row in rows],
         "TYPE": [row.type for row in rows],
@@ -85,7 +86,7 @@ def _safe(study: StudySpec, position: int) -> str:
 
 
 def show_trials(tuning: TuningSpec, explained: Explanation, output: Output, gaps: Collection[str]) -> None:
-    """How many there are, and what each gets of the parameters."""
+    """Print the number of trials, and the arguments that each gets for the parameters."""
     output.section("The trials")
     most, parallel = (
         _NOT_SAID.format(name.replace("_", "-")) if name in gaps else str(getattr(tuning, name))
@@ -99,7 +100,7 @@ def show_trials(tuning: TuningSpec, explained: Explanation, output: Output, gaps
     ]
     words = " ".join(row.argument for row in parameter_rows(tuning.study_spec.parameters))
     if words:
-        pairs.append(("each gets", f"{words}, behind the arguments of its task"))
+        pairs.append(("each gets", f"{words}, after the arguments of its task"))
     directory = tuning.trial_job_spec.base_output_directory
     if directory:
         pairs.append(("each writes to", f"{directory.rstrip('/')}/TRIAL/"))
@@ -115,7 +116,7 @@ def _replicas_at_a_time(tuning: TuningSpec, explained: Explanation, gaps: Collec
 
 
 def study_document(study: StudySpec) -> dict[str, Any]:
-    """The study for `--json`: what it says in sentences, every parameter in a flat list."""
+    """Return the study for `--json`: its description in sentences, and all parameters in a flat list."""
     found = points(study.parameters) if study.parameters else None
     return {
         "sentences": study_sentences(study),
@@ -141,7 +142,7 @@ def study_document(study: StudySpec) -> dict[str, Any]:
 
 
 def trials_document(tuning: TuningSpec, explained: Explanation, gaps: Collection[str]) -> dict[str, Any]:
-    """The numbers of trials for `--json`."""
+    """Return the numbers of trials for `--json`."""
     most, parallel = (None if name in gaps else getattr(tuning, name) for name in _COUNTS)
     pools = explained.spec.worker_pool_specs if explained.spec else ()
     return {

@@ -1,4 +1,4 @@
-"""Trials of a tuning job in words, and as JSON."""
+"""Print the trials of a tuning job in words, as a table, and as JSON."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from typing import Any
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
 from pulumi_vertex_training.views.output import Output
+from vertex_training.fields.resource_names import resource_id
 from vertex_training.study.trials import Trial
 
 ENDED = ("SUCCEEDED", "INFEASIBLE")
-"""The states of a trial that does not change again."""
+"""The final states of a trial."""
 
 
-def key(name: str) -> str:
-    """Return the part of a full name that is the same whichever way the project is written:
-    "customJobs/123".
-    """
+def job_key(name: str) -> str:
+    """Return the part of a full name that does not depend on how the project is written: "customJobs/123"."""
     return "/".join(name.split("/")[-2:])
 
 
-def cancelled_of(records: Iterable[JobRecord]) -> frozenset[str]:
+def cancelled_job_keys(records: Iterable[JobRecord]) -> frozenset[str]:
     """Return the keys of the jobs that were cancelled."""
-    return frozenset(key(one.name) for one in records if one.state.word in ("CANCELLED", "CANCELLING"))
+    return frozenset(job_key(one.name) for one in records if one.state.word in ("CANCELLED", "CANCELLING"))
 
 
 def stopped_early(trial: Trial, cancelled: Collection[str]) -> bool:
-    """Return whether a trial counts although its program was stopped: by the study's rule of early stopping,
-    by its limits, or because the tuning job was cancelled.
+    """Return whether a trial counts although its program was stopped.
 
-    The API has no field for it: such a trial is SUCCEEDED with what it had reported, and its job, which
-    `cancelled` names, is CANCELLED.
+    It was stopped by the study's rule of early stopping, by its limits, or because the tuning job was
+    cancelled. The API has no field for it: such a trial is SUCCEEDED with the metrics that it had reported,
+    and its job, which `cancelled` names, is CANCELLED.
     """
-    return bool(trial.has_succeeded and trial.custom_job and key(trial.custom_job) in cancelled)
+    return bool(trial.has_succeeded and trial.custom_job and job_key(trial.custom_job) in cancelled)
 
 
 def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:
-    """A trial as docs/json.md has it."""
+    """Return a trial in the format of docs/json.md."""
     return {
         "id": trial.id,
         "state": trial.state,
@@ -52,7 +51,7 @@ def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:
 
 
 def trial_result(trial: Trial) -> str:
-    """The result of a trial in a few words: its metrics, or why it has none."""
+    """Return the result of a trial in a few words: its metrics, or why it has none."""
     if trial.infeasible_reason:
         return why_failed(trial.infeasible_reason)
     return ", ".join(f"{name} {_number(value)}" for name, value in trial.metrics.items())
@@ -70,7 +69,7 @@ def print_trials(trials: Collection[Trial], cancelled: Collection[str], output: 
             (trial.state, "stopped early") if stopped_early(trial, cancelled) else trial.state,
             *(_number(trial.parameters.get(name)) for name in parameters),
             *(_number(trial.metrics.get(name)) for name in metrics),
-            (trial.custom_job or "").rpartition("/")[2],
+            resource_id(trial.custom_job or ""),
         )
         for trial in trials
     ]
@@ -79,12 +78,12 @@ def print_trials(trials: Collection[Trial], cancelled: Collection[str], output: 
 
 
 def metric(trial: Trial, name: str | None) -> str:
-    """The value of one metric of a trial."""
+    """Return the value of one metric of a trial, as text."""
     return _number(trial.metrics.get(name)) if name else ""
 
 
 def why_failed(message: str) -> str:
-    """An error in one line: its likely cause, else its words and the last line of the log in it."""
+    """Summarize an error in one line: its likely cause, else its message and the last line of its log."""
     found = diagnose(message)
     if found.cause:
         return f"{found.cause} (likely)"

@@ -141,7 +141,7 @@ The trials
   in all          6
   at a time       2, 6 replicas together
   failures        the service decides how many end the job
-  each gets       --rate=... --model=... [--layers=...], behind the arguments of its task
+  each gets       --rate=... --model=... [--layers=...], after the arguments of its task
   each writes to  gs://bucket/out/TRIAL/
 
 The tuning job
@@ -333,7 +333,7 @@ WRONG: list[tuple[str, Document, str, str]] = [
     ("a job beside a study", {"studySpec": STUDY, "jobSpec": JOB}, "", "rename jobSpec"),
     ("no kind at all", {"displayName": "a", "steps": []}, "", "has displayName and steps"),
     ("no kind at all: which are read", {"steps": []}, "", "a tuning job as {"),
-    ("a request around it", {"trainingPipeline": PIPELINE}, "", "give what stands under trainingPipeline"),
+    ("a request around it", {"trainingPipeline": PIPELINE}, "", "pass the value of trainingPipeline"),
 ]
 
 
@@ -361,7 +361,7 @@ def test_a_trial_that_there_is_not(command: Run) -> None:
     code, out, _ = command("explain", TUNING, "--trial", "7", "--json")
     assert code == 2
     assert json.loads(out)["errors"] == [
-        {"message": "There is no trial 7: there are 6 trials.", "path": "--trial"}
+        {"message": "Trial 7 does not exist: the job has 6 trials.", "path": "--trial"}
     ]
 
 

@@ -67,7 +67,7 @@ def test_a_description_that_spells_out_what_is_not_set(unset: object, tmp_path: 
 def test_a_resource_in_place_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "resource.json").write_text(json.dumps(DESCRIBED))
     assert main(["explain", str(tmp_path / "resource.json")]) == 2
-    assert "this is a PersistentResource; give a job, and this file as" in "".join(capsys.readouterr())
+    assert "this is a PersistentResource; pass a job, and this file as" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("text", ["[]", '{"resourcePools": 3}', "{", ""])

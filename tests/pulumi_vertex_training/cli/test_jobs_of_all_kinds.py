@@ -13,7 +13,7 @@ import pytest
 
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.jobs import Gateway, JobRecord
+from pulumi_vertex_training.cloud.jobs import JobClient, JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
@@ -83,7 +83,7 @@ def endpoint(env: Env, folder: Path) -> Endpoint:
     return target.resolve(target.Choice(data_dir=folder / "emulator"), {})
 
 
-def ended(endpoint: Endpoint, gateway: Gateway, name: str) -> JobRecord:
+def ended(endpoint: Endpoint, gateway: JobClient, name: str) -> JobRecord:
     eventually(lambda: gateway.get(endpoint, name).state.is_terminal)
     return gateway.get(endpoint, name)
 

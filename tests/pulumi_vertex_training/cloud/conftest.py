@@ -26,13 +26,13 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def endpoint(service: Service) -> Endpoint:
-    """An emulator's endpoint that leads to `service`."""
+    """Return an emulator endpoint that leads to `service`."""
     return Endpoint(kind="emulator", project="local", location="us-central1", url=service.url, token=TOKEN)
 
 
 @pytest.fixture
 def google(service: Service) -> Endpoint:
-    """A Google endpoint whose Vertex AI and Cloud Storage are `service`."""
+    """Return a Google endpoint whose Vertex AI and Cloud Storage are `service`."""
     return Endpoint(
         kind="google",
         project="my-project",
@@ -45,7 +45,7 @@ def google(service: Service) -> Endpoint:
 
 @pytest.fixture
 def sdk(recorder: Recorder) -> Iterator[Any]:
-    """The SDK, with everything it sends going to the recorder; loading it takes seconds, so only here."""
+    """Return the SDK, with all its requests sent to the recorder. Loading it takes seconds."""
     from google.cloud import aiplatform
     from google.cloud.aiplatform import initializer
 
@@ -65,7 +65,7 @@ def sdk(recorder: Recorder) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A real emulator, in a process of its own."""
+    """Yield a real emulator in a separate process."""
     data_dir = tmp_path_factory.mktemp("emulator")
     running = launcher.ensure(data_dir)
     yield Endpoint(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cloud import emulator_view, errors, logs, objects, rest
+from pulumi_vertex_training.cloud import emulator_api, errors, logs, objects, rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
@@ -61,7 +61,7 @@ def test_the_life_of_a_job(emulator: Endpoint) -> None:
     assert over.create_time and over.start_time and over.end_time
     assert over.create_time <= over.start_time <= over.end_time
     assert created.name not in [one.name for one in custom_jobs.list_live(emulator)]
-    replicas = emulator_view.replicas(emulator, created.job_id)
+    replicas = emulator_api.replicas(emulator, created.job_id)
     assert replicas is not None
     assert [(one.name, one.role, one.state) for one in replicas] == [
         ("workerpool0-0", "chief", "succeeded"),
@@ -90,7 +90,7 @@ def test_a_live_job_is_listed_cancelled_and_not_deleted_before(emulator: Endpoin
     assert [one.name for one in custom_jobs.list_live(emulator, labels={"run": "live-1"})] == [created.name]
     assert created.name in [one.name for one in custom_jobs.list_live(emulator)]
     assert [one.name for one in custom_jobs.list_by_display_name(emulator, 'say "hi"')] == [created.name]
-    assert emulator_view.live_jobs(emulator) >= 1
+    assert emulator_api.live_jobs(emulator) >= 1
     with pytest.raises(errors.FailedPrecondition, match="RUNNING"):
         custom_jobs.delete(emulator, created.name)
     custom_jobs.cancel(emulator, created.name)
@@ -104,7 +104,7 @@ def test_a_live_job_is_listed_cancelled_and_not_deleted_before(emulator: Endpoin
 
 
 def test_a_log_is_followed_while_it_is_written(emulator: Endpoint) -> None:
-    """The job runs until its last line has been seen, so a log that comes only at the end never comes."""
+    """Check that the log comes while the job runs: the job only ends once its last line was seen."""
     hold = "\ntime.sleep(600)"
     chief = "import time\nfor i in range(30): print('step', i, flush=True); time.sleep(0.05)" + hold
     worker = "import time\nfor i in range(1000): print('worker', i, flush=True)" + hold
@@ -215,9 +215,9 @@ def test_the_life_of_a_bucket(emulator: Endpoint) -> None:
     objects.upload(emulator, made.name, "other", b"x")
     with pytest.raises(errors.FailedPrecondition, match="force_destroy"):
         buckets.delete(emulator, made.name)
-    told: list[int] = []
-    buckets.delete(emulator, made.name, force=True, tell=told.append)
-    assert told == [4]
+    reported: list[int] = []
+    buckets.delete(emulator, made.name, force=True, tell=reported.append)
+    assert reported == [4]
     for gone in (buckets.get, buckets.delete):
         with pytest.raises(errors.NotFound):
             gone(emulator, made.name)
@@ -258,7 +258,7 @@ def test_an_object_of_any_name(emulator: Endpoint, bucket: str, tmp_path: Path, 
 
 
 def uploads(endpoint: Endpoint) -> int:
-    """How many upload requests the emulator has seen."""
+    """Return the number of upload requests that the emulator has received."""
     seen = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/requests").get("requests", [])
     return sum("/upload/" in str(one) for one in seen)
 
@@ -298,7 +298,7 @@ def test_a_generation_that_has_passed(emulator: Endpoint, bucket: str) -> None:
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """The folder of an emulator of the test's own; what runs in it is ended afterwards."""
+    """Yield the folder of a separate emulator, and stop that emulator afterwards."""
     yield tmp_path
     emulator_reset.reset(tmp_path)
 
@@ -336,8 +336,8 @@ def test_a_job_of_five_replicas_has_five_states(emulator: Endpoint) -> None:
     wire["jobSpec"]["workerPoolSpecs"] += [pool(SLEEP, replicas=3), {}, pool(SLEEP)]
     created = custom_jobs.create(emulator, wire)
 
-    def all_running() -> tuple[emulator_view.ReplicaState, ...]:
-        found = emulator_view.replicas(emulator, created.job_id) or ()
+    def all_running() -> tuple[emulator_api.ReplicaState, ...]:
+        found = emulator_api.replicas(emulator, created.job_id) or ()
         return found if len(found) == 5 and all(one.state == "running" for one in found) else ()
 
     replicas = eventually(all_running)
@@ -351,12 +351,12 @@ def test_a_job_of_five_replicas_has_five_states(emulator: Endpoint) -> None:
     assert {one.exit_code for one in replicas} == {None}
     custom_jobs.cancel(emulator, created.name)
     ended(emulator, created)
-    after = emulator_view.replicas(emulator, created.job_id) or ()
+    after = emulator_api.replicas(emulator, created.job_id) or ()
     assert {one.state for one in after} == {"stopped"}
 
 
 def test_replicas_of_a_missing_job_and_of_google(emulator: Endpoint) -> None:
     with pytest.raises(errors.NotFound):
-        emulator_view.replicas(emulator, "12345")
+        emulator_api.replicas(emulator, "12345")
     google = Endpoint(kind="google", project="p", location="us-central1", token="t")
-    assert emulator_view.replicas(google, "12345") is None
+    assert emulator_api.replicas(google, "12345") is None

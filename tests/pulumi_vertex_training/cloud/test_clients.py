@@ -1,4 +1,4 @@
-"""Which address and which credentials a call uses, whatever the environment says."""
+"""Addresses and credentials of calls, independent of the environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OBJECT = {"bucket": "b", "name": "o", "size": "7", "generation": "1", "crc32c": 
 
 @pytest.fixture
 def decoy() -> Iterator[Service]:
-    """Where no call must go."""
+    """Yield a service that must not receive any call."""
     made = Service()
     made.script(refusal(500, "INTERNAL", "the decoy was called"))
     yield made

@@ -29,23 +29,23 @@ def google(service: Service, google: Endpoint) -> Endpoint:
     return replace(google, addresses=((cloud_build.API, service.url),))
 
 
-def build(google: Endpoint, told: list[str] | None = None) -> str:
+def build(google: Endpoint, reported: list[str] | None = None) -> str:
     return cloud_build.build(
         google,
         bucket="b",
         source="s.tar.gz",
         image=IMAGE,
         options=("--platform", "linux/amd64"),
-        tell=(told if told is not None else []).append,
+        tell=(reported if reported is not None else []).append,
         sleep=lambda _: None,
     )
 
 
 def test_a_build_is_sent_and_waited_for(service: Service, google: Endpoint) -> None:
     service.script(QUEUED, now("WORKING"), DONE)
-    told: list[str] = []
-    assert build(google, told) == "sha256:1"
-    assert told == [f"Cloud Build builds {IMAGE}: {LOG}"]
+    reported: list[str] = []
+    assert build(google, reported) == "sha256:1"
+    assert reported == [f"Cloud Build builds {IMAGE}: {LOG}"]
     sent, *polls = service.asked
     assert (sent.method, sent.path) == ("POST", "/v1/projects/my-project/builds")
     assert sent.body["source"] == {"storageSource": {"bucket": "b", "object": "s.tar.gz"}}

@@ -20,7 +20,7 @@ UPLOADS = """<?xml version='1.0' encoding='UTF-8'?>
 
 
 def bucket_of(service: Service, *items: Mapping[str, Any], page: int = 1000) -> None:
-    """A bucket with these objects, numbered from 1 as generations, in pages."""
+    """Add a bucket with these objects, in pages; their generations count from 1."""
     numbered = [{"generation": str(i), **item} for i, item in enumerate(items, start=1)]
     left = {str(one["generation"]): dict(one) for one in numbered}
 
@@ -133,12 +133,12 @@ def test_where_much_is_retained_the_rest_is_not_tried(service: Service, endpoint
     assert deletions(service) == 100
 
 
-def test_progress_is_told_every_few_seconds_and_at_the_end(service: Service, endpoint: Endpoint) -> None:
+def test_progress_is_reported_every_few_seconds_and_at_the_end(service: Service, endpoint: Endpoint) -> None:
     bucket_of(service, *[{"name": f"o{i}"} for i in range(10)])
     seconds = iter(range(1000))
-    told: list[int] = []
-    emptying.empty(endpoint, "b", tell=told.append, clock=lambda: float(next(seconds)))
-    assert (told[-1], len(told) > 1) == (10, True)
+    reported: list[int] = []
+    emptying.empty(endpoint, "b", tell=reported.append, clock=lambda: float(next(seconds)))
+    assert (reported[-1], len(reported) > 1) == (10, True)
 
 
 def test_a_small_bucket_is_listed_once(service: Service, endpoint: Endpoint) -> None:

@@ -1,4 +1,4 @@
-"""Every exception of Google's libraries becomes one of ours, and only a certain 404 is a NotFound."""
+"""Every exception of Google's libraries becomes a CloudError, and only a certain 404 is a NotFound."""
 
 from __future__ import annotations
 

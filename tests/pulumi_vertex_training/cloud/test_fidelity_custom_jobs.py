@@ -1,4 +1,4 @@
-"""What the gateway sends for a custom job is what Google's own clients send for the same job."""
+"""The requests for a custom job equal those of Google's own clients for the same job."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ EVERYTHING: dict[str, Any] = {
 
 
 def googles(declared: dict[str, Any]) -> api.CustomJob:
-    """The same job in Google's types, written down by their names."""
+    """Return the same job in Google's types, built from their names."""
     values = dict(declared)
     outer = {key: values.pop(key) for key in ("display_name", "labels", "encryption_spec") if key in values}
     if "base_output_directory" in values:
@@ -143,7 +143,7 @@ def theirs(recorder: Recorder, client: JobServiceClient, declared: dict[str, Any
 
 
 def simple(**more: Any) -> dict[str, Any]:
-    """A job of one chief, with more in its spec."""
+    """Return a job of one chief, with further fields in its spec."""
     pool = {
         "machine_spec": {"machine_type": "n1-standard-4"},
         "replica_count": 1,
@@ -158,7 +158,7 @@ def with_machine(**machine: Any) -> dict[str, Any]:
 
 
 def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
-    """A field that a newer version of the API brings fails here until it is declared above, and below."""
+    """Fail for a field that a newer API version adds, until it is declared in this module."""
     document = api.CustomJob.to_dict(googles(EVERYTHING), use_integers_for_enums=False)
     document = {name: value for name, value in document.items() if name not in OUTPUT_ONLY}
     assert fields_in(api.CustomJob, document) == ALL

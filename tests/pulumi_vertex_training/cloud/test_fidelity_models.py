@@ -1,4 +1,4 @@
-"""What the gateway sends for models is what Google's own client sends."""
+"""The requests for models equal those of Google's own client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLACES: dict[str, Any] = {
 
 
 def answer(asked: Asked) -> Answer:
-    """An upload is done at once."""
+    """Answer an upload with a finished operation."""
     if not asked.path.endswith("models:upload"):
         return created(asked)
     response = {

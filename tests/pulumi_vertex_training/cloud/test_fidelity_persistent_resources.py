@@ -1,4 +1,4 @@
-"""What the gateway sends for a persistent resource is what Google's own clients send for the same one."""
+"""The requests for a persistent resource equal those of Google's own clients for the same one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ LEAST: dict[str, Any] = {
 
 
 def answer(asked: Asked) -> Answer:
-    """An operation that is done; the resource to whoever reads it."""
+    """Answer with a finished operation, and a read with the resource."""
     if asked.method == "GET":
         return Answer(document={"name": NAME, "state": "RUNNING"})
     operation: dict[str, Any] = {"name": f"{PARENT}/operations/99", "done": True}
@@ -118,7 +118,7 @@ def spec_of(declared: dict[str, Any]) -> PersistentResource:
 
 
 def normal(sent: Sent) -> Sent:
-    """With its body, if it has one, read as the API's message; the name in it says what the path says."""
+    """Return a request with its body as the API's message; the name in the body repeats the path."""
     if not sent.body:
         return Sent(method=sent.method, path=sent.path, query=sent.query)
     read = sent.normal(api.PersistentResource)
@@ -141,7 +141,7 @@ def theirs(recorder: Recorder, client: PersistentResourceServiceClient, declared
 
 
 def test_the_resource_with_everything_has_every_field_of_the_installed_api() -> None:
-    """A field that a newer version of the API brings fails here until it is declared above, and below."""
+    """Fail for a field that a newer API version adds, until it is declared in this module."""
     document = api.PersistentResource.to_dict(
         api.PersistentResource(**EVERYTHING), use_integers_for_enums=False
     )

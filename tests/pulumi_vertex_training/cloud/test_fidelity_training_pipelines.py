@@ -1,4 +1,4 @@
-"""What the gateway sends for a training pipeline is what Google's own clients send for the same pipeline."""
+"""The requests for a training pipeline equal those of Google's own clients for the same pipeline."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ OUTPUT_ONLY = {
 
 
 def googles(declared: Mapping[str, Any]) -> api.TrainingPipeline:
-    """The same pipeline in Google's types, written down by their names."""
+    """Return the same pipeline in Google's types, built from their names."""
     values = dict(declared)
     custom, tuning = values.pop("custom_task", None), values.pop("tuning_task", None)
     values["training_task_definition"] = CUSTOM_TASK if custom else TUNING_TASK
@@ -125,7 +125,7 @@ def _with_directory(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer(asked: Asked) -> Answer:
-    """A pipeline that is asked for has ended; there are no models yet."""
+    """Answer that the pipeline has ended and that no models exist."""
     if asked.method == "GET" and "/trainingPipelines/" in asked.path:
         name = asked.path.removeprefix("/v1/")
         return Answer(document={"name": name, "displayName": "x", "state": "PIPELINE_STATE_SUCCEEDED"})
@@ -148,7 +148,7 @@ def ours(recorder: Recorder, declared: Mapping[str, Any]) -> Sent:
 
 
 def created_of(recorder: Recorder) -> Sent:
-    """The only create among what was sent."""
+    """Return the only create request that was sent."""
     (only,) = (sent for sent in recorder.take() if sent.method == "POST")
     inputs = only.body.get("trainingTaskInputs") or only.body["training_task_inputs"]
     kind = api.HyperparameterTuningJob if {"studySpec", "study_spec"} & set(inputs) else api.CustomJobSpec
@@ -281,7 +281,7 @@ def test_a_package_training_job_of_the_sdk(recorder: Recorder, sdk: Any) -> None
 def test_a_script_training_job_of_the_sdk(
     recorder: Recorder, sdk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The SDK packs the script while it runs and copies it into the bucket; the rest is as for a package."""
+    """Compare a script, which the SDK packs and uploads while it runs; the rest is as for a package."""
     script = tmp_path / "train.py"
     script.write_text("print('trained')\n")
     executor = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"

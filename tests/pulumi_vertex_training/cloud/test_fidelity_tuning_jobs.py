@@ -1,4 +1,4 @@
-"""What the gateway sends for a tuning job is what Google's own clients send for the same job."""
+"""The requests for a tuning job equal those of Google's own clients for the same job."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RATE = {"parameter_id": "rate", "double_value_spec": {"min_value": 0.001, "max_v
 
 
 def simple(study: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """A tuning job of four trials, with more in its study or beside it."""
+    """Return a tuning job of four trials, with further fields in its study or in the job."""
     return {
         "display_name": "d",
         "study_spec": {
@@ -151,7 +151,7 @@ OTHERS = [
 
 
 def googles(declared: dict[str, Any]) -> api.HyperparameterTuningJob:
-    """The same job in Google's types, written down by their names."""
+    """Return the same job in Google's types, built from their names."""
     values = {**declared, "study_spec": {**declared["study_spec"]}}
     if config := values["study_spec"].get("study_stopping_config"):
         values["study_spec"]["study_stopping_config"] = {
@@ -174,7 +174,7 @@ def _in_googles_words(value: Any) -> Any:
 
 
 def ended(asked: Asked) -> Answer:
-    """As `created`, and every job has succeeded when it is looked at: the SDK waits for that."""
+    """Answer as `created`, and report every job as succeeded, which the SDK waits for."""
     if asked.method == "GET" and not asked.path.endswith("/hyperparameterTuningJobs"):
         return Answer(document={"name": asked.path.removeprefix("/v1/"), "state": "JOB_STATE_SUCCEEDED"})
     return created(asked)
@@ -212,7 +212,7 @@ def fields_of(body: dict[str, Any]) -> set[str]:
 
 
 def test_the_jobs_have_every_field_of_the_installed_api() -> None:
-    """A field that a newer version of the API brings fails here until it is declared above, and below."""
+    """Fail for a field that a newer API version adds, until it is declared in this module."""
     documents = [
         api.HyperparameterTuningJob.to_dict(
             googles(one), use_integers_for_enums=False, always_print_fields_with_no_presence=False
@@ -234,7 +234,7 @@ def test_a_job_with_everything(recorder: Recorder, client: JobServiceClient) -> 
 
 
 def each(enum: str, path: str, declared: Any) -> list[Any]:
-    """A job for each name of an enum, as `declared` makes it."""
+    """Return a job for each name of an enum, built by `declared`."""
     return [
         pytest.param(declared(name), id=f"{enum} {name}")
         for name in sorted(enum_names(api.HyperparameterTuningJob, f"study_spec.{path}"))
@@ -290,7 +290,7 @@ SAME_IN_NORMAL_FORM = [
 def test_the_normal_form_of_a_job_says_the_same(
     recorder: Recorder, client: JobServiceClient, declared: dict[str, Any]
 ) -> None:
-    """But for the disk, which it names."""
+    """Compare everything except the disk, which this one names."""
     pool = {**POOL, "disk_spec": {"boot_disk_type": "pd-ssd", "boot_disk_size_gb": 100}}
     with_disk = {**declared, "trial_job_spec": {"worker_pool_specs": [pool]}}
     assert ours(recorder, declared, normal=True) == theirs(recorder, client, with_disk)
@@ -345,7 +345,7 @@ class TestAgainstTheSdk:
 
     @staticmethod
     def created(recorder: Recorder) -> Sent:
-        """The create, before the requests by which the SDK waits."""
+        """Return the create request, which precedes those of the SDK's waiting."""
         return recorder.take()[0].normal(api.HyperparameterTuningJob)
 
     def test_the_least(self, recorder: Recorder) -> None:

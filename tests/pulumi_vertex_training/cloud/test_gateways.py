@@ -1,4 +1,4 @@
-"""What the gateways of all kinds send, and how they read what comes back."""
+"""The requests of the clients of all kinds of jobs, and how they read the answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.jobs import Gateway, JobState, from_wire
+from pulumi_vertex_training.cloud.jobs import JobClient, JobState, from_wire
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
@@ -21,16 +21,16 @@ GATEWAYS = [
 ]
 
 
-def name(gateway: Gateway) -> str:
+def name(gateway: JobClient) -> str:
     return f"projects/7/locations/us-central1/{gateway.collection}/12"
 
 
-def answer(gateway: Gateway, word: str = "RUNNING") -> dict[str, Any]:
+def answer(gateway: JobClient, word: str = "RUNNING") -> dict[str, Any]:
     return {"name": name(gateway), "displayName": "d", "state": f"{gateway.states}{word}"}
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_create_is_a_post_to_the_collection(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_create_is_a_post_to_the_collection(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document=answer(gateway)))
     gateway.create(endpoint, {"displayName": "d", "labels": {"run": "a-1"}})
     (asked,) = service.asked
@@ -38,25 +38,25 @@ def test_create_is_a_post_to_the_collection(service: Service, endpoint: Endpoint
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_create_answers_with_the_record(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_create_answers_with_the_record(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document=answer(gateway)))
     assert gateway.create(endpoint, {"displayName": "d"}).wire == answer(gateway)
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_an_unknown_field_is_refused_by_name(endpoint: Endpoint, gateway: Gateway) -> None:
+def test_an_unknown_field_is_refused_by_name(endpoint: Endpoint, gateway: JobClient) -> None:
     with pytest.raises(errors.InvalidArgument, match=f"Could not submit a {gateway.noun} .*colour"):
         gateway.create(endpoint, {"colour": "red"})
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_get_reads_the_state(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_get_reads_the_state(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document=answer(gateway, "CANCELLED")))
     assert gateway.get(endpoint, name(gateway)).state is JobState.JOB_STATE_CANCELLED
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_cancel_is_a_post_to_the_job(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_cancel_is_a_post_to_the_job(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document={}))
     gateway.cancel(endpoint, name(gateway))
     (asked,) = service.asked
@@ -64,21 +64,21 @@ def test_cancel_is_a_post_to_the_job(service: Service, endpoint: Endpoint, gatew
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_delete_waits_for_its_operation(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_delete_waits_for_its_operation(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document={"name": "operations/1"}), Answer(document={"done": True}))
     gateway.delete(endpoint, name(gateway))
     assert [asked.method for asked in service.asked] == ["DELETE", "GET"]
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_the_list_is_that_of_the_collection(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_the_list_is_that_of_the_collection(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document={gateway.collection: [answer(gateway)]}))
     assert [record.name for record in gateway.list_jobs(endpoint)] == [name(gateway)]
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
 def test_the_live_ones_are_asked_for_by_the_states_of_the_kind(
-    service: Service, endpoint: Endpoint, gateway: Gateway
+    service: Service, endpoint: Endpoint, gateway: JobClient
 ) -> None:
     service.script(Answer(document={gateway.collection: [answer(gateway), answer(gateway, "SUCCEEDED")]}))
     assert len(gateway.list_live(endpoint)) == 1
@@ -87,14 +87,14 @@ def test_the_live_ones_are_asked_for_by_the_states_of_the_kind(
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_messages_name_the_kind(service: Service, endpoint: Endpoint, gateway: Gateway) -> None:
+def test_messages_name_the_kind(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(refusal(404, "NOT_FOUND", "no"))
     with pytest.raises(errors.NotFound, match=f"Could not read {gateway.noun} 12"):
         gateway.get(endpoint, name(gateway))
 
 
 @pytest.mark.parametrize(
-    ("told", "state", "name_of_state"),
+    ("reported", "state", "name_of_state"),
     [
         ("PIPELINE_STATE_RUNNING", JobState.JOB_STATE_RUNNING, "PIPELINE_STATE_RUNNING"),
         ("PIPELINE_STATE_CANCELLED", JobState.JOB_STATE_CANCELLED, "PIPELINE_STATE_CANCELLED"),
@@ -104,8 +104,8 @@ def test_messages_name_the_kind(service: Service, endpoint: Endpoint, gateway: G
         (4, JobState.JOB_STATE_UNSPECIFIED, "JOB_STATE_UNSPECIFIED"),
     ],
 )
-def test_states_of_both_families(told: object, state: JobState, name_of_state: str) -> None:
-    record = from_wire({"name": "n", "state": told})
+def test_states_of_both_families(reported: object, state: JobState, name_of_state: str) -> None:
+    record = from_wire({"name": "n", "state": reported})
     assert (record.state, record.state_name) == (state, name_of_state)
 
 

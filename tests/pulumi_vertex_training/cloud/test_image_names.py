@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cloud.registry.image_names import is_tag, parse
+from pulumi_vertex_training.cloud.container_registry.image_names import is_tag, parse
 
 DIGEST = "sha256:" + "0" * 64
 
@@ -32,7 +32,7 @@ def test_the_one_spelling_of_a_name(text: str, canonical: str) -> None:
     "text", ["", "Python", "a//b", "a:", "a@sha256:1", "https://gcr.io/a", "a b", "gcr.io/", "GCR.IO/A"]
 )
 def test_what_is_no_name(text: str) -> None:
-    with pytest.raises(ValueError, match="is no name of an image"):
+    with pytest.raises(ValueError, match="is not an image name"):
         parse(text)
 
 
@@ -57,7 +57,7 @@ def test_what_a_registry_is_asked_for(text: str, reference: str) -> None:
     ],
 )
 def test_whose_host_it_is(host: str, google_s: bool) -> None:
-    assert parse(f"{host}/p/i").is_google_s is google_s
+    assert parse(f"{host}/p/i").is_google_host is google_s
 
 
 @given(st.text(alphabet="aA.:/@-_1", max_size=20))

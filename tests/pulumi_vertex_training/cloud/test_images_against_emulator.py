@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud import errors
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry import push as registry_push
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
-from pulumi_vertex_training.cloud.registry.push import Part
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupCondition,
@@ -113,7 +113,7 @@ def test_a_layer_is_mounted_from_another_host(emulator: Endpoint) -> None:
     manifest, parts = small_image(b"a layer that another image has")
     base = parse("gcr.io/bases/python")
     registry_push.push(emulator, base, manifest, parts)
-    mounted = [Part(digest=part.digest, size=part.size, source=base.repository) for part in parts]
+    mounted = [BlobUpload(digest=part.digest, size=part.size, source=base.repository) for part in parts]
     pushed = registry_push.push(emulator, name, manifest, mounted)
     assert (pushed.sent_bytes, set(pushed.mounted)) == (0, {part.digest for part in parts})
 
@@ -165,5 +165,5 @@ def test_a_layer_of_a_stand_in_is_mounted(emulator: Endpoint) -> None:
     base = parse("python:3.11-slim")
     found = registry.manifest(emulator, base)
     blobs = [*json.loads(found.content)["layers"], json.loads(found.content)["config"]]
-    parts = [Part(digest=b["digest"], size=b["size"], source=base.repository) for b in blobs]
+    parts = [BlobUpload(digest=b["digest"], size=b["size"], source=base.repository) for b in blobs]
     assert registry_push.push(emulator, name, found, parts).sent_bytes == 0

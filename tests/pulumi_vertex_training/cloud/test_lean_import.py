@@ -27,7 +27,7 @@ def in_fresh_process(code: str) -> str:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package whose `__init__` counts its runs and takes names from its submodule."""
+    """Return a package whose `__init__` counts its runs and imports names from its submodule."""
     name = f"big_{uuid.uuid4().hex}"
     folder = tmp_path / name
     folder.mkdir()
@@ -124,7 +124,7 @@ def test_importing_the_package_imports_no_google_package() -> None:
         import pulumi_vertex_training.kinds.staging_bucket.gateway
         import pulumi_vertex_training.cloud.objects
         import pulumi_vertex_training.cloud.logs
-        import pulumi_vertex_training.cloud.emulator_view
+        import pulumi_vertex_training.cloud.emulator_api
         heavy = ("google", "requests", "urllib3", "grpc", "proto")
         print(sorted(m for m in set(sys.modules) - before if m.partition(".")[0] in heavy))
         """

@@ -126,7 +126,7 @@ def test_following_goes_on_after_a_service_that_did_not_answer(service: Service,
         moved.append(True)
         return endpoint
 
-    found = logs.follow(endpoint, "5", ended=ended, poll=0, again=again)
+    found = logs.follow(endpoint, "5", ended=ended, poll=0, reconnect=again)
     assert [entry.message for entry in found] == ["line 1", "line 2"]
     assert len(moved) == 2
 
@@ -141,7 +141,7 @@ def test_following_does_not_wait_for_ever_for_a_service_that_does_not_answer(end
     with pytest.raises(errors.Unavailable):
         list(
             logs.follow(
-                endpoint, "5", ended=ended, sleep=slept.append, patience=60, clock=lambda: next(moments)
+                endpoint, "5", ended=ended, sleep=slept.append, outage_seconds=60, clock=lambda: next(moments)
             )
         )
     assert 2 <= len(slept) <= 6

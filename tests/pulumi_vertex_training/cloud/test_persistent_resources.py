@@ -43,7 +43,7 @@ def test_a_record_is_read(service: Service, endpoint: Endpoint) -> None:
     assert (record.create_time, record.error, record.wire) == (DOCUMENTED["createTime"], None, DOCUMENTED)
 
 
-def test_why_it_failed_is_told() -> None:
+def test_the_reason_of_a_failure_is_reported() -> None:
     record = from_wire({**DOCUMENTED, "state": "ERROR", "error": {"code": 8, "message": "no machines"}})
     assert (record.state.is_terminal, record.error) == (True, "no machines")
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud import errors
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry import http as registry_http
+from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.client import Manifest
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry import http as registry_http
-from pulumi_vertex_training.cloud.registry import push as registry_push
-from pulumi_vertex_training.cloud.registry.client import Manifest
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
-from pulumi_vertex_training.cloud.registry.push import Part
 from support.oci_registry import SmallRegistry, digest_of
 
 OCI = "application/vnd.oci.image.manifest.v1+json"
@@ -33,7 +33,7 @@ def small() -> Iterator[SmallRegistry]:
 
 @pytest.fixture
 def endpoint(small: SmallRegistry) -> Endpoint:
-    """Google Cloud; a registry on this machine is called by plain HTTP and is none of Google's."""
+    """Return a Google endpoint; a registry on this machine gets plain HTTP and no Google credentials."""
     return Endpoint(kind="google", project="p", location=f"at-{small.host}", token=SECRET)
 
 
@@ -49,15 +49,15 @@ def layer(tmp_path: Path) -> Path:
     return path
 
 
-def file_part(path: Path) -> Part:
-    return Part(digest=registry.file_digest(path), size=path.stat().st_size, content=path)
+def file_part(path: Path) -> BlobUpload:
+    return BlobUpload(digest=registry.file_digest(path), size=path.stat().st_size, content=path)
 
 
-def bytes_part(content: bytes) -> Part:
-    return Part(digest=digest_of(content), size=len(content), content=content)
+def bytes_part(content: bytes) -> BlobUpload:
+    return BlobUpload(digest=digest_of(content), size=len(content), content=content)
 
 
-def manifest_of(*parts: Part) -> Manifest:
+def manifest_of(*parts: BlobUpload) -> Manifest:
     content = json.dumps({"layers": [part.digest for part in parts]}).encode()
     return Manifest(digest=digest_of(content), media_type=OCI, content=content)
 
@@ -94,7 +94,7 @@ def test_a_blob_that_is_there_is_not_sent_with_another_image(
 def test_a_layer_of_a_base_is_mounted(small: SmallRegistry, endpoint: Endpoint, name: ImageName) -> None:
     content = b"the base's layer"
     small.blobs["p/bases/python", digest_of(content)] = content
-    part = Part(digest=digest_of(content), size=len(content), source=f"{small.host}/p/bases/python")
+    part = BlobUpload(digest=digest_of(content), size=len(content), source=f"{small.host}/p/bases/python")
     pushed = registry_push.push(endpoint, name, manifest_of(part), [part])
     assert (pushed.sent_bytes, pushed.mounted) == (0, (part.digest,))
     assert small.blobs[name.path, part.digest] == content
@@ -108,7 +108,7 @@ def test_a_layer_that_cannot_be_mounted_is_copied(
     small.behaviour.mounts = mounts
     small.blobs["p/bases/python", digest_of(content)] = content
     host = small.host.replace("127.0.0.1", "localhost") if mounts else small.host
-    part = Part(digest=digest_of(content), size=len(content), source=f"{host}/p/bases/python")
+    part = BlobUpload(digest=digest_of(content), size=len(content), source=f"{host}/p/bases/python")
     assert registry_push.push(endpoint, name, manifest_of(part), [part]).sent_bytes == len(content)
     assert small.blobs[name.path, part.digest] == content
 
@@ -155,12 +155,14 @@ def test_at_most_four_blobs_are_sent_at_once(
     assert small.most_at_once <= registry_push.PARALLEL
 
 
-def test_progress_is_told(small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported(small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path) -> None:
+    reported: list[tuple[int, int]] = []
     part = file_part(layer)
-    registry_push.push(endpoint, name, manifest_of(part), [part], tell=lambda *now: told.append(now))
-    assert told[-1] == (300_000, 300_000)
-    assert [sent for sent, _ in told] == sorted(sent for sent, _ in told)
+    registry_push.push(
+        endpoint, name, manifest_of(part), [part], on_progress=lambda *now: reported.append(now)
+    )
+    assert reported[-1] == (300_000, 300_000)
+    assert [sent for sent, _ in reported] == sorted(sent for sent, _ in reported)
 
 
 def test_a_repository_that_is_not_there_says_what_to_do(
@@ -168,7 +170,7 @@ def test_a_repository_that_is_not_there_says_what_to_do(
 ) -> None:
     small.behaviour.repositories = frozenset()
     part = bytes_part(b"x")
-    with pytest.raises(errors.NotFound, match=f"Make the repository {small.host}/p/trainers first"):
+    with pytest.raises(errors.NotFound, match=f"Create the repository {small.host}/p/trainers first"):
         registry_push.push(endpoint, name, manifest_of(part), [part])
 
 
@@ -211,7 +213,7 @@ GOOGLE_S = "us-central1-docker.pkg.dev"
 
 @pytest.fixture
 def google_s() -> ImageName:
-    """An image on a host of Google's."""
+    """Return an image on a Google host."""
     return parse(f"{GOOGLE_S}/p/trainers/digits:latest")
 
 
@@ -275,7 +277,7 @@ def test_a_token_service_that_answers_nonsense_gives_none(
     answer: object, small: SmallRegistry, endpoint: Endpoint, name: ImageName
 ) -> None:
     small.behaviour.token, small.behaviour.token_answer = "anonymous", [answer]
-    with pytest.raises(errors.Unauthenticated, match="gives no token"):
+    with pytest.raises(errors.Unauthenticated, match="issues no token"):
         registry.manifest(endpoint, name)
 
 
@@ -283,7 +285,7 @@ def test_no_token_is_asked_for_over_plain_http(
     small: SmallRegistry, endpoint: Endpoint, name: ImageName
 ) -> None:
     small.behaviour.token, small.behaviour.realm = "anonymous", "http://tokens.example.com/token"
-    with pytest.raises(errors.UnexpectedAnswer, match="which is no https address"):
+    with pytest.raises(errors.UnexpectedAnswer, match="which is not an https address"):
         registry.manifest(endpoint, name)
 
 
@@ -350,7 +352,7 @@ def test_a_download_of_another_digest_is_no_answer(
     small: SmallRegistry, endpoint: Endpoint, name: ImageName, tmp_path: Path
 ) -> None:
     small.blobs[name.path, digest_of(b"right")] = b"wrong"
-    with pytest.raises(errors.DataLoss, match="what arrived has another digest"):
+    with pytest.raises(errors.DataLoss, match="the data have another digest"):
         registry.download_blob(endpoint, name, digest_of(b"right"), tmp_path / "there")
 
 

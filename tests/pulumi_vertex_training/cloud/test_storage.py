@@ -94,8 +94,8 @@ def test_emptying_deletes_every_version_of_every_page_and_survives_what_is_gone(
         return Answer(document={"items": items, "nextPageToken": "dir/o"})
 
     service.script(answer)
-    told: list[int] = []
-    buckets.delete(endpoint, "b", force=True, tell=told.append)
+    reported: list[int] = []
+    buckets.delete(endpoint, "b", force=True, tell=reported.append)
     deleted = [asked for asked in service.asked if asked.method == "DELETE" and "/o/" in asked.path]
     assert len(deleted) == 41
     assert {asked.path for asked in deleted} == {
@@ -105,7 +105,7 @@ def test_emptying_deletes_every_version_of_every_page_and_survives_what_is_gone(
     assert {asked.query["generation"][0] for asked in deleted if "gone" not in asked.path} == {
         str(number) for number in range(40)
     }
-    assert told == [41]
+    assert reported == [41]
     assert service.asked[-1].path == "/storage/v1/b/b"
 
 

@@ -136,7 +136,7 @@ def test_a_document_has_a_form(value, form):
         pytest.param({1: 2}, "no job is described here", id="a key that is no text"),
     ],
 )
-def test_anything_else_is_told_which_forms_there_are(value, start):
+def test_anything_else_gets_a_list_of_the_forms(value, start):
     document = read_document(value)
     assert document.spec is None
     (problem,) = document.problems
@@ -179,7 +179,7 @@ def test_a_job_spec_has_to_be_a_mapping():
     assert words(document) == ["job_spec: expected a mapping with worker_pool_specs, got a list"]
 
 
-def test_a_field_beside_the_job_spec_and_in_it_is_refused():
+def test_a_field_next_to_the_job_spec_and_in_it_is_refused():
     document = read_document({**JOB, "labels": {"a": "b"}, "jobSpec": {**JOB["jobSpec"], "labels": {}}})
     assert words(document) == ["labels: is given both in job_spec and outside of it; keep one"]
 
@@ -249,7 +249,7 @@ def test_the_spec_is_in_normal_form():
     assert counts(document) == [1]
 
 
-def test_the_spec_is_there_beside_errors():
+def test_the_spec_is_available_despite_errors():
     document = read_document({"workerPoolSpecs": [{**POOL, "replicaCount": 3}, {}, {}]})
     assert paths(document) == ["worker_pool_specs[0].replica_count"]
     assert counts(document) == [3]
@@ -518,7 +518,7 @@ def test_what_was_read_can_be_read_again():
             {"worker_pool_specs[0].replica_count"},
             id="a count of no number",
         ),
-        pytest.param({"workerPoolSpecs": [POOL, 5]}, {"worker_pool_specs[1]"}, id="a pool that is none"),
+        pytest.param({"workerPoolSpecs": [POOL, 5]}, {"worker_pool_specs[1]"}, id="a pool that is a number"),
         pytest.param(
             {"workerPoolSpecs": [POOL, {**WORKERS, "replicaCount": "auto"}]},
             {"worker_pool_specs[1].replica_count"},
@@ -537,9 +537,9 @@ def test_what_was_read_can_be_read_again():
         ),
         pytest.param({"chief": ROLE, "worker": ROLE}, set(), id="roles"),
         pytest.param({"chief": ROLE, "wroker": ROLE}, {"worker_pool_specs[1]"}, id="a misspelt role"),
-        pytest.param({"chief": ROLE, "gpus": ROLE}, {"worker_pool_specs"}, id="a role that is none"),
-        pytest.param({"chief": ROLE, "lables": {}}, {"labels"}, id="a misspelt field beside roles"),
-        pytest.param({"chief": ROLE, "x": 1}, set(), id="a field that is none beside roles"),
+        pytest.param({"chief": ROLE, "gpus": ROLE}, {"worker_pool_specs"}, id="an unknown role"),
+        pytest.param({"chief": ROLE, "lables": {}}, {"labels"}, id="a misspelt field next to roles"),
+        pytest.param({"chief": ROLE, "x": 1}, set(), id="an unknown field next to roles"),
         pytest.param(
             {"chief": ROLE, "worker": ROLE, "workers": ROLE}, {"worker_pool_specs[1]"}, id="a role twice"
         ),
@@ -575,28 +575,28 @@ def test_without_a_spec_all_is_damaged(item):
         pytest.param({"artifactUri": "gs://b/m"}, "this may be a Model", id="a model"),
         pytest.param(
             {"hyperparameterTuningJob": {}},
-            "give what stands under hyperparameterTuningJob",
+            "pass the value of hyperparameterTuningJob",
             id="a request for a tuning job",
         ),
-        pytest.param({"customJob": {}}, "give what stands under customJob", id="a request"),
+        pytest.param({"customJob": {}}, "pass the value of customJob", id="a request"),
         pytest.param([{"replicaCount": 1}], "put a list of worker pools under workerPoolSpecs:", id="a list"),
-        pytest.param("gcloud ai-platform jobs", "a command stands under the key gcloud", id="a command"),
+        pytest.param("gcloud ai-platform jobs", "put a command under the key gcloud", id="a command"),
         pytest.param({"master": {}}, "did you mean chief?", id="master alone"),
     ],
 )
-def test_what_is_known_is_told_what_to_give(value, remedy):
+def test_known_documents_get_a_hint(value, remedy):
     (problem,) = read_document(value).problems
     assert remedy in problem.message
 
 
-@pytest.mark.parametrize("beside", [{"x-task": {"a": 1}}, {"etag": "abc"}], ids=["x-", "etag"])
+@pytest.mark.parametrize("extra", [{"x-task": {"a": 1}}, {"etag": "abc"}], ids=["x-", "etag"])
 @pytest.mark.parametrize(
     "value",
     [{"workerPoolSpecs": [POOL]}, {"chief": {}, "worker": 0, "evaluator": None}],
     ids=["pools", "roles"],
 )
-def test_what_is_passed_over(value, beside):
-    assert read_document({**value, **beside}) == read_document(value)
+def test_what_is_passed_over(value, extra):
+    assert read_document({**value, **extra}) == read_document(value)
 
 
 @pytest.mark.parametrize("key", ["region", "location"])
@@ -618,7 +618,7 @@ def test_the_json_of_explain_is_read_as_its_job(job):
     assert document.spec.labels == ({"a": "b"} if job else {})
 
 
-# What runs in a document.
+# The job in a document.
 
 
 @pytest.mark.parametrize(

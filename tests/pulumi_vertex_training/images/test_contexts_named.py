@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.images import ImagePlan, ImageSource, build_image, plan_image
-from pulumi_vertex_training.images.stages.build_contexts import named_context
+from pulumi_vertex_training.images.stages.origins import named_context
 from pulumi_vertex_training.packaging.errors import PackagingError
 from support.built_images import (
     BASE_NAME,
@@ -80,7 +80,7 @@ def test_modes_are_those_of_every_folder(tmp_path: Path) -> None:
 
 REPLACED = [
     pytest.param(
-        "FROM none AS lib\nCOPY none /\nFROM scratch\nCOPY --from=lib lib.py /x\n", id="a stage before"
+        "FROM none AS lib\nCOPY none /\nFROM scratch\nCOPY --from=lib lib.py /x\n", id="an earlier stage"
     ),
     pytest.param("FROM none AS lib\nFROM scratch\nCOPY --from=0 lib.py /x\n", id="a stage by its number"),
     pytest.param("FROM none AS Lib\nFROM scratch\nCOPY --from=LIB lib.py /x\n", id="a stage in capitals"),
@@ -159,7 +159,7 @@ REFUSED = [
     pytest.param("COPY --from=lib a.txt /", "is not in the build context 'lib'", id="a file of the source"),
     pytest.param("COPY --from=lib lib.pi /", "Did you mean 'lib.py'?", id="nearly"),
     pytest.param("COPY --from=lib out /", "a link to 'etc/passwd', which is not in", id="a link out of it"),
-    pytest.param("COPY --from=lib hidden /", "left out by a pattern of .dockerignore", id="left out"),
+    pytest.param("COPY --from=lib hidden /", "excluded by a pattern of .dockerignore", id="left out"),
     pytest.param("COPY --from=lib pipe /", "pipe is a named pipe", id="pipe"),
     pytest.param("COPY --from=$L lib.py /", "has a variable", id="variable"),
 ]  # fmt: skip
@@ -181,7 +181,7 @@ FROM = [
     pytest.param("FROM lib\n", "Dockerfile:1", "FROM scratch and COPY --from=lib . /", id="base"),
     pytest.param("FROM lib:latest\n", "Dockerfile:1", "is a folder", id="latest"),
     pytest.param("FROM none AS lib\nFROM lib\n", "Dockerfile:2", "is a folder", id="replaced stage"),
-    pytest.param("FROM none AS lib\n", "Dockerfile:1", "the stage 'lib', which becomes the", id="target"),
+    pytest.param("FROM none AS lib\n", "Dockerfile:1", "the target stage 'lib' is replaced", id="target"),
     pytest.param("FROM none AS lib\nRUN x\n", "Dockerfile:1", "is replaced by the folder", id="with a RUN"),
 ]
 
@@ -195,13 +195,13 @@ def test_a_folder_is_no_image(dockerfile: str, path: str, part: str, tmp_path: P
 
 
 WRONG = [
-    pytest.param("Lib", "lib", "is not a name as those of images", id="capital"),
-    pytest.param("", "lib", "is not a name", id="empty"),
-    pytest.param("a b", "lib", "is not a name", id="space"),
-    pytest.param("_lib", "lib", "is not a name", id="begins with a mark"),
-    pytest.param("../lib", "lib", "is not a name", id="a path"),
-    pytest.param("scratch", "lib", "has a meaning of its own", id="scratch"),
-    pytest.param("Context", "lib", "has a meaning of its own", id="context"),
+    pytest.param("Lib", "lib", "is not a valid name, as images have", id="capital"),
+    pytest.param("", "lib", "is not a valid name", id="empty"),
+    pytest.param("a b", "lib", "is not a valid name", id="space"),
+    pytest.param("_lib", "lib", "is not a valid name", id="begins with a mark"),
+    pytest.param("../lib", "lib", "is not a valid name", id="a path"),
+    pytest.param("scratch", "lib", "is a reserved name", id="scratch"),
+    pytest.param("Context", "lib", "is a reserved name", id="context"),
     pytest.param("lib", "none", "none does not exist", id="no folder"),
     pytest.param("lib", "file", "file is a file, not a folder", id="a file"),
 ]
@@ -307,14 +307,14 @@ def without_dockerfile(folder: Path, files: Files, **options: Any) -> dict[str, 
     return contents(image)
 
 
-BESIDE = [
+FOLDERS_OF_CONTEXTS = [
     pytest.param({}, {"usr/app/t.py": "t", "usr/app/lib/a.py": "a", "usr/app/lib/b/c": "c"}, id="default"),
     pytest.param({"working_dir": "/w"}, {"w/t.py": "t", "w/lib/a.py": "a", "w/lib/b/c": "c"}, id="option"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("options", "expected"), BESIDE)
-def test_without_a_dockerfile_it_is_put_beside(
+@pytest.mark.parametrize(("options", "expected"), FOLDERS_OF_CONTEXTS)
+def test_without_a_dockerfile_it_becomes_a_folder(
     options: dict[str, Any], expected: dict[str, str], tmp_path: Path
 ) -> None:
     lib = write_files(tmp_path / "lib", {"a.py": "a", "b/c": "c", ".git/x": "", "a.pyc": ""})
@@ -322,17 +322,17 @@ def test_without_a_dockerfile_it_is_put_beside(
     assert found == expected
 
 
-BESIDE_REFUSED = [
-    pytest.param("a/b", {}, "is to be a folder of the image", id="slash"),
-    pytest.param("lib:1", {}, "is to be a folder of the image", id="colon"),
-    pytest.param("base", {}, "is the name of the base image", id="base"),
-    pytest.param("lib", {"lib/x": ""}, "would be put over 'lib' of the source", id="folder of the source"),
-    pytest.param("lib", {"lib": ""}, "would be put over 'lib' of the source", id="file of the source"),
+NOT_FOLDER_NAMES = [
+    pytest.param("a/b", {}, "becomes a folder of the image", id="slash"),
+    pytest.param("lib:1", {}, "becomes a folder of the image", id="colon"),
+    pytest.param("base", {}, "is also the name of the base image", id="base"),
+    pytest.param("lib", {"lib/x": ""}, "would overwrite 'lib' of the source", id="folder of the source"),
+    pytest.param("lib", {"lib": ""}, "would overwrite 'lib' of the source", id="file of the source"),
 ]
 
 
-@pytest.mark.parametrize(("name", "files", "part"), BESIDE_REFUSED)
-def test_names_that_cannot_be_put_beside(name: str, files: Files, part: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "files", "part"), NOT_FOLDER_NAMES)
+def test_names_that_cannot_become_folders(name: str, files: Files, part: str, tmp_path: Path) -> None:
     source = ImageSource(
         source=write_files(tmp_path / "c", files),
         base_image="base",
@@ -358,7 +358,7 @@ TREES = st.dictionaries(
 def test_each_name_has_its_own_files_and_every_change_shows(
     folders: dict[str, dict[str, bytes]], data: st.DataObject
 ) -> None:
-    """In whatever order and place the contexts are given: the same image, and another after any change."""
+    """Build contexts in any order and place: the image is the same, and another one after any change."""
     changed = data.draw(st.sampled_from(sorted(folders)))
     file = data.draw(st.sampled_from(sorted(folders[changed])))
     other = folders | {changed: folders[changed] | {file: folders[changed][file] + b"#"}}

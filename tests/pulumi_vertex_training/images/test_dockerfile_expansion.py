@@ -59,8 +59,8 @@ def test_a_malformed_word_is_refused(word: str) -> None:
         expand(word, VALUES.get)
 
 
-def test_the_reason_of_a_needed_variable_is_told() -> None:
-    with pytest.raises(ExpansionError, match="UNSET is needed and not set: give a version"):
+def test_the_reason_of_a_required_variable_is_reported() -> None:
+    with pytest.raises(ExpansionError, match="UNSET is required but not set: give a version"):
         expand("${UNSET:?give a version}", VALUES.get)
 
 

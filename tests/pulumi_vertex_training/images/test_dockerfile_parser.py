@@ -1,4 +1,4 @@
-"""What a Dockerfile says, and what is malformed in it."""
+"""Parsing a Dockerfile, and the problems of malformed ones."""
 
 from __future__ import annotations
 
@@ -124,21 +124,23 @@ MALFORMED = [
     pytest.param("USER a", "Dockerfile", "has no FROM", id="no FROM"),
     pytest.param("USER a\nFROM scratch", "Dockerfile:1", "before the first FROM", id="before FROM"),
     pytest.param("FROM scratch\nCOPPY a b", "Dockerfile:2", "Did you mean COPY?", id="unknown instruction"),
-    pytest.param("FROM scratch\nXYZ", "Dockerfile:2", "ends with a backslash", id="nothing near"),
+    pytest.param("FROM scratch\nXYZ", "Dockerfile:2", "continues with a backslash", id="nothing near"),
     pytest.param("FROM scratch\nCOPY --chwon=1 a b", "Dockerfile:2", "Did you mean --chown?", id="flag"),
     pytest.param("FROM scratch\nUSER --x a", "Dockerfile:2", "USER has no flag --x", id="no flags"),
     pytest.param("FROM scratch\nCOPY --link --link a b", "Dockerfile:2", "given twice", id="flag twice"),
-    pytest.param("FROM scratch\nENV", "Dockerfile:2", "ENV stands alone", id="no arguments"),
-    pytest.param("FROM a b", "Dockerfile:1", "another form", id="two words"),
-    pytest.param("FROM a in b", "Dockerfile:1", "another form", id="no AS"),
+    pytest.param("FROM scratch\nENV", "Dockerfile:2", "ENV has no arguments", id="no arguments"),
+    pytest.param("FROM a b", "Dockerfile:1", "is malformed", id="two words"),
+    pytest.param("FROM a in b", "Dockerfile:1", "is malformed", id="no AS"),
     pytest.param("FROM Python", "Dockerfile:1", "not the name of an image", id="capitals"),
     pytest.param("FROM $X", "Dockerfile:1", "'$X' is empty", id="empty argument"),
     pytest.param("FROM 'a", "Dockerfile:1", "single quote", id="open quote"),
-    pytest.param("FROM a AS 1", "Dockerfile:1", "cannot name a stage", id="number as a name"),
+    pytest.param("FROM a AS 1", "Dockerfile:1", "is not a stage name", id="number as a name"),
     pytest.param("FROM a AS x\nFROM b AS X", "Dockerfile:2", "is called 'X', too", id="two of a name"),
-    pytest.param("FROM --platform=linux/arm64 a", "Dockerfile:1", "differs from the platform", id="platform"),
+    pytest.param(
+        "FROM --platform=linux/arm64 a", "Dockerfile:1", "differs from the image's platform", id="platform"
+    ),
     pytest.param("# escape=x\nFROM a", "Dockerfile:1", "'x' cannot be the escape", id="escape"),
-    pytest.param("# escape=`\n# escape=`\nFROM a", "Dockerfile:2", "again", id="directive twice"),
+    pytest.param("# escape=`\n# escape=`\nFROM a", "Dockerfile:2", "twice", id="directive twice"),
     pytest.param("# syntax=me/mine\nFROM a", "Dockerfile:1", "not Docker's own", id="syntax"),
     pytest.param("FROM a\nCOPY <<E /x\na", "Dockerfile:2", "<<E has no end", id="open heredoc"),
     pytest.param("FROM a\nONBUILD FROM b", "Dockerfile:2", "ONBUILD FROM is not allowed", id="ONBUILD FROM"),
@@ -154,7 +156,7 @@ def test_what_is_malformed_is_named(text: str, place: str, part: str) -> None:
 
 VALUES = [
     pytest.param("ENV a", "ENV a has no value", id="ENV without a value"),
-    pytest.param("ENV a=1 b", "'b' stands in ENV without a value", id="ENV with a word"),
+    pytest.param("ENV a=1 b", "'b' has no value in ENV", id="ENV with a word"),
     pytest.param("ENV =1", "no name before the '='", id="ENV without a name"),
     pytest.param("LABEL a", "LABEL a has no value", id="LABEL without a value"),
     pytest.param("EXPOSE http", "'http' is not a port", id="port"),
@@ -167,7 +169,7 @@ VALUES = [
     pytest.param("HEALTHCHECK curl", "neither CMD", id="HEALTHCHECK"),
     pytest.param("HEALTHCHECK --interval=5 CMD a", "--interval=5 is not a duration", id="duration"),
     pytest.param("HEALTHCHECK --retries=x CMD a", "--retries=x is not a number", id="retries"),
-    pytest.param("COPY a", "has one path", id="COPY with one path"),
+    pytest.param("COPY a", "has only one path", id="COPY with one path"),
     pytest.param("COPY --chmod=rwx a b", "not a mode in octal", id="chmod"),
     pytest.param("COPY --chown=: a /b", "is not an owner", id="chown"),
     pytest.param("ENV A=${", "without a name", id="expansion"),

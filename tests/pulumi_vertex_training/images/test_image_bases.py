@@ -45,7 +45,7 @@ def on_base(folder: Path, lines: str, files: Mapping[str, str] | None = None, **
 
 @pytest.mark.parametrize("comment", ["gpu", "machines"])
 def test_the_codelabs_dockerfiles(comment: str, tmp_path: Path) -> None:
-    """Both of the codelab's trainers have this file."""
+    """Write the Dockerfile that both trainers of the codelab have."""
     text = (
         f"{FROM}WORKDIR /\n# Copies the trainer code to the docker image.\nCOPY trainer /trainer\n"
         '# Sets up the entry point to invoke the trainer.\nENTRYPOINT ["python", "-m", "trainer.task"]\n'
@@ -126,7 +126,7 @@ def test_layers_in_zstd_are_taken_over_unread(tmp_path: Path) -> None:
 COPIED = [
     pytest.param("/data", {"x/old": "new", "x/hard": "old"}, id="folder, as the layers make it"),
     pytest.param("/data/ol*", {"x": "new"}, id="pattern"),
-    pytest.param("/opaque", {"x/b": "b"}, id="folder that was made anew"),
+    pytest.param("/opaque", {"x/b": "b"}, id="folder that was replaced"),
     pytest.param("/data/hard", {"x": "old"}, id="hard link"),
 ]
 
@@ -194,7 +194,7 @@ UNFIT = [
     pytest.param("COPY --chown=you a.txt /x", {}, "no user 'you' in /etc/passwd", id="unknown user"),
     pytest.param("COPY --chown=me:you a.txt /x", {}, "no group 'you' in /etc/group", id="unknown group"),
     pytest.param("COPY --chown=me a.txt /x", {"readable": False}, "cannot be read here", id="unread"),
-    pytest.param("COPY --chown=me a.txt /x", {"media_type": "x+zstd"}, "is in zstd", id="zstd"),
+    pytest.param("COPY --chown=me a.txt /x", {"media_type": "x+zstd"}, "is compressed with zstd", id="zstd"),
     pytest.param("COPY --chown=me a.txt /x", {"media_type": "x"}, "is broken", id="no tar"),
 ]
 

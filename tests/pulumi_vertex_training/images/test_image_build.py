@@ -82,9 +82,9 @@ REFUSED = [
     pytest.param("COPY a.tx /x", "copy-source", "Did you mean 'a.txt'?", id="nearest name"),
     pytest.param("COPY ../a /x", "copy-source", "leads out of the build context", id="outside"),
     pytest.param("COPY dangling /x", "copy-source", "is a link to 'nowhere'", id="link to nothing"),
-    pytest.param("COPY secret /x", "copy-source", "left out by a pattern of .dockerignore", id="left out"),
+    pytest.param("COPY secret /x", "copy-source", "excluded by a pattern of .dockerignore", id="left out"),
     pytest.param("COPY [ /x", "copy-source", "not a pattern", id="pattern"),
-    pytest.param("COPY a.txt b.txt /x", "copy-destination", "does not end with a slash", id="two into one"),
+    pytest.param("COPY a.txt b.txt /x", "copy-destination", "but not a folder", id="two into one"),
     pytest.param("COPY a.txt /x\nCOPY trainer /x", "copy-destination", "file already", id="folder over file"),
     pytest.param("COPY a.txt /x\nCOPY b.txt /x/y", "copy-destination", "file already", id="file in a file"),
     pytest.param("COPY --from=0 a /b", "dockerfile-stage", "is this stage", id="from itself"),
@@ -93,8 +93,8 @@ REFUSED = [
     pytest.param("COPY --chown=me a.txt /b", "dockerfile-value", "no user 'me'", id="owner by name"),
     pytest.param("COPY --parents a.txt /b", "not-built-here", "--parents is not", id="parents"),
     pytest.param("COPY --exclude=x a.txt /b", "not-built-here", "--exclude is not", id="exclude"),
-    pytest.param("ADD https://x/y /b", "not-built-here", "downloads", id="download"),
-    pytest.param("ADD git@github.com:a/b.git /b", "not-built-here", "downloads", id="repository"),
+    pytest.param("ADD https://x/y /b", "not-built-here", "is a download", id="download"),
+    pytest.param("ADD git@github.com:a/b.git /b", "not-built-here", "is a download", id="repository"),
     pytest.param("ADD broken.tgz /b", "copy-source", "leads out", id="archive that leads out"),
     pytest.param("ADD device.tgz /b", "copy-source", "a device", id="archive with a device"),
     pytest.param("COPY odd /x", "copy-source", "means that a file is deleted", id="whiteout"),
@@ -333,11 +333,11 @@ def test_options_count_after_the_last_instruction(tmp_path: Path) -> None:
 
 
 WARNINGS = [
-    pytest.param("COPY *.none /x/", {}, "fits no file", id="pattern without files"),
-    pytest.param("HEALTHCHECK CMD a", {}, "Vertex AI does not look", id="HEALTHCHECK"),
-    pytest.param("COPY . /x/", {".git/config": ""}, "changes all the time", id="repository"),
+    pytest.param("COPY *.none /x/", {}, "matches no file", id="pattern without files"),
+    pytest.param("HEALTHCHECK CMD a", {}, "Vertex AI ignores", id="HEALTHCHECK"),
+    pytest.param("COPY . /x/", {".git/config": ""}, "changes with every build", id="repository"),
     pytest.param("COPY . /x/", {"A.TXT": ""}, "differs from", id="names that differ in case"),
-    pytest.param("ARG OTHER", {}, "no ARG of Dockerfile has this name", id="build argument"),
+    pytest.param("ARG OTHER", {}, "no ARG in Dockerfile has this name", id="build argument"),
 ]
 
 

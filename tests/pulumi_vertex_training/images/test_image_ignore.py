@@ -1,4 +1,4 @@
-"""Which files .dockerignore leaves out: Docker's documentation, and what Docker's own code answered."""
+"""Files that .dockerignore excludes: as Docker documents it, and as recorded from Docker's own code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DOCUMENTED = [
     pytest.param("foo/bar/", "foo/bar", True, id="trailing slash"),
     pytest.param("foo", "foo/bar/baz", True, id="what is in a folder"),
 ]
-"""Of Docker's documentation, ".dockerignore files"."""
+"""Check the examples of Docker's documentation, ".dockerignore files"."""
 
 
 @pytest.mark.parametrize(("text", "path", "left_out"), DOCUMENTED)
@@ -81,7 +81,7 @@ def test_an_exception_after_everything_takes_in_again(path: str) -> None:
 
 @given(text=st.text(alphabet="ab*?[]!\\/.^- #", max_size=20), path=NAMES)
 def test_no_text_breaks_it(text: str, path: str) -> None:
-    """The last line that applies decides, whatever stands before it."""
+    """Check that the last matching line decides, whatever comes before it."""
     everything, _ = read_ignore_file(f"{text}\n**", ".dockerignore")
     assert everything.leaves_out(path)
     but_one, _ = read_ignore_file(f"{text}\n**\n!{path}", ".dockerignore")

@@ -103,7 +103,7 @@ GOLDEN = {
 
 
 def test_the_bytes_are_those_of_every_release(tmp_path: Path) -> None:
-    """What changes this sends everybody's images anew: raise `plan.FORMAT` with it."""
+    """Fix the bytes: a change here pushes all images again, so increase `plan.FORMAT` with it."""
     image = built(tmp_path / "c", "FROM scratch\nWORKDIR /w\nCOPY --chown=3000000:5 src .\n", {
         f"src/{path}": content for path, content in GOLDEN.items()
     })  # fmt: skip

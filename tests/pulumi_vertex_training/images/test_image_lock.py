@@ -45,8 +45,10 @@ def test_what_is_locked(text: str, expected: list[tuple[str, int]], tmp_path: Pa
 
 BAD = [
     pytest.param("a==1", "requirements.txt:1: 'a==1' has no hash.", id="no hash"),
-    pytest.param(f"\n\na>=1 --hash=sha256:{H}", "requirements.txt:3: 'a>=1' names no single", id="range"),
-    pytest.param(f"a==1.* --hash=sha256:{H}", "names no single version", id="star"),
+    pytest.param(
+        f"\n\na>=1 --hash=sha256:{H}", "requirements.txt:3: 'a>=1' does not pin a single", id="range"
+    ),
+    pytest.param(f"a==1.* --hash=sha256:{H}", "does not pin a single", id="star"),
     pytest.param("a==1 --hash=md5:1", "has no hash", id="another hash"),
     pytest.param("a==1 --hash=sha256:1", "'1' is not a SHA-256", id="malformed hash"),
     pytest.param("-r other.txt", "'-r other.txt' cannot be part", id="another file"),
@@ -63,7 +65,7 @@ def test_what_is_not_locked_is_named(text: str, part: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("line", ["-e git+https://tok@h/p", "p @ https://me:pw@h/p-1-py3-none-any.whl"])
-def test_no_password_is_told(line: str, tmp_path: Path) -> None:
+def test_no_password_is_reported(line: str, tmp_path: Path) -> None:
     (tmp_path / "lock.txt").write_text(line)
     _, (problem,) = read_lock(tmp_path / "lock.txt", python_version="3.11", platform="linux/amd64")
     assert "://****@h/p" in problem.message

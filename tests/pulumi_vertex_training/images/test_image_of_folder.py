@@ -33,7 +33,7 @@ def test_another_working_directory(folder: str, tmp_path: Path) -> None:
     assert list(contents(image)) == [f"{folder}/a".strip("/")]
 
 
-def test_hidden_files_and_leftovers_stay_behind(tmp_path: Path) -> None:
+def test_hidden_and_temporary_files_are_excluded(tmp_path: Path) -> None:
     files = {"a.py": "", ".git/x": "", "b/.env": "", "a.pyc": "", "x.egg-info/y": "", "b/c~": "", "b/d": ""}
     assert sorted(contents(folder_image(tmp_path / "c", files))) == ["usr/app/a.py", "usr/app/b/d"]
 
@@ -50,17 +50,17 @@ def test_a_user_owns_nothing(tmp_path: Path) -> None:
 
 A = {"base_image": "a"}
 OPTIONS = [
-    pytest.param({}, "base_image", "is missing, and no dockerfile", id="neither"),
-    pytest.param({"dockerfile": "Dockerfile"} | A, "base_image", "beside Dockerfile", id="both"),
+    pytest.param({}, "base_image", "is missing, and so is dockerfile", id="neither"),
+    pytest.param({"dockerfile": "Dockerfile"} | A, "base_image", "together with Dockerfile", id="both"),
     pytest.param({"base_image": "A B"}, "base_image", "not the name of an image", id="name"),
-    pytest.param(A | {"target": "x"}, "target", "is of a Dockerfile", id="target"),
-    pytest.param(A | {"build_args": {"a": "b"}}, "build_args", "is of a", id="arguments"),
+    pytest.param(A | {"target": "x"}, "target", "needs a Dockerfile", id="target"),
+    pytest.param(A | {"build_args": {"a": "b"}}, "build_args", "needs a", id="arguments"),
     pytest.param(A | {"platform": "windows/amd64"}, "platform", "Choose linux/amd64", id="platform"),
     pytest.param(A | {"python_version": "3"}, "python_version", "like '3.11'", id="version"),
     pytest.param(A | {"requirements": Path("r")}, "python_version", "is missing", id="no version"),
-    pytest.param(A | {"env": {"a=b": ""}}, "env['a=b']", "cannot be a name", id="variable"),
+    pytest.param(A | {"env": {"a=b": ""}}, "env['a=b']", "is not a valid name", id="variable"),
     pytest.param({"dockerfile": "Dockerfil"}, "Dockerfil", "does not exist", id="Dockerfile"),
-    pytest.param(A | {"exclude": ("[",)}, "exclude:1", "is not a pattern", id="exclude"),
+    pytest.param(A | {"exclude": ("[",)}, "exclude:1", "is not a valid pattern", id="exclude"),
 ]  # fmt: skip
 
 
@@ -142,11 +142,11 @@ def test_a_platform_of_an_index(platform: str, digest: str) -> None:
 
 
 def test_a_platform_that_is_not_there_names_those_that_are() -> None:
-    with pytest.raises(PackagingError, match="there are: linux/amd64, linux/arm64/v8"):
+    with pytest.raises(PackagingError, match="it has: linux/amd64, linux/arm64/v8"):
         select_platform(index_of("linux/arm64/v8", "linux/amd64", "unknown/unknown"), "linux/s390x")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"manifests": 1}', b'{"manifests": [{}]}'])
 def test_no_index(content: bytes) -> None:
-    with pytest.raises(PackagingError, match="no index of manifests"):
+    with pytest.raises(PackagingError, match="not an index of manifests"):
         select_platform(content, "linux/amd64")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pulumi_vertex_training.images.references import canonical_name, repository_of
+from pulumi_vertex_training.images.image import canonical_name, repository_of
 
 DIGEST = "sha256:" + "a" * 64
 

@@ -34,7 +34,7 @@ def fetched(folder: Path, text: str, *, python: str = "3.11", platform: str = "l
 
 
 def held(folder: Path, *wheels: Path) -> WheelFolder:
-    """The wheels with their lock, without pip, which takes seconds."""
+    """Return the wheels with their lock. Skips pip, which takes seconds."""
     (folder / "requirements.txt").write_text(locked(*wheels))
     found = tuple(Wheel(path=wheel, sha256=sha256(wheel)) for wheel in wheels)
     return WheelFolder(wheels=found, python_version="3.11", platform="linux/amd64")
@@ -95,9 +95,9 @@ def test_markers_are_decided_for_the_image(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    pytest.param("tiny==2.0", "no wheel of tiny==2.0 is to be had", id="version that is not there"),
-    pytest.param("other==1.0", "no wheel of other==1.0 is to be had", id="name that is not there"),
-    pytest.param("built==1.0", "no wheel of built==1.0 is to be had", id="sources alone"),
+    pytest.param("tiny==2.0", "no wheel of tiny==2.0 is available", id="version that is not there"),
+    pytest.param("other==1.0", "no wheel of other==1.0 is available", id="name that is not there"),
+    pytest.param("built==1.0", "no wheel of built==1.0 is available", id="sources alone"),
 ]
 
 
@@ -117,11 +117,11 @@ def test_an_index_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
         lock = tmp_path / "requirements.txt"
         lock.write_text(f"tiny==1.0 --hash=sha256:{'0' * 64}\n")
         url = f"http://127.0.0.1:{unheard.getsockname()[1]}/simple"
-        with pytest.raises(PackagingError, match=r"^requirements\.txt: the package index does not answer\."):
+        with pytest.raises(PackagingError, match=r"^requirements\.txt: the package index does not respond\."):
             fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "wheels", index_url=url)
 
 
-def test_a_folder_of_wheels_is_found_beside_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_wheels_is_relative_to_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
     lock = tmp_path / "lock.txt"
     lock.write_text("--no-index\n--find-links our wheels\n" + locked(make_wheel(tmp_path / "our wheels")))
@@ -129,7 +129,7 @@ def test_a_folder_of_wheels_is_found_beside_the_lock(tmp_path: Path, monkeypatch
     assert wheel.path.name == "tiny-1.0-py3-none-any.whl"
 
 
-def test_the_password_of_an_index_is_not_told(tmp_path: Path) -> None:
+def test_the_password_of_an_index_is_not_reported(tmp_path: Path) -> None:
     lock = tmp_path / "lock.txt"
     lock.write_text("--index-url https://me:s3cret@example.com/simple --odd\n" + locked(make_wheel(tmp_path)))
     with pytest.raises(PackagingError) as caught:
@@ -194,8 +194,8 @@ def test_a_python_finds_the_module_and_the_distribution_and_runs_the_script(tmp_
         "import tiny, importlib.metadata as m; print(tiny.__file__, len(m.files('tiny')), m.version('tiny'))"
     )
     env = {"PYTHONPATH": str(root / SITE), "PATH": "/usr/bin:/bin"}
-    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert told.stdout == f"{root / SITE}/tiny/__init__.py 7 1.0\n"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{root / SITE}/tiny/__init__.py 7 1.0\n"
     script = [sys.executable, str(root / "opt/vertex-training/bin/tiny")]
     run = subprocess.run(script, env=env, capture_output=True, text=True, check=True)
     assert run.stdout == "from the script\n"
@@ -226,15 +226,13 @@ def test_start_up_files_are_warned_of(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "index", files={"tiny.pth": "import tiny"})
     image = image_of(tmp_path, held(tmp_path, wheel))
     assert [problem.level for problem in image.problems] == ["warning"]
-    assert "has tiny.pth, which does nothing on PYTHONPATH" in image.problems[0].message
+    assert "has tiny.pth, which has no effect on PYTHONPATH" in image.problems[0].message
 
 
 def test_a_file_that_leads_out_is_refused(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "index", files={"../../../evil.py": ""})
     wheels = held(tmp_path, wheel)
-    with pytest.raises(
-        PackagingError, match=r"tiny-1\.0-py3-none-any\.whl: is no wheel that can be installed"
-    ):
+    with pytest.raises(PackagingError, match=r"tiny-1\.0-py3-none-any\.whl: cannot be installed"):
         image_of(tmp_path, wheels)
 
 
@@ -242,7 +240,7 @@ def test_a_wheel_that_changed_since_is_refused(tmp_path: Path) -> None:
     wheels = held(tmp_path, make_wheel(tmp_path / "index"))
     with zipfile.ZipFile(wheels.wheels[0].path, "a") as archive:
         archive.writestr("more.py", "")
-    with pytest.raises(PackagingError, match="its bytes are not those that were fetched"):
+    with pytest.raises(PackagingError, match="its bytes have changed since the download"):
         image_of(tmp_path, wheels)
 
 

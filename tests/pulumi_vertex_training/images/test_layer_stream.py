@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.images.files.layer import Beside, write_layer
+from pulumi_vertex_training.images.files.layer import BackgroundConsumer, write_layer
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.packaging.archive import stored_gzip
 from support.disk import largest_file
@@ -62,9 +62,9 @@ def test_a_layer_of_many_batches_is_what_it_is_said_to_be(tmp_path: Path) -> Non
 def test_chunks_are_consumed_in_their_order(sizes: list[int]) -> None:
     consumed: list[bytes] = []
     chunks = [bytes([place]) * size for place, size in enumerate(sizes)]
-    with Beside(consumed.append) as beside:
+    with BackgroundConsumer(consumed.append) as consumer:
         for chunk in chunks:
-            beside.put(chunk)
+            consumer.put(chunk)
     assert consumed == chunks
 
 
@@ -77,9 +77,9 @@ def test_what_is_slow_is_waited_for() -> None:
         time.sleep(0.005)
         consumed.append(len(chunk))
 
-    with Beside(consume) as beside:
+    with BackgroundConsumer(consume) as consumer:
         for count in range(1, 21):
-            beside.put(bytes(1 << 20))
+            consumer.put(bytes(1 << 20))
             ahead = max(ahead, count - len(consumed))
     assert len(consumed) == 20
     assert ahead <= 3
@@ -87,8 +87,8 @@ def test_what_is_slow_is_waited_for() -> None:
 
 def test_small_streams_need_no_thread() -> None:
     threads: list[threading.Thread] = []
-    with Beside(lambda chunk: threads.append(threading.current_thread())) as beside:
-        beside.put(b"x")
+    with BackgroundConsumer(lambda chunk: threads.append(threading.current_thread())) as consumer:
+        consumer.put(b"x")
     assert threads == [threading.current_thread()]
 
 
@@ -100,9 +100,9 @@ def test_an_error_of_the_consumer_is_raised(size: int, count: int) -> None:
     def consume(chunk: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space left"), Beside(consume) as beside:
+    with pytest.raises(OSError, match="No space left"), BackgroundConsumer(consume) as consumer:
         for _ in range(count):
-            beside.put(bytes(size))
+            consumer.put(bytes(size))
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
-from pulumi_vertex_training.packaging.project_files.toml_text import read_toml, toml_text
+from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
@@ -111,8 +111,8 @@ def test_a_list_is_extended(tree: WriteTree, cluster: Path, settings: str, expec
 REFUSED = {
     "another backend": (
         {"pyproject.toml": HEAD + '[build-system]\nrequires = []\nbuild-backend = "hatchling.build"\n'},
-        "cluster would be packed but not installed: how hatchling.build is told of another "
-        "top-level package is not known here. ",
+        "cluster would be packed but not installed: adding a top-level package is "
+        "not supported for hatchling.build. ",
     ),
     "excluded": (
         {"pyproject.toml": HEAD + '[tool.setuptools.packages.find]\nexclude = ["cluster*"]\n'},
@@ -130,8 +130,8 @@ REFUSED = {
     ),
     "computed in setup.py": (
         {"setup.py": "from setuptools import setup\nsetup(name='net', version='1', packages=compute())\n"},
-        "cluster would be packed but not installed: the project says its packages in a way that "
-        "is not read here (setup.py). ",
+        "cluster would be packed but not installed: the project declares its packages in a way that "
+        "is not supported (setup.py). ",
     ),
     "no project table": (
         {"setup.cfg": "[metadata]\nname = net\nversion = 1\n"},
@@ -168,13 +168,13 @@ def test_data_that_the_project_does_not_install_is_warned_of(tree: WriteTree, cl
 @pytest.mark.parametrize("path", ["/cluster", "../cluster", "a/../cluster", "", "a//b", "./a", "a/", "C:/a"])
 def test_paths_that_leave_the_package_are_refused(tree: WriteTree, cluster: Path, path: str) -> None:
     (found,) = problems(tree("net", {"task.py": ""}), {path: cluster})
-    assert found.startswith(f"extra_files[{path!r}]: is refused: ")
+    assert found.startswith(f"extra_files[{path!r}]: is rejected: ")
 
 
 @pytest.mark.parametrize("path", ["a\nb", "a\\b", "\x1b[1m", "\udce4"])
 def test_hostile_paths_are_refused(tree: WriteTree, cluster: Path, path: str) -> None:
     (found,) = problems(tree("net", {"task.py": ""}), {path: cluster})
-    assert found.startswith(f"extra_files[{path!r}]: is refused: its name ")
+    assert found.startswith(f"extra_files[{path!r}]: is rejected: its name ")
     assert found.isprintable()
 
 
@@ -183,10 +183,10 @@ def test_hostile_paths_are_refused(tree: WriteTree, cluster: Path, path: str) ->
     [
         ({"gone": "gone"}, "extra_files['gone']: {root}/gone does not exist. Correct the path."),
         ({"empty": "empty"}, "extra_files['empty']: the folder {root}/empty has no file to pack."),
-        ({"net/task.py": "a.txt"}, "extra_files: net/task.py: is there already."),
-        ({"setup.py": "a.txt"}, "extra_files: setup.py: is there already."),
-        ({"a.txt": "a.txt"}, "extra_files: a.txt: lies in no package, so nothing would install it."),
-        ({"data/a.txt": "a.txt"}, "extra_files: data/a.txt: lies in no package"),
+        ({"net/task.py": "a.txt"}, "extra_files: net/task.py: exists already."),
+        ({"setup.py": "a.txt"}, "extra_files: setup.py: exists already."),
+        ({"a.txt": "a.txt"}, "extra_files: a.txt: is outside any package, so nothing installs it."),
+        ({"data/a.txt": "a.txt"}, "extra_files: data/a.txt: is outside any package"),
         ({"links": "links"}, "extra_files['links']: out: is a link to /etc/passwd, outside the source."),
         ({"pipe.py": "pipe"}, "extra_files['pipe.py']: {root}/pipe is a device, not a file."),
         ({"NET/x.py": "a.txt"}, "net: differs from NET only in case or Unicode form"),
@@ -206,7 +206,7 @@ def test_extra_files_that_cannot_be_packed(tree: WriteTree, extra: dict[str, str
 def test_extra_files_of_a_project_must_not_clash_either(tree: WriteTree, cluster: Path) -> None:
     project = tree("project", {"pyproject.toml": HEAD, "src/net/task.py": ""})
     assert problems(project, {"net/task.py": cluster / "__init__.py"}) == [
-        "extra_files: src/net/task.py: is there already. Give the extra file another place."
+        "extra_files: src/net/task.py: exists already. Choose another path for the extra file."
     ]
 
 

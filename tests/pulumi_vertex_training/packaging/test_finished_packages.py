@@ -1,4 +1,4 @@
-"""What is found in a wheel or source distribution that somebody else built."""
+"""Reading a wheel or source distribution that was built elsewhere."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_the_requirements_of_a_wheel_are_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [built.wheel, built.sdist])
 def test_another_name_inside_is_refused(tmp_path: Path, make: type) -> None:
     path = make(tmp_path, text=built.metadata("other", "1.0"))
-    assert f"{path.name} holds other 1.0, which is not what its file name says" in refusal(path)
+    assert f"{path.name} holds other 1.0, which differs from its file name" in refusal(path)
 
 
 @pytest.mark.parametrize("make", [built.wheel, built.sdist])
 def test_another_version_inside_is_refused(tmp_path: Path, make: type) -> None:
     path = make(tmp_path, text=built.metadata("net", "2.0"))
-    assert "holds net 2.0, which is not what its file name says" in refusal(path)
+    assert "holds net 2.0, which differs from its file name" in refusal(path)
 
 
 def test_a_version_in_another_spelling_is_the_same(tmp_path: Path) -> None:
@@ -49,11 +49,11 @@ def test_a_version_in_another_spelling_is_the_same(tmp_path: Path) -> None:
     [
         (
             {"name": "other"},
-            "name: 'other' is not what net-1.0-py3-none-any.whl holds, 'net'. Leave name out.",
+            "name: 'other' differs from the name in net-1.0-py3-none-any.whl, 'net'. Leave it out.",
         ),
         (
             {"version": "2"},
-            "version: '2' is not what net-1.0-py3-none-any.whl holds, '1.0'. Leave version out.",
+            "version: '2' differs from the version in net-1.0-py3-none-any.whl, '1.0'. Leave it out.",
         ),
         ({"version": "two"}, "version: 'two' is not a version that pip understands."),
     ],

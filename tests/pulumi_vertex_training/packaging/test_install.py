@@ -56,7 +56,7 @@ LAYOUTS: dict[str, tuple[str, dict[str, str], str]] = {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip installed one package of every kind and layout, in one go."""
+    """Return a folder where pip has installed one package of every kind and layout."""
     base = tmp_path_factory.mktemp("install")
     packages = [*projects(base), *others(base), example()]
     archives = [package.save(base) for package in packages]
@@ -147,7 +147,7 @@ LEGACY = {
 
 
 def run(target: Path, code: str) -> str:
-    """What a fresh interpreter prints that sees the target folder and no other site."""
+    """Return the output of a fresh interpreter that has only the target folder on its path."""
     command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(target)!r}); {code}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
     assert done.returncode == 0, done.stderr
@@ -179,7 +179,7 @@ def test_the_example_brings_vertex_cluster_along(installed: Path) -> None:
     assert files == ["digits_trainer/task.py", "vertex_cluster/__init__.py"]
 
 
-def test_what_lies_beside_a_package_is_not_installed(installed: Path) -> None:
+def test_files_next_to_a_package_are_not_installed(installed: Path) -> None:
     names = {path.name for path in installed.iterdir()}
     assert not names & {"tests", "src", "lib", "scratch", "setup.py", "README.md", "inner"}
 

@@ -22,7 +22,7 @@ from setuptools.errors import BaseError
 from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.layout import find_layout, flat_names, includes
 from pulumi_vertex_training.packaging.project import read_project
-from pulumi_vertex_training.packaging.project_files.python_literals import FindCall
+from pulumi_vertex_training.packaging.project_files import FindCall
 
 NAMES = st.sampled_from(
     [

@@ -132,20 +132,20 @@ UNREADABLE = {
     "scm": (
         {"pyproject.toml": DYNAMIC + backend("setuptools.build_meta") + "[tool.setuptools_scm]\n"},
         "version: the project leaves its version to its build backend (setuptools.build_meta), and packing "
-        "runs no build. Give version, or state it in pyproject.toml.",
+        "runs no build. Set version, here or in pyproject.toml.",
     ),
     "hatch-vcs": (
         {"pyproject.toml": DYNAMIC + backend("hatchling.build") + '[tool.hatch.version]\nsource = "vcs"\n'},
         "version: the project leaves its version to its build backend (hatchling.build), and packing runs "
-        "no build. Give version, or state it in pyproject.toml.",
+        "no build. Set version, here or in pyproject.toml.",
     ),
     "none": (
         {"pyproject.toml": NAMED},
-        "version: the project states no version. Add `version` to the [project] table of pyproject.toml.",
+        "version: the project has no version. Add `version` to the [project] table of pyproject.toml.",
     ),
     "computed": (
         {"setup.py": SETUP.format("    version=open('VERSION').read(),")},
-        "version: the project's version cannot be read without running its setup.py. Give version.",
+        "version: the project's version cannot be read without running its setup.py. Set version.",
     ),
 }
 
@@ -168,12 +168,12 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, object], list[str]]] = {
     "other name": (
         {"pyproject.toml": NAMED + 'version = "1"\n'},
         {"name": "other"},
-        ["name: 'other' is not what the project calls itself, 'Net.Work'. Leave name out."],
+        ["name: 'other' differs from the project's name, 'Net.Work'. Leave it out."],
     ),
     "other version": (
         {"pyproject.toml": NAMED + 'version = "1"\n'},
         {"version": "2"},
-        ["version: '2' is not the project's version, '1'. Leave version out."],
+        ["version: '2' differs from the project's version, '1'. Leave it out."],
     ),
     "bad version given": (
         {"pyproject.toml": NAMED + 'version = "1"\n'},
@@ -188,10 +188,7 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, object], list[str]]] = {
     "requirements": (
         {"pyproject.toml": NAMED + 'version = "1"\n'},
         {"requirements": ["numpy"]},
-        [
-            "requirements: is for scripts and folders. A project states its own, as `dependencies` in "
-            "pyproject.toml."
-        ],
+        ["requirements: is for scripts and folders. For a project, set `dependencies` in pyproject.toml."],
     ),
     "no toml": (
         {"pyproject.toml": "[project\n"},
@@ -204,7 +201,7 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, object], list[str]]] = {
     "only tools": (
         {"pyproject.toml": "[tool.ruff]\n"},
         {},
-        ["name: pyproject.toml names no project.", "version: the project states no version."],
+        ["name: pyproject.toml has no project name.", "version: the project has no version."],
     ),
     "readme": (
         {"pyproject.toml": NAMED + 'version = "1"\nreadme = "README.md"\n'},
@@ -220,8 +217,8 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, object], list[str]]] = {
         {"setup.py": "import helper\nhelper.build()\n"},
         {},
         [
-            "name: the project's name cannot be read without running its setup.py. Give name.",
-            "version: the project's version cannot be read without running its setup.py. Give version.",
+            "name: the project's name cannot be read without running its setup.py. Set name.",
+            "version: the project's version cannot be read without running its setup.py. Set version.",
         ],
     ),
     "two packages": (

@@ -102,9 +102,9 @@ def test_requirements_are_metadata(tree: WriteTree) -> None:
     ("requirement", "reason"),
     [
         ("numpy>=", "expected"),
-        ("-r requirements.txt", "options of pip cannot be part of a package."),
-        ("--index-url https://example.org", "options of pip cannot be part of a package."),
-        ("./wheels/net-1-py3-none-any.whl", "a path means nothing on a replica."),
+        ("-r requirements.txt", "a package cannot have options of pip."),
+        ("--index-url https://example.org", "a package cannot have options of pip."),
+        ("./wheels/net-1-py3-none-any.whl", "a path does not exist on a replica."),
         ("", "expected"),
     ],
 )
@@ -117,14 +117,14 @@ def test_other_requirements_are_refused(tree: WriteTree, requirement: str, reaso
     ("source", "options", "message"),
     [
         ("gone", {}, "source: {root}/gone does not exist. Correct the path."),
-        ("empty", {}, "source: {root}/empty has no Python file. Name the folder with the program."),
-        ("data", {}, "source: {root}/data has no Python file. Name the folder with the program."),
+        ("empty", {}, "source: {root}/empty has no Python file. Use the folder with the program."),
+        ("data", {}, "source: {root}/data has no Python file. Use the folder with the program."),
         ("empty.py", {}, "source: {root}/empty.py is empty. Write a program into it."),
         ("notes.txt", {}, "source: {root}/notes.txt is not a Python script, a folder, a .whl or a .tar.gz."),
         (
             "outer",
             {},
-            "source: {root}/outer holds no module itself, only folders with modules (net, for one).",
+            "source: {root}/outer has no modules, only folders with modules (such as net).",
         ),
         (
             "2024-run",
@@ -151,8 +151,8 @@ def test_other_requirements_are_refused(tree: WriteTree, requirement: str, reaso
             {"name": "code"},
             "name: the module would be called 'code', like one of Python's standard library.",
         ),
-        ("net", {"name": "-net"}, "name: '-net' cannot name a package:"),
-        ("net", {"name": "net\n"}, "name: 'net\\n' cannot name a package:"),
+        ("net", {"name": "-net"}, "name: '-net' is not a package name:"),
+        ("net", {"name": "net\n"}, "name: 'net\\n' is not a package name:"),
         ("net", {"version": "latest"}, "version: 'latest' is not a version that pip understands."),
     ],
 )
@@ -240,14 +240,14 @@ def test_imports_of_siblings_as_top_level_modules_are_warned_of(tree: WriteTree)
     }
     root = tree("digits", sources)
     found = warnings(root, extra_files={"cluster": root / "layers"})
-    assert [message.partition(", but as")[0] for message in found] == [
+    assert [message.partition(", but in")[0] for message in found] == [
         "layers/pool.py:2: imports 'model'",
         "task.py:2: imports 'model'",
         "task.py:2: imports 'layers'",
     ]
     assert found[0].endswith(
-        "as part of the package it is 'digits.model'. Write `from digits import model`, or add a "
-        "pyproject.toml that says otherwise."
+        "in the package it is 'digits.model'. Write `from digits import model`, or add a "
+        "pyproject.toml with another layout."
     )
 
 

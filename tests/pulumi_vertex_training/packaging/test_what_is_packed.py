@@ -1,4 +1,4 @@
-"""Which files of a folder go into the archive, and which are refused."""
+"""Files of a folder that are packed, and those that are rejected."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.package import Package
-from pulumi_vertex_training.packaging.rules import collisions
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 CODE = {"task.py": "print()", "__init__.py": ""}
 
 
 def packed(package: Package) -> set[str]:
-    """The paths inside the package's folder, for a source named `trainer`."""
+    """Return the paths inside the package's folder, for a source named `trainer`."""
     assert not isinstance(package.content, Path)
     return {
         entry.path.removeprefix("trainer/") for entry in package.content if entry.path.startswith("trainer/")
@@ -163,11 +163,11 @@ def test_special_files_are_refused(tree: WriteTree, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("new\nline.py", r"new\nline.py: is refused: its name has a control character or a line break."),
-        ("esc\x1b[31m.py", r"esc\x1b[31m.py: is refused: its name has a control character or a line break."),
-        ("line\u2028.py", r"line\u2028.py: is refused: its name has a control character or a line break."),
-        ("back\\slash.py", r"back\\slash.py: is refused: its name has a backslash."),
-        ("latin-\udce4.py", r"latin-\udce4.py: is refused: its name is not UTF-8."),
+        ("new\nline.py", r"new\nline.py: is rejected: its name has a control character or a line break."),
+        ("esc\x1b[31m.py", r"esc\x1b[31m.py: is rejected: its name has a control character or a line break."),
+        ("line\u2028.py", r"line\u2028.py: is rejected: its name has a control character or a line break."),
+        ("back\\slash.py", r"back\\slash.py: is rejected: its name has a backslash."),
+        ("latin-\udce4.py", r"latin-\udce4.py: is rejected: its name is not UTF-8."),
     ],
 )
 @pytest.mark.parametrize("as_folder", [False, True])
@@ -228,23 +228,23 @@ def test_too_much_is_refused_before_it_is_read(tree: WriteTree) -> None:
         "sparse.bin: has 3298534883328 bytes; a file in an archive has at most 8589934591. Leave it out."
     )
     assert found[1] == (
-        "source: holds more than the limit of 512.0 MiB; the largest files are trainer/train.npz "
+        "source: is larger than the limit of 512.0 MiB; the largest files are trainer/train.npz "
         "(1536.0 MiB), trainer/small.csv (7 bytes), trainer/task.py (7 bytes). Leave data out with exclude "
-        "and stage it in the bucket, or raise the limit."
+        "and upload it to the bucket, or raise the limit."
     )
     assert packed(build_package(root, exclude=["*.npz", "*.bin"])) == {*CODE, "small.csv"}
 
 
 def test_the_limit_counts_headers_and_many_small_files(tree: WriteTree) -> None:
     root = tree("trainer", {**CODE, **{f"{number}.txt": "" for number in range(100)}})
-    with pytest.raises(PackagingError, match="holds more than the limit of 20000 bytes"):
+    with pytest.raises(PackagingError, match="is larger than the limit of 20000 bytes"):
         build_package(root, limit=20_000)
     assert build_package(root, limit=100_000).size < 100_000
 
 
 @contextlib.contextmanager
 def as_an_ordinary_user() -> Iterator[None]:
-    """The superuser reads everything, so tests that run as root step down for a moment."""
+    """Drop root's privileges for a moment, since root can read everything."""
     if os.getuid() != 0:
         yield
         return

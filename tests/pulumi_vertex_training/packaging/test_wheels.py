@@ -53,7 +53,7 @@ def metadata(package: Package) -> list[str]:
 
 
 def installed(package: Package) -> set[str]:
-    """The files but for the metadata."""
+    """Return the files except the metadata."""
     with content(package) as file:
         return {name for name in file.namelist() if ".dist-info/" not in name}
 
@@ -81,7 +81,7 @@ def test_a_project(tree: WriteTree) -> None:
     assert installed(package) == {"my_net/__init__.py", "my_net/task.py"}
 
 
-def test_extra_files_lie_beside_the_packages(tree: WriteTree) -> None:
+def test_extra_files_are_next_to_the_packages(tree: WriteTree) -> None:
     extra = tree("cluster", {"__init__.py": "", "ranks.py": ""})
     package = build_package(tree("p", PROJECT), format="wheel", extra_files={"cluster": extra})
     assert {"cluster/__init__.py", "cluster/ranks.py"} < installed(package)
@@ -159,7 +159,7 @@ def write(root: Path, files: Mapping[str, bytes], *, seed: int) -> None:
 
 
 def test_the_bytes_of_a_wheel_stay_the_same_from_version_to_version(tree: WriteTree) -> None:
-    """A change here changes the hash of every staged wheel: jobs that use one would run again."""
+    """Fix the bytes: a change here changes every staged wheel's hash, and jobs that use one rerun."""
     package = build_package(tree("net", {"task.py": "print(1)\n"}), format="wheel", requirements=["numpy"])
     assert (package.size, package.sha256[:16]) == (SIZE, DIGEST)
 
@@ -185,7 +185,7 @@ def toml(text: str = "", **files: str) -> dict[str, str]:
 
 BACKEND = '[build-system]\nrequires = []\nbuild-backend = "{}"\n'
 REFUSED = {
-    "poetry": (toml(BACKEND.format("poetry.core.masonry.api")), "what poetry.core.masonry.api installs"),
+    "poetry": (toml(BACKEND.format("poetry.core.masonry.api")), "the build backend poetry.core.masonry.api"),
     "extension modules": (
         toml('[[tool.setuptools.ext-modules]]\nname = "net.fast"\nsources = ["fast.c"]\n'),
         "[tool.setuptools] ext-modules needs a build",
@@ -201,7 +201,7 @@ REFUSED = {
     "Cython": (toml(**{"src/net/fast.pyx": ""}), "src/net/fast.pyx"),
     "a compiled module": (
         toml('[tool.setuptools.package-data]\nnet = ["*.so"]\n', **{"src/net/fast.so": ""}),
-        "net/fast.so is no pure Python",
+        "net/fast.so is not pure Python",
     ),
     "MANIFEST.in": (
         toml(**{"MANIFEST.in": "graft src", "src/net/data.csv": ""}),
@@ -216,7 +216,7 @@ REFUSED = {
     ),
     "a hook of hatch": (
         toml(BACKEND.format("hatchling.build") + '[tool.hatch.build.hooks.custom]\npath = "h.py"\n'),
-        "hooks in [tool.hatch.build] is not read here",
+        "hooks in [tool.hatch.build] is not supported",
     ),
     "data of flit from outside": (
         toml(BACKEND.format("flit_core.buildapi") + '[tool.flit.external-data]\ndirectory = "d"\n'),
@@ -295,7 +295,7 @@ def test_what_a_build_would_install(tree: WriteTree, files: dict[str, str], path
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment in which the real pip installed a project's wheel and a folder's, offline."""
+    """Return a virtual environment where pip has installed the wheels of a project and a folder, offline."""
     base = tmp_path_factory.mktemp("wheels")
     for path, text in {
         **{f"p/{name}": text for name, text in PROJECT.items()},

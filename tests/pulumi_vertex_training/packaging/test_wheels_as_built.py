@@ -85,7 +85,7 @@ def built_by_setuptools(project: Path, target: Path) -> Path:
 
 
 def facts(wheel: Path) -> dict[str, object]:
-    """What pip would install, and what it would know of it."""
+    """Return the files and the metadata that pip would install."""
     with zipfile.ZipFile(wheel) as file:
         names = [name for name in file.namelist() if not name.endswith("/")]
         (info,) = {name.partition("/")[0] for name in names if ".dist-info/" in name}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cloud.registry.client import digest_of
+from pulumi_vertex_training.cloud.container_registry.client import digest_of
 from pulumi_vertex_training.images import ImagePlan, ImageSource, plan_image
 from pulumi_vertex_training.kinds.training_image import build_context, container_tools, tool_images
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder

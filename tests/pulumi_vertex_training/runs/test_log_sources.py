@@ -90,7 +90,7 @@ def pipeline(**metadata: str) -> JobRecord:
 
 
 def said(log: RunLog, endpoint: Endpoint) -> list[str]:
-    return [f"{entry.task}: {entry.message}" for entry in log.look(endpoint)]
+    return [f"{entry.task}: {entry.message}" for entry in log.poll(endpoint)]
 
 
 def test_a_custom_job_is_its_own_source(endpoint: Endpoint) -> None:
@@ -190,8 +190,8 @@ def test_an_iteration_that_ends_early_is_gone_on_with(endpoint: Endpoint, loggin
     logging.entries = {"11": [(1, "w", "a"), (3, "w", "c")], "12": [(2, "w", "b")]}
     log = RunLog()
     log.see(endpoint, tuning(trial(1, job=11), trial(2, job=12)))
-    first = next(log.look(endpoint)).message
-    assert [first, *(entry.message for entry in log.look(endpoint))] == ["a", "b", "c"]
+    first = next(log.poll(endpoint)).message
+    assert [first, *(entry.message for entry in log.poll(endpoint))] == ["a", "b", "c"]
 
 
 def test_an_error_loses_nothing_of_what_came_before_it(endpoint: Endpoint, logging: Logging) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.jobs import from_wire
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import count_trials
-from pulumi_vertex_training.views.trials_view import cancelled_of
+from pulumi_vertex_training.views.trials_view import cancelled_job_keys
 from support.job_emulator import (
     DONE,
     SLEEP,
@@ -384,7 +384,7 @@ def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
     assert (metric_of(stopped), stopped["finalMeasurement"]["stepCount"]) == (0.03, "3")
     job = emulator.get(stopped["customJob"])
     assert job["state"] == "JOB_STATE_CANCELLED"
-    assert count_trials(from_wire(done), cancelled_of([from_wire(job)])).stopped_early == 1
+    assert count_trials(from_wire(done), cancelled_job_keys([from_wire(job)])).stopped_early == 1
     gone(stopped["customJob"])
 
 

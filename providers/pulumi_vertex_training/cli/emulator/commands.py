@@ -73,7 +73,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
 
 def env(options: argparse.Namespace, output: Output) -> None:
     """Shell lines, to be evaluated."""
-    from pulumi_vertex_training.cloud import emulator_view
+    from pulumi_vertex_training.cloud import emulator_api
 
     emulator = target.find_emulator(options.data_dir)
     if emulator is None:
@@ -81,7 +81,7 @@ def env(options: argparse.Namespace, output: Output) -> None:
     values = addresses.variables(
         emulator, project=options.project, location=options.location, environment=os.environ
     )
-    values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_view.signing_key(_endpoint(emulator))
+    values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_api.signing_key(_endpoint(emulator))
     if output.as_json:
         output.document({"environment": values})
         return
@@ -133,9 +133,9 @@ def _where(emulator: Emulator) -> str:
 
 
 def _live_jobs(emulator: Emulator) -> int:
-    from pulumi_vertex_training.cloud import emulator_view
+    from pulumi_vertex_training.cloud import emulator_api
 
-    return emulator_view.live_jobs(_endpoint(emulator))
+    return emulator_api.live_jobs(_endpoint(emulator))
 
 
 def _endpoint(emulator: Emulator) -> Endpoint:

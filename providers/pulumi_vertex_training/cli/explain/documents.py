@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pulumi_vertex_training.documents import hints as document_hints
-from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.documents.kind import DocumentForm, document_kinds
+from pulumi_vertex_training.documents.document import Document, DocumentForm, document_kinds
 from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unreadable
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from vertex_training.fields.schema import snake_case
@@ -49,7 +48,7 @@ def read_document(value: object, *, options: CheckOptions = check_options.DEFAUL
     if printed is not None:
         value = printed
         if any(snake_case(str(key)) == POOLS_KEY for key in printed):
-            options = replace(options, with_tasks=options.with_tasks and document_hints.has_a_task(printed))
+            options = replace(options, with_tasks=options.with_tasks and document_hints.has_task(printed))
     names = {snake_case(key): key for key in value if isinstance(key, str) and value[key] is not None}
     found = {what: _first(names, form.keys) for what, form in _FORMS.items()}
     given = {what: key for what, key in found.items() if key is not None}

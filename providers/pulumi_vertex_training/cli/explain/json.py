@@ -12,9 +12,9 @@ from pulumi_vertex_training.views.explained import (
     Explanation,
     has_tasks,
     is_bare,
+    without_gaps,
 )
 from pulumi_vertex_training.views.kind_view import view_of_document
-from pulumi_vertex_training.views.wire_text import without_gaps
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.findings.problems import Problem
 from vertex_training.job import custom_job

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import replicas as job_replicas
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud import logs
-from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
@@ -73,8 +73,8 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
             log.see(endpoint, last)
         return last.state.is_terminal
 
-    following = logs.follow(endpoint, log, ended=ended, again=again)
-    entries = following if options.follow else log.look(endpoint)
+    following = logs.follow(endpoint, log, ended=ended, reconnect=again)
+    entries = following if options.follow else log.poll(endpoint)
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False

@@ -8,13 +8,13 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of
-from pulumi_vertex_training.views.trials_view import cancelled_of, key
+from pulumi_vertex_training.views.trials_view import cancelled_job_keys, job_key
 
 
 def inner_jobs(records: Iterable[JobRecord]) -> dict[str, Inner]:
-    """Return the jobs that these run, by `key`; a trial that has no job yet is not among them."""
+    """Return the jobs that these run, by `job_key`; a trial that has no job yet is not among them."""
     inner = (one for record in records for one in gateway_of(record.name).inner(record))
-    return {key(one.name): one for one in inner}
+    return {job_key(one.name): one for one in inner}
 
 
 def backing_of(record: JobRecord) -> str | None:
@@ -38,4 +38,4 @@ def cancelled_jobs(endpoint: Endpoint, records: Iterable[JobRecord]) -> frozense
         return frozenset()
     since = f' AND create_time>="{min(begun)}"' if all(begun) else ""
     custom_jobs = gateway_in(registry.CUSTOM_JOB.collection)
-    return cancelled_of(custom_jobs.list_jobs(endpoint, filter_=f'state="JOB_STATE_CANCELLED"{since}'))
+    return cancelled_job_keys(custom_jobs.list_jobs(endpoint, filter_=f'state="JOB_STATE_CANCELLED"{since}'))

@@ -19,8 +19,8 @@ from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Cell, Output
 from pulumi_vertex_training.views.trials_view import (
     ENDED,
-    cancelled_of,
-    key,
+    cancelled_job_keys,
+    job_key,
     stopped_early,
     trial_json,
     trial_result,
@@ -83,9 +83,9 @@ def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Li
         for one in gateways()
         if one.collection in wanted
     }
-    records = {key(record.name): record for found in read.values() for record in found}
+    records = {job_key(record.name): record for found in read.values() for record in found}
     if registry.CUSTOM_JOB.collection in read and not live:
-        cancelled = cancelled_of(read[registry.CUSTOM_JOB.collection])
+        cancelled = cancelled_job_keys(read[registry.CUSTOM_JOB.collection])
     else:
         cancelled = inner_jobs.cancelled_jobs(endpoint, records.values())
     return Listing(
@@ -99,7 +99,7 @@ def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Li
 
 def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
     """One job as docs/json.md has it."""
-    inner = listing.inner.get(key(record.name))
+    inner = listing.inner.get(job_key(record.name))
     found: dict[str, Any] = {**job_lookup.summary(record), "owner": inner.owner if inner else None}
     if inner and inner.trial:
         trial = trial_json(inner.trial, listing.cancelled)
@@ -108,13 +108,13 @@ def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
 
 
 def _rows(listing: Listing, *, inner: bool) -> Iterator[Row]:
-    shown = {key(record.name) for record in listing.selected}
+    shown = {job_key(record.name) for record in listing.selected}
     for record in listing.selected:
-        mine = listing.inner.get(key(record.name))
+        mine = listing.inner.get(job_key(record.name))
         if mine is None:
             yield from _with_inner(listing, record, inner=inner)
-        elif key(mine.owner) not in shown and (inner or not _is_hidden(listing, record)):
-            owner = f"{gateway_of(mine.owner).noun} {key(mine.owner).rpartition('/')[2]}"
+        elif job_key(mine.owner) not in shown and (inner or not _is_hidden(listing, record)):
+            owner = f"{gateway_of(mine.owner).noun} {job_key(mine.owner).rpartition('/')[2]}"
             yield _row(listing, record, mine, of=owner)
             if inner:
                 yield from _inner_rows(listing, record, depth=1)
@@ -122,28 +122,28 @@ def _rows(listing: Listing, *, inner: bool) -> Iterator[Row]:
 
 def _is_hidden(listing: Listing, record: JobRecord) -> bool:
     """Whether a row stands for it that is not in the table: that of an owner of another kind."""
-    mine = listing.inner.get(key(record.name))
+    mine = listing.inner.get(job_key(record.name))
     shown = {_collection(one.name) for one in listing.selected}
     return mine is not None and not gateway_of(record.name).runs and _collection(mine.owner) not in shown
 
 
 def _collection(name: str) -> str:
-    return key(name).partition("/")[0]
+    return job_key(name).partition("/")[0]
 
 
 def _with_inner(listing: Listing, record: JobRecord, *, inner: bool, depth: int = 0) -> Iterator[Row]:
     """The row of a job, and below it those of what it runs."""
-    yield _row(listing, record, listing.inner.get(key(record.name)), depth=depth)
+    yield _row(listing, record, listing.inner.get(job_key(record.name)), depth=depth)
     if inner:
         yield from _inner_rows(listing, record, depth=depth + 1)
 
 
 def _inner_rows(listing: Listing, owner: JobRecord, *, depth: int) -> Iterator[Row]:
     backing = inner_jobs.backing_of(owner)
-    if backing and key(backing) in listing.records:
-        yield from _with_inner(listing, listing.records[key(backing)], inner=True, depth=depth)
+    if backing and job_key(backing) in listing.records:
+        yield from _with_inner(listing, listing.records[job_key(backing)], inner=True, depth=depth)
     for trial in gateway_of(owner.name).trials(owner):
-        record = listing.records.get(key(trial.custom_job)) if trial.custom_job else None
+        record = listing.records.get(job_key(trial.custom_job)) if trial.custom_job else None
         if listing.live and trial.state in ENDED and record is None:
             continue  # the job of a trial that has ended may still be stopping
         shown = record or JobRecord(
@@ -188,7 +188,7 @@ def _details(listing: Listing, record: JobRecord) -> str:
     backing = inner_jobs.backing_of(record)
     if backing is None:
         return why
-    told = f"{gateway_of(backing).noun} {key(backing).rpartition('/')[2]}"
-    found = listing.records.get(key(backing))
+    told = f"{gateway_of(backing).noun} {job_key(backing).rpartition('/')[2]}"
+    found = listing.records.get(job_key(backing))
     more = (_details(listing, found) if found else "") or why
     return f"{told}: {more}" if more else told

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
-from pulumi_vertex_training.views.trials_view import key
+from pulumi_vertex_training.views.trials_view import job_key
 
 _SHOWN = 5
 _NAME = re.compile(
@@ -107,7 +107,7 @@ def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
 def _unknown(endpoint: Endpoint, text: str) -> InputError:
     records = every(endpoint)
     owned = inner_jobs(records)
-    outer = [record for record in records if key(record.name) not in owned]
+    outer = [record for record in records if job_key(record.name) not in owned]
     if not records:
         exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
         exist += doubt_about(endpoint.location)

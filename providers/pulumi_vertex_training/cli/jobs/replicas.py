@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pulumi_vertex_training.cloud import emulator_view
-from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud import emulator_api
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
@@ -21,7 +21,7 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
     if name is None:
         return None
     try:
-        return emulator_view.replicas(endpoint, name.rpartition("/")[2])
+        return emulator_api.replicas(endpoint, name.rpartition("/")[2])
     except NotFound:
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of

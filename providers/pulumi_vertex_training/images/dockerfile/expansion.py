@@ -1,4 +1,4 @@
-"""Arguments of an instruction: JSON arrays and words, with quotes, escapes and variables as in BuildKit."""
+"""Expand the arguments of instructions: JSON arrays, and words with BuildKit's quotes and variables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Lookup = Callable[[str], "str | None"]
 
 
 class ExpansionError(ValueError):
-    """A word that cannot be expanded; the message says why, and what to write."""
+    """A word that cannot be expanded; the message has the reason and the remedy."""
 
 
 class UnsetError(ExpansionError):
-    """A variable that a word needs is not set."""
+    """A variable is required, as in `${NAME:?}`, but not set."""
 
 
 @dataclass(kw_only=True)
@@ -36,9 +36,9 @@ class _Word:
 
 
 def expand(text: str, lookup: Lookup, *, escape: str = "\\", quotes: bool = True) -> str:
-    """The word with quotes taken away and variables replaced; `lookup` gives None for an unset one.
+    """Remove the quotes of a word and replace its variables; `lookup` returns None for an unset one.
 
-    Without `quotes`, as for a heredoc, quotes are characters as any other. Raises ExpansionError.
+    Without `quotes`, as for a heredoc, quotes are ordinary characters. Raises ExpansionError.
     """
     return _until(_Word(text=text, lookup=lookup, escape=escape, quotes=quotes), "")
 
@@ -129,13 +129,13 @@ def _conditional(word: _Word, name: str, value: str | None, operator: str) -> st
         return "" if value is None else other
     if value is None and operator == "?":
         reason = f": {other}" if other else ""
-        raise UnsetError(f"{name} is needed and not set{reason}. Give it by ARG, ENV or a build argument.")
+        raise UnsetError(f"{name} is required but not set{reason}. Set it by ARG, ENV or a build argument.")
     return other if value is None else value
 
 
 def _unknown_operator(word: _Word, name: str, operator: str) -> str:
     known = "':-', ':+', ':?', '#', '%' and '/'"
-    return f"{word.text!r} has {operator!r} after {name}, which is none of {known}. Correct it."
+    return f"{word.text!r} has {operator!r} after {name}; only {known} are known. Correct it."
 
 
 def _name(word: _Word) -> str:
@@ -147,7 +147,7 @@ def _name(word: _Word) -> str:
 
 
 def _trimmed(value: str, pattern: str, operator: str, *, longest: bool) -> str:
-    """The value without what fits the pattern at its start (`#`) or end (`%`)."""
+    """Remove from the value what matches the pattern at its start (`#`) or its end (`%`)."""
     expression = re.compile(_expression(pattern), re.DOTALL)
     lengths = range(len(value) + 1)
     for length in reversed(lengths) if longest else lengths:
@@ -168,7 +168,7 @@ def _replaced(word: _Word, value: str) -> str:
 
 
 def _until_either(word: _Word) -> tuple[str, bool]:
-    """The pattern of a replacement, and whether a '/' ended it."""
+    """Read the pattern of a replacement; return it, and whether a '/' ended it."""
     start = word.at
     while character := word.next():
         if character == word.escape:
@@ -185,11 +185,11 @@ def _expression(pattern: str) -> str:
 
 
 class WordsError(ValueError):
-    """Arguments that do not have the form; the message says why."""
+    """Malformed arguments; the message has the reason."""
 
 
 def json_array(arguments: str) -> tuple[str, ...] | None:
-    """The strings of a JSON array, or None when the arguments are not one: all else is text."""
+    """Return the strings of a JSON array; None if the arguments are not one, which makes them plain text."""
     if not arguments.startswith("["):
         return None
     try:
@@ -202,13 +202,13 @@ def json_array(arguments: str) -> tuple[str, ...] | None:
 
 
 def split_words(arguments: str) -> tuple[str, ...]:
-    """The words of an instruction that takes paths or ports: JSON or separated by space."""
+    """Split the arguments of an instruction that takes paths or ports: a JSON array, or words."""
     listed = json_array(arguments)
     return tuple(arguments.split()) if listed is None else listed
 
 
 def quoted_words(arguments: str, escape: str) -> tuple[str, ...]:
-    """Words in which quotes and the escape character protect space; both stay in the words."""
+    """Split words at spaces outside of quotes and escapes; the words keep quotes and escape characters."""
     words: list[str] = []
     word, quote, index = "", "", 0
     while index < len(arguments):
@@ -232,9 +232,10 @@ def quoted_words(arguments: str, escape: str) -> tuple[str, ...]:
 
 
 def names_and_values(arguments: str, escape: str, *, what: str) -> tuple[tuple[str, str], ...]:
-    """`a=b c="d e"`, or `a b` as ENV and LABEL took it of old. Raises WordsError.
+    """Split `a=b c="d e"`, or the legacy form `a b` of ENV and LABEL. Raises WordsError.
 
-    Quotes and escapes stay: who expands the values takes them away.
+    Quotes and escapes stay in the values; `expand` removes them. `what` is the instruction's name for
+    messages.
     """
     words = quoted_words(arguments, escape)
     if not words:
@@ -248,9 +249,7 @@ def names_and_values(arguments: str, escape: str, *, what: str) -> tuple[tuple[s
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            message = (
-                f"{word!r} stands in {what} without a value. Write {word}=value, and put values with spaces"
-            )
+            message = f"{word!r} has no value in {what}. Write {word}=value, and put values with spaces"
             raise WordsError(f"{message} in quotes.")
         if not name:
             raise WordsError(f"{word!r} has no name before the '='. Write {what} NAME=value.")

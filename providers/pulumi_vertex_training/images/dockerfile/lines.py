@@ -1,6 +1,6 @@
-"""Cuts the text of a Dockerfile into instructions: directives, comments, continuation lines, heredocs.
+"""Split a Dockerfile into instructions: directives, comments, continuation lines, heredocs.
 
-As BuildKit's parser does (frontend/dockerfile/parser), which is what `docker build` uses.
+It follows BuildKit's parser (frontend/dockerfile/parser), which `docker build` uses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WITH_HEREDOCS = frozenset({"ADD", "COPY", "RUN"})
 
 @dataclass(frozen=True, kw_only=True)
 class Heredoc:
-    """Text that follows an instruction: `name` is its delimiter; `expands` says whether variables count."""
+    """A heredoc of an instruction: `name` is its delimiter, `expands` whether its variables are replaced."""
 
     name: str
     content: str
@@ -28,9 +28,9 @@ class Heredoc:
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:
-    """One instruction: its first line, its name in capitals, flags, the rest, and the text as it was written.
+    """One instruction: its first line, its name in capitals, its flags, its arguments, and its source text.
 
-    Flags without a value have "true". `arguments` is what follows the flags, continuation lines joined.
+    A flag without a value has "true". `arguments` follow the flags; continuation lines are joined.
     """
 
     line: int
@@ -41,13 +41,13 @@ class Instruction:
     heredocs: tuple[Heredoc, ...] = ()
 
     def flag(self, name: str) -> str | None:
-        """The value of a flag, or None."""
+        """Return the value of a flag, or None."""
         return next((value for key, value in self.flags if key == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """What a Dockerfile consists of."""
+    """The instructions of a Dockerfile, its escape character, and its syntax problems."""
 
     instructions: tuple[Instruction, ...]
     escape: str
@@ -67,7 +67,7 @@ class _Reader:
 
 
 def read_lines(text: str, file: str) -> Lines:
-    """The instructions of a Dockerfile; `file` names it in messages."""
+    """Return the instructions of a Dockerfile; `file` is its name in messages."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     reader = _Reader(file=file, lines=lines)
     _read_directives(reader)
@@ -76,7 +76,7 @@ def read_lines(text: str, file: str) -> Lines:
 
 
 def _read_directives(reader: _Reader) -> None:
-    """`# escape=` and the like, which stand before everything else, comments included."""
+    """Read directives such as `# escape=`, which come before everything else, even comments."""
     seen: set[str] = set()
     for number, line in enumerate(reader.lines, start=1):
         found = _DIRECTIVE.fullmatch(line.strip())
@@ -84,7 +84,7 @@ def _read_directives(reader: _Reader) -> None:
         if not found or name not in ("syntax", "escape", "check"):
             return
         if name in seen:
-            reader.refuse(number, f"the directive {name} stands here again. Remove one of the two.")
+            reader.refuse(number, f"the directive {name} occurs twice. Remove one of the two.")
         seen.add(name)
         if name == "escape":
             if found[2] not in ("\\", "`"):
@@ -124,7 +124,7 @@ def _instructions(reader: _Reader) -> Iterator[Instruction]:
 
 
 def _is_skipped(line: str) -> bool:
-    """Comments and empty lines do not end an instruction that goes on."""
+    """Return whether a line is empty or a comment, which does not end a continued instruction."""
     return not line.strip() or line.lstrip().startswith("#")
 
 
@@ -170,12 +170,12 @@ def _heredocs(reader: _Reader, line: int, rest: str) -> Iterator[Heredoc]:
                 break
             content.append(following + "\n")
         else:
-            reader.refuse(line, f"the text <<{name} has no end. Put {name} alone on the line after it.")
+            reader.refuse(line, f"the heredoc <<{name} has no end. Put {name} alone on the line after it.")
         yield Heredoc(name=name, content="".join(content), expands=quoted == name)
 
 
 def _flags(reader: _Reader, line: int, rest: str) -> tuple[tuple[tuple[str, str], ...], str]:
-    """The `--name=value` at the start and what follows them."""
+    """Split the leading `--name=value` flags from the arguments."""
     flags: list[tuple[str, str]] = []
     while rest.startswith("--"):
         word, _, after = _first_word(rest)
@@ -190,7 +190,7 @@ def _flags(reader: _Reader, line: int, rest: str) -> tuple[tuple[tuple[str, str]
 
 
 def _first_word(text: str) -> tuple[str, str, str]:
-    """Splits at the first space that is not within quotes."""
+    """Split at the first space that is not inside quotes."""
     quote = ""
     for index, character in enumerate(text):
         if quote:

@@ -1,4 +1,4 @@
-"""Reads a Dockerfile: its stages, what each is built from, and what is malformed in it."""
+"""Parse a Dockerfile into stages and report what is malformed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pulumi_vertex_training.images.dockerfile.rules import (
     DOCKERFILE_VALUE,
     NOT_BUILT_HERE,
 )
-from pulumi_vertex_training.images.references import canonical_name
+from pulumi_vertex_training.images.image import canonical_name
 from vertex_training.findings.problems import Problem
 
 FLAGS: Final[Mapping[str, frozenset[str]]] = {
@@ -33,22 +33,23 @@ FLAGS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("ARG", "CMD", "ENTRYPOINT", "ENV", "EXPOSE", "LABEL", "MAINTAINER"), frozenset()),
     **dict.fromkeys(("ONBUILD", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR"), frozenset()),
 }
-"""The instructions there are, with their flags."""
+"""The known instructions, each with its flags."""
 
 PROXIES: Final = tuple(
     spelling
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
     for spelling in (name, name.lower())
 )
-"""Build arguments that need no ARG; they count for RUN alone and never become part of an image."""
+"""Build arguments that need no ARG. They apply only to RUN and never become part of an image."""
 
 _STAGE_NAME = re.compile(r"[a-z][a-z0-9-_.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One FROM and what follows it. `base` is an image's canonical name, the index of a stage, or None for
-    `scratch`.
+    """One FROM and the instructions after it.
+
+    `base` is the canonical name of an image, the index of a stage, or None for `scratch`.
     """
 
     index: int
@@ -61,9 +62,9 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Dockerfile:
-    """What a Dockerfile says; `global_arguments` are those before the first FROM, with their values.
+    """A parsed Dockerfile; `global_arguments` are those before the first FROM, with their values.
 
-    `contexts` are the names of the build contexts that come with it.
+    `contexts` are the names of the build contexts that are passed along with it.
     """
 
     file: str
@@ -73,7 +74,7 @@ class Dockerfile:
     contexts: tuple[str, ...] = ()
 
     def stage(self, name: str) -> Stage | None:
-        """The stage of this name or number."""
+        """Return the stage of this name or number, or None."""
         lowered = name.lower()
         named = next((stage for stage in self.stages if stage.name == lowered), None)
         if named is None and lowered.isdecimal() and int(lowered) < len(self.stages):
@@ -101,7 +102,10 @@ class _Reading:
 
 
 def platform_arguments(platform: str, target: str | None) -> dict[str, str]:
-    """The arguments that BuildKit defines; the build platform is the target's, so that no machine shows."""
+    """Return the arguments that BuildKit predefines.
+
+    The build platform is set to the target platform, so that the building machine leaves no trace.
+    """
     system, _, architecture = platform.partition("/")
     values: dict[str, str] = {}
     for prefix in ("TARGET", "BUILD"):
@@ -117,7 +121,7 @@ def platform_arguments(platform: str, target: str | None) -> dict[str, str]:
 def read_dockerfile(
     text: str, file: str, *, build_args: Mapping[str, str], platform: str, target: str | None
 ) -> tuple[Dockerfile, list[Problem]]:
-    """The stages of a Dockerfile and everything that is malformed; `file` names it in messages."""
+    """Return the stages of a Dockerfile and its problems; `file` is its name in messages."""
     lines = read_lines(text, file)
     reading = _Reading(
         file=file,
@@ -144,6 +148,7 @@ def read_dockerfile(
 
 
 def _grouped(instructions: tuple[Instruction, ...]) -> tuple[list[Instruction], list[list[Instruction]]]:
+    """Return the instructions before the first FROM, and one group for each FROM."""
     head: list[Instruction] = []
     groups: list[list[Instruction]] = []
     for instruction in instructions:
@@ -157,11 +162,11 @@ def _grouped(instructions: tuple[Instruction, ...]) -> tuple[list[Instruction], 
 
 
 def _form_problems(reading: _Reading, instruction: Instruction) -> Iterator[Problem]:
-    """Unknown names and flags, and instructions without arguments."""
+    """Report unknown instructions and flags, and instructions without arguments."""
     place, name = reading.at(instruction.line), instruction.name
     if name not in FLAGS:
         near = difflib.get_close_matches(name, FLAGS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "A line that goes on ends with a backslash."
+        hint = f"Did you mean {near[0]}?" if near else "End a line that continues with a backslash."
         yield DOCKERFILE_SYNTAX.broken(place, f"{name!r} is not an instruction. {hint}")
         return
     for flag, _ in instruction.flags:
@@ -170,7 +175,7 @@ def _form_problems(reading: _Reading, instruction: Instruction) -> Iterator[Prob
             hint = f"Did you mean --{near[0]}?" if near else "Remove it."
             yield DOCKERFILE_SYNTAX.broken(place, f"{name} has no flag --{flag}. {hint}")
     if not instruction.arguments and name not in ("CMD", "ENTRYPOINT", "RUN"):
-        yield DOCKERFILE_SYNTAX.broken(place, f"{name} stands alone. Say what it is about, or remove it.")
+        yield DOCKERFILE_SYNTAX.broken(place, f"{name} has no arguments. Add them, or remove it.")
     if name == "ONBUILD":
         trigger = instruction.arguments.split(maxsplit=1)[0].upper() if instruction.arguments else ""
         if trigger in ("ONBUILD", "FROM", "MAINTAINER"):
@@ -182,7 +187,7 @@ def _form_problems(reading: _Reading, instruction: Instruction) -> Iterator[Prob
 def _read_global(reading: _Reading, instruction: Instruction) -> None:
     if instruction.name != "ARG":
         if instruction.name in FLAGS:
-            message = f"{instruction.name} stands before the first FROM, where only ARG may. Move it down."
+            message = f"{instruction.name} is not allowed before the first FROM, only ARG is. Move it down."
             reading.problems.append(DOCKERFILE_SYNTAX.broken(reading.at(instruction.line), message))
         return
     for name, default in argument_pairs(instruction, reading.escape):
@@ -195,7 +200,7 @@ def _read_global(reading: _Reading, instruction: Instruction) -> None:
 
 
 def argument_pairs(instruction: Instruction, escape: str) -> Iterator[tuple[str, str | None]]:
-    """The names of an ARG with their defaults, not expanded."""
+    """Yield the names of an ARG with their defaults, which are not expanded."""
     for word in quoted_words(instruction.arguments, escape):
         name, equals, default = word.partition("=")
         yield name, default if equals else None
@@ -209,7 +214,7 @@ def _read_stage(reading: _Reading, group: list[Instruction]) -> None:
     try:
         words = quoted_words(start.arguments, reading.escape)
         if len(words) not in (1, 3) or (len(words) == 3 and words[1].lower() != "as"):
-            raise WordsError(f"{start.arguments!r} has another form than FROM IMAGE or FROM IMAGE AS NAME.")
+            raise WordsError(f"{start.arguments!r} is malformed. Write FROM IMAGE or FROM IMAGE AS NAME.")
         if len(words) == 3:
             name = _stage_name(reading, words[2], place)
         base = _base(reading, words[0], place)
@@ -233,11 +238,11 @@ def _stage_name(reading: _Reading, text: str, place: str) -> str:
     name = text.lower()
     if not _STAGE_NAME.fullmatch(name):
         message = (
-            f"{text!r} cannot name a stage: a letter, then letters, digits, '-', '_' and '.'. Rename it."
+            f"{text!r} is not a stage name: a letter, then letters, digits, '-', '_' and '.'. Rename it."
         )
         reading.problems.append(DOCKERFILE_STAGE.broken(place, message))
     elif any(stage.name == name for stage in reading.stages):
-        message = f"a stage before is called {text!r}, too. Rename one of the two."
+        message = f"an earlier stage is called {text!r}, too. Rename one of the two."
         reading.problems.append(DOCKERFILE_STAGE.broken(place, message))
     return name
 
@@ -245,7 +250,7 @@ def _stage_name(reading: _Reading, text: str, place: str) -> str:
 def _base(reading: _Reading, word: str, place: str) -> str | int | None:
     expanded = expand(word, reading.lookup, escape=reading.escape)
     if not expanded:
-        message = f"{word!r} is empty: no ARG before the first FROM gives it a value. Give it one."
+        message = f"{word!r} is empty: no ARG before the first FROM sets it. Set it there."
         reading.problems.append(DOCKERFILE_VALUE.broken(place, message))
         return None
     if expanded == "scratch":
@@ -267,7 +272,7 @@ def _check_platform(reading: _Reading, start: Instruction, place: str) -> None:
     platform = expand(stated, reading.lookup, escape=reading.escape)
     if platform != reading.platform:
         message = (
-            f"--platform={platform} differs from the platform of the image, {reading.platform}, which all "
-            "stages are built for. Remove the flag, or set the image's platform."
+            f"--platform={platform} differs from the image's platform, {reading.platform}. All stages are "
+            "built for that. Remove the flag, or set the image's platform."
         )
         reading.problems.append(NOT_BUILT_HERE.broken(place, message))

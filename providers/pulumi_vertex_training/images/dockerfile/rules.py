@@ -1,4 +1,4 @@
-"""The rules that a Dockerfile is held to, each with its document."""
+"""The rules for Dockerfiles and images, each with its source."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ DOCKERFILE_SYNTAX: Final = Rule(
 )
 DOCKERFILE_VALUE: Final = Rule(
     name="dockerfile-value",
-    says="The arguments of an instruction have the form that the instruction wants.",
+    says="The arguments of an instruction have the form that it requires.",
     source=_REFERENCE,
 )
 DOCKERFILE_STAGE: Final = Rule(
     name="dockerfile-stage",
-    says="A stage is named once, is built from what comes before it, and exists when it is asked for.",
+    says="A stage has a unique name, uses only earlier stages, and refers to stages that exist.",
     source='Docker documentation, "Multi-stage builds"',
 )
 COPY_SOURCE: Final = Rule(
     name="copy-source",
-    says="What COPY and ADD take lies in the build context, is not left out, and is a file, folder or link.",
+    says="The sources of COPY and ADD are files, folders or links in the build context, and not excluded.",
     source=f'{_REFERENCE}, "COPY"',
 )
 COPY_DESTINATION: Final = Rule(
     name="copy-destination",
-    says="Several files are copied into a folder, whose name ends with a slash; a file replaces no folder.",
+    says="Several files are copied into a folder, whose name ends with a slash. A file replaces no folder.",
     source=f'{_REFERENCE}, "COPY"',
 )
 NOT_BUILT_HERE: Final = Rule(
@@ -46,14 +46,14 @@ BUILD_ARGUMENT: Final = Rule(
 )
 IMAGE_HABIT: Final = Rule(
     name="image-habit",
-    says="An image holds what the job needs, and nothing that the platform does not look at.",
-    source="ours: such images are sent anew without need, or do not do what they seem to",
+    says="An image contains what the job needs, and no settings that the platform ignores.",
+    source="ours: such images are pushed again without need, or do not do what they seem to",
     level="warning",
 )
 IMAGE_SOURCE: Final = Rule(
     name="image-source",
     says="An image is made from a folder with a Dockerfile, or from a folder and a base image.",
-    source="ours: everything else has no place in an image",
+    source="ours: an image can be built from nothing else",
 )
 BUILD_CONTEXT: Final = Rule(
     name="build-context",
@@ -67,6 +67,6 @@ BASE_IMAGE: Final = Rule(
 )
 HASHED_LOCK: Final = Rule(
     name="hashed-lock",
-    says="Every requirement of a lock file has one version and hashes, so that it is the same for ever.",
+    says="Every requirement of a lock file has one version and hashes, so that it never changes.",
     source='pip documentation, "Secure installs"',
 )

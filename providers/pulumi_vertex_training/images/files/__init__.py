@@ -1,1 +1,1 @@
-"""Trees of files and the image layers made from them."""
+"""Trees of files, and the image layers that are written from them."""

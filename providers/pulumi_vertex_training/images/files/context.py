@@ -1,4 +1,4 @@
-"""The build context: a folder without what .dockerignore leaves out."""
+"""Read a build context: the files of a folder, except those that .dockerignore excludes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pulumi_vertex_training.images.files.ignore import IgnoreRules, read_ignore_file, read_patterns
 from pulumi_vertex_training.images.files.tree import Node, Tree
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import printable
 from vertex_training.findings.problems import Problem
 
 _CHUNK = 1 << 20
@@ -22,7 +22,7 @@ _BYTECODE = "__pycache__"
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What may be copied. `left_out` has the paths that exist and are left out: whole folders, and files."""
+    """The files of a build context, and the existing paths that are excluded: whole folders, and files."""
 
     tree: Tree
     left_out: frozenset[str]
@@ -41,15 +41,15 @@ class _Walk:
 def ignore_rules(
     folder: Path,
     dockerfile: str | None,
-    more: Iterable[str],
+    extra: Iterable[str],
     *,
-    before: Iterable[str] = (),
+    defaults: Iterable[str] = (),
     place: str = "",
 ) -> tuple[IgnoreRules, list[Problem]]:
-    """The patterns `before`, of `DOCKERFILE.dockerignore` if there is one, else `.dockerignore`, and `more`.
+    """Return the patterns of `defaults`, the ignore file, and `extra`, in this order, and their problems.
 
-    As BuildKit, which looks for the one of the Dockerfile first, does not merge the two. `place` stands
-    before the name of the file in messages.
+    The ignore file is DOCKERFILE.dockerignore if it exists, else .dockerignore; as in BuildKit, the two are
+    not merged. `place` is put before the file's name in messages.
     """
     names = [*([f"{dockerfile}.dockerignore"] if dockerfile else []), ".dockerignore"]
     found, problems = IgnoreRules(), []
@@ -63,17 +63,17 @@ def ignore_rules(
             continue
         found, problems = read_ignore_file(text, place + name)
         break
-    added, more_problems = read_patterns(more, "exclude")
-    first, _ = read_patterns(before, "")
+    added, extra_problems = read_patterns(extra, "exclude")
+    first, _ = read_patterns(defaults, "")
     patterns = first.patterns + found.patterns + added.patterns
-    return IgnoreRules(patterns=patterns), [*problems, *more_problems]
+    return IgnoreRules(patterns=patterns), [*problems, *extra_problems]
 
 
 def read_context(folder: Path, ignore: IgnoreRules, *, place: str = "source") -> Context:
-    """The files of a folder. Modes are 755 or 644, by the owner's execute bit; owner and times do not count.
+    """Return the files of a folder; modes become 755 or 644 by the owner's execute bit.
 
-    Links are taken as links and never followed. Folders of bytecode (`__pycache__`) are left out always: they
-    differ after every run. `place` is what messages call the folder itself.
+    Owner and times are ignored. Links are kept as links and never followed. Bytecode folders (`__pycache__`)
+    are always excluded, because they differ after every run. `place` is the name of the folder in messages.
     """
     walk = _Walk(ignore=ignore, place=place)
     _enter(walk, str(folder), "", None)
@@ -87,7 +87,7 @@ def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[bool, ...] | None
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
-        walk.problems.append(unreadable(rules.printable(prefix.rstrip("/") or walk.place), error))
+        walk.problems.append(unreadable(printable(prefix.rstrip("/") or walk.place), error))
         return
     for entry in found:
         path = prefix + entry.name
@@ -134,9 +134,9 @@ def _node(entry: os.DirEntry[str], path: str) -> Node:
 
 
 def hashed(node: Node, *, place: str = "") -> Node:
-    """A file with the hash of its content, and the size as it was read. Raises PackagingError.
+    """Return a file with the hash of its content and the size that was read. Raises PackagingError.
 
-    `place` stands before the path in messages.
+    `place` is put before the path in messages. Other kinds of nodes are returned unchanged.
     """
     if node.kind != "file" or not isinstance(node.content, Path):
         return node
@@ -148,5 +148,5 @@ def hashed(node: Node, *, place: str = "") -> Node:
                 sha256.update(chunk)
                 size += len(chunk)
     except OSError as error:
-        raise PackagingError([unreadable(place + rules.printable(node.path), error)]) from error
+        raise PackagingError([unreadable(place + printable(node.path), error)]) from error
     return replace(node, size=size, sha256=sha256.hexdigest())

@@ -1,4 +1,4 @@
-"""Paths and patterns as Go's `path/filepath` has them, which Docker's tools are written with."""
+"""Paths and patterns of Go's `path/filepath`, which Docker's tools use."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import posixpath
 
 
 class BadPatternError(ValueError):
-    """A pattern that `filepath.Match` does not take: an open bracket, or a backslash at the end."""
+    """A pattern that `filepath.Match` rejects: an open bracket, or a trailing backslash."""
 
 
 def clean(path: str) -> str:
-    """The shortest name of a path (`filepath.Clean`): no double slashes, no `.`, `..` resolved."""
+    """Return the shortest equivalent path (`filepath.Clean`): no double slashes, no `.`, `..` resolved."""
     if not path:
         return "."
     cleaned = posixpath.normpath(path)
@@ -18,10 +18,10 @@ def clean(path: str) -> str:
 
 
 def match(pattern: str, name: str) -> bool:
-    """Whether a name fits a pattern wholly (`filepath.Match`): `*`, `?`, `[a-z]`, `[^a]`, backslash escapes.
+    """Return whether a whole name matches a pattern (`filepath.Match`): `*`, `?`, `[a-z]`, `[^a]`, escapes.
 
-    `*` and `?` do not cross a slash. Raises BadPatternError for a malformed pattern, unless the name is seen
-    before not to fit.
+    `*` and `?` do not match a slash. Raises BadPatternError for a malformed pattern, unless an earlier part
+    of it already fails to match.
     """
     while pattern:
         star, chunk, pattern = _scan_chunk(pattern)
@@ -39,7 +39,7 @@ def match(pattern: str, name: str) -> bool:
 
 
 def _after_star(chunk: str, name: str, *, last: bool) -> str | None:
-    """What is left of the name when the chunk fits it after as few characters as possible."""
+    """Return the rest of the name after the first position where the chunk matches, or None."""
     for start, character in enumerate(name):
         if character == "/":
             return None
@@ -50,7 +50,7 @@ def _after_star(chunk: str, name: str, *, last: bool) -> str | None:
 
 
 def _scan_chunk(pattern: str) -> tuple[bool, str, str]:
-    """Whether the pattern starts with a star, the text up to the next one, and what follows."""
+    """Return whether the pattern starts with a star, the text up to the next star, and the rest."""
     body = pattern.lstrip("*")
     bracket, index = False, 0
     while index < len(body):
@@ -68,7 +68,10 @@ def _scan_chunk(pattern: str) -> tuple[bool, str, str]:
 
 
 def _match_chunk(chunk: str, name: str) -> str | None:
-    """The rest of a name that starts as the chunk says, or None; a chunk has no star outside of brackets."""
+    """Return the rest of a name that starts with a match of the chunk, or None.
+
+    A chunk has no star outside of brackets.
+    """
     failed = False
     while chunk:
         failed = failed or not name
@@ -90,7 +93,7 @@ def _match_chunk(chunk: str, name: str) -> str | None:
 
 
 def _match_bracket(chunk: str, character: str) -> tuple[bool, str]:
-    """Whether the set that the chunk continues with has the character, and what follows the set."""
+    """Return whether the bracket at the start of the chunk has the character, and the rest of the chunk."""
     negated = chunk.startswith("^")
     chunk = chunk[negated:]
     found, ranges = False, 0

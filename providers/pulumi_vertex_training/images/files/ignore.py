@@ -1,7 +1,7 @@
-"""Which files a .dockerignore file leaves out, by Docker's own rules.
+"""Decide which files a .dockerignore file excludes.
 
-The rules are those of github.com/moby/patternmatcher, oddities included: Docker, BuildKit and buildah use it.
-The last pattern that fits a path or one of its parents decides.
+The rules, oddities included, are those of github.com/moby/patternmatcher, which Docker, BuildKit and buildah
+use. The last pattern that matches a path or one of its parents decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ IGNORE_PATTERN: Final = Rule(
 )
 
 _LITERAL_IN_EXPRESSIONS = frozenset(".+()$")
-"""Not `|`, `{` and `}`: the original means to escape them too, and does not."""
+"""Characters that are escaped; not `|`, `{` and `}`, which patternmatcher fails to escape."""
 _KNOWN_ESCAPES = frozenset("dDsSwWaftnrv")
 
 
@@ -41,11 +41,11 @@ class IgnoreRules:
 
     @property
     def has_exceptions(self) -> bool:
-        """Whether something below a folder that is left out may be taken in again."""
+        """True if a pattern may include something again below an excluded folder."""
         return any(pattern.exception for pattern in self.patterns)
 
     def leaves_out(self, path: str) -> bool:
-        """Whether the path, relative to the context, is left out. Looks at its parents, too."""
+        """Return whether the path, relative to the context, or one of its parents is excluded."""
         parts = path.split("/")
         fitted: tuple[bool, ...] | None = None
         left_out = False
@@ -54,7 +54,10 @@ class IgnoreRules:
         return left_out
 
     def step(self, path: str, above: tuple[bool, ...] | None) -> tuple[bool, tuple[bool, ...]]:
-        """As `leaves_out`, for a walk: `above` is what the call for the folder above returned."""
+        """Return whether a path is excluded, and the state to pass as `above` for paths below it.
+
+        For walking a tree; `above` is None at the top.
+        """
         left_out = False
         fitted = []
         for index, pattern in enumerate(self.patterns):
@@ -68,12 +71,12 @@ class IgnoreRules:
 
 
 def read_ignore_file(text: str, file: str) -> tuple[IgnoreRules, list[Problem]]:
-    """The rules of a .dockerignore file and its malformed lines; `file` names it in messages."""
+    """Return the rules of a .dockerignore file and its problems; `file` is its name in messages."""
     return read_patterns(text.removeprefix("\ufeff").split("\n"), file)
 
 
 def read_patterns(lines: Iterable[str], file: str) -> tuple[IgnoreRules, list[Problem]]:
-    """The rules of the lines of a .dockerignore file and what is wrong with them."""
+    """Return the rules of lines in the format of .dockerignore, and their problems."""
     patterns: list[_Pattern] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines, start=1):
@@ -83,8 +86,8 @@ def read_patterns(lines: Iterable[str], file: str) -> tuple[IgnoreRules, list[Pr
             patterns.append(_pattern(_normal(line.strip())))
         except ValueError:
             message = (
-                f"{line.strip()!r} is not a pattern. Close every bracket and put something after '!' and a "
-                "backslash, or remove the line."
+                f"{line.strip()!r} is not a valid pattern. Close every bracket and put something after '!' "
+                "and a backslash, or remove the line."
             )
             problems.append(IGNORE_PATTERN.broken(f"{file}:{number}", message))
     return IgnoreRules(patterns=tuple(patterns)), problems
@@ -101,7 +104,7 @@ def _normal(pattern: str) -> str:
 
 
 def _pattern(text: str) -> _Pattern:
-    """Raises ValueError for a malformed pattern."""
+    """Parse a pattern. Raises ValueError if it is malformed."""
     text = go_path.clean(text.strip())
     exception = text.startswith("!")
     text = text[1:] if exception else text
@@ -112,7 +115,7 @@ def _pattern(text: str) -> _Pattern:
 
 
 def _compile(pattern: str) -> Callable[[str], bool]:
-    """Tells whether a path fits; as the original, with its four kinds of comparison."""
+    """Return a predicate of paths, with patternmatcher's four kinds of comparison."""
     expression: list[str] = []
     kind = "exact"
     index = step = 0
@@ -166,7 +169,7 @@ def _comparison(kind: str, pattern: str, expression: Sequence[str]) -> Callable[
 
 
 def _as_python(expression: str) -> str:
-    """An expression of Go's `regexp` as one of `re`: within brackets, more characters are special here."""
+    """Translate an expression of Go's `regexp` to `re`, which has more special characters within brackets."""
     result: list[str] = []
     start = -1
     index = 0

@@ -1,7 +1,7 @@
-"""Writes a layer: a tar archive in gzip whose bytes follow from its entries alone.
+"""Write a layer: a tar archive in gzip whose bytes depend only on its entries.
 
-Entries are sorted, their time is 0, and the gzip container holds the tar uncompressed, so that no release of
-zlib and no machine shows in the digest.
+Entries are sorted, their time is 0, and the tar is stored uncompressed in the gzip container. So the digest
+depends neither on the machine nor on the version of zlib.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Final
 
 from pulumi_vertex_training.images.files.tree import Member, Node
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import pax_record, stored_gzip, tar_header, unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import printable
 from vertex_training.findings.problems import Problem
 
 LAYER_TYPE: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -32,7 +32,7 @@ _LARGEST_SIZE = 0o77777777777
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A written layer: the digests of the file and of the tar within, and its size in bytes."""
+    """A written layer: the digests of the file and of the tar within, and the file's size in bytes."""
 
     digest: str
     diff_id: str
@@ -41,9 +41,10 @@ class Layer:
 
 
 def write_layer(nodes: Iterable[Node], folder: Path) -> Layer:
-    """Writes the nodes as a layer into `folder`, named by its digest, in one pass and constant memory.
+    """Write the nodes as a layer to `folder`, in one pass and constant memory.
 
-    Raises PackagingError when a file cannot be read or is not what it was when it was hashed.
+    The file is named by its digest. Raises PackagingError if a file cannot be read or has changed since it
+    was hashed.
     """
     digest, diff_id = hashlib.sha256(), hashlib.sha256()
     size = 0
@@ -51,9 +52,9 @@ def write_layer(nodes: Iterable[Node], folder: Path) -> Layer:
     try:
         with (
             temporary.open("wb") as file,
-            Beside(file.write) as written,
-            Beside(digest.update) as hashed,
-            Beside(diff_id.update) as observed,
+            BackgroundConsumer(file.write) as written,
+            BackgroundConsumer(digest.update) as hashed,
+            BackgroundConsumer(diff_id.update) as observed,
         ):
             for chunk in stored_gzip(_observed(_tar(nodes), observed.put)):
                 hashed.put(chunk)
@@ -93,7 +94,7 @@ def _content(node: Node) -> Iterator[bytes]:
         yield node.content
         return
     if isinstance(node.content, Member):
-        raise TypeError(f"{node.path} was not taken out of its layer")
+        raise TypeError(f"{node.path} was not extracted from its layer")
     remaining, sha256 = node.size, hashlib.sha256()
     try:
         with node.content.open("rb", buffering=0) as file:
@@ -105,14 +106,14 @@ def _content(node: Node) -> Iterator[bytes]:
                     sha256.update(chunk)
                 yield chunk
     except OSError as error:
-        raise PackagingError([unreadable(rules.printable(node.path), error)]) from error
+        raise PackagingError([unreadable(printable(node.path), error)]) from error
     if remaining or (node.sha256 and sha256.hexdigest() != node.sha256):
         message = "changed while the image was being built. Run again when nothing writes to it."
-        raise PackagingError([Problem(path=rules.printable(node.path), message=message)])
+        raise PackagingError([Problem(path=printable(node.path), message=message)])
 
 
 def _headers(node: Node) -> bytes:
-    """The header of a node; a pax header before it only where ustar cannot hold what it says."""
+    """Return the header of a node, after a pax header if ustar cannot hold its values."""
     name = node.path.encode() + (b"/" if node.kind == "folder" else b"")
     link = node.link.encode() if node.kind == "link" else b""
     size = node.size if node.kind == "file" else 0
@@ -151,14 +152,14 @@ def _headers(node: Node) -> bytes:
 
 _BATCH: Final = 1 << 20
 _WAITING: Final = 2
-"""Batches; with `_BATCH` it bounds the memory."""
+"""Batches that may wait; together with `_BATCH` it bounds the memory."""
 
 
-class Beside:
-    """Calls `consume` with every chunk that is put, in their order, in a thread of its own.
+class BackgroundConsumer:
+    """Call `consume` with every chunk in order, in a separate thread.
 
-    Used in a `with`; all chunks are consumed when that ends without an exception. What `consume` raises is
-    raised by a later `put` or there. What is less than a batch needs no thread.
+    Use it in a `with` block: at its end, unless by an exception, all chunks are consumed. An exception of
+    `consume` is raised by a later `put` or at the end of the block. Less than one batch needs no thread.
     """
 
     def __init__(self, consume: Callable[[bytes], object]) -> None:
@@ -169,7 +170,7 @@ class Beside:
         self._executor = ThreadPoolExecutor(max_workers=1)
 
     def put(self, chunk: bytes) -> None:
-        """Takes the next chunk, and waits when too many do."""
+        """Pass on the next chunk; block while too many batches wait."""
         self._batch.append(chunk)
         self._size += len(chunk)
         if self._size >= _BATCH:
@@ -182,7 +183,7 @@ class Beside:
         for chunk in batch:
             self._consume(chunk)
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> BackgroundConsumer:
         return self
 
     def __exit__(

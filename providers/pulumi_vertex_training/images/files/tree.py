@@ -1,4 +1,4 @@
-"""Files, folders, links and their owners, from a build context, a stage, a base image or an archive."""
+"""Trees of files, folders and links, with owners: of a build context, stage, base image or archive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["file", "folder", "link", "other"]
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A file within a layer of a base image, which is taken out when it is wanted."""
+    """A file in a layer of a base image; it is extracted only when its content is needed."""
 
     layer: str
     name: str
@@ -22,11 +22,12 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """One entry of a tree. `path` has no slash at its ends; "" is the top folder.
+    """One entry of a tree. `path` has no outer slashes; "" is the top folder.
 
-    `mode` holds the permission bits, `size` is in bytes, `link` is where a link points to. `content` is the
-    bytes, the file that holds them, or where in a base image they are. `sha256` (hex) is what the content is
-    held to when it is read, None where it cannot change. `what` names an entry that no image can hold.
+    `mode` has the permission bits, `size` is in bytes, `link` is the target of a link. `content` is the
+    bytes, the file that holds them, or their place in a base image. `sha256` (hex) is checked when the
+    content is read; None if the content cannot change. `what` describes an entry of kind "other", which no
+    image can hold.
     """
 
     path: str
@@ -43,7 +44,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """Nodes by path. The top folder need not be among them."""
+    """Nodes by path; the top folder may be absent."""
 
     nodes: Mapping[str, Node] = field(default_factory=dict)
 
@@ -57,11 +58,11 @@ class Tree:
         return {path: tuple(paths) for path, paths in found.items()}
 
     def get(self, path: str) -> Node | None:
-        """The node at a path, the top folder included; links are not followed."""
+        """Return the node at a path, also for the top folder; links are not followed."""
         return self.nodes.get(path) or (Node(path="", kind="folder") if not path else None)
 
     def below(self, path: str) -> Iterator[Node]:
-        """Everything in a folder, folders before what is in them."""
+        """Yield everything in a folder, each folder before its content."""
         for child in self.children.get(path, ()):
             node = self.nodes[child]
             yield node
@@ -69,9 +70,9 @@ class Tree:
                 yield from self.below(child)
 
     def resolve(self, path: str) -> str | None:
-        """The path with all links followed, the last one too; None for a loop.
+        """Return the path with all links followed, including the last part; None for a loop.
 
-        A link never leads out: an absolute one starts at the top of the tree, and `..` ends there.
+        A link never leads out of the tree: absolute links start at its top, and `..` ends there.
         """
         done: list[str] = []
         todo = [part for part in reversed(path.split("/")) if part]
@@ -96,15 +97,15 @@ class Tree:
         return "/".join(done)
 
 
-def landing(nodes: Mapping[str, Node], path: str) -> str:
-    """Where an entry ends up that is unpacked over the nodes: links in the folders above it are followed."""
+def landing_path(nodes: Mapping[str, Node], path: str) -> str:
+    """Return where an unpacked entry ends up: links in the folders above it are followed."""
     folder, slash, name = path.rpartition("/")
     resolved = Tree(nodes=nodes).resolve(folder) if folder else folder
     return path if resolved is None else f"{resolved}/{name}".lstrip("/") if slash else name
 
 
 def with_parents(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """The nodes and the folders above them, which archives and layers may leave to be understood."""
+    """Return the nodes and their parent folders, which archives and layers may omit."""
     found = dict(nodes)
     for path in nodes:
         folder = path.rpartition("/")[0]
@@ -119,9 +120,10 @@ ReadText = Callable[[str], "str | None"]
 
 
 def owner(text: str, read: ReadText) -> tuple[int, int]:
-    """User and group of `USER[:GROUP]`; `read` gives the text of a file of the image, or None.
+    """Return the user and group numbers of `USER[:GROUP]`.
 
-    A user without a group has a group of its own number with --chown, as in Docker. Raises ValueError.
+    `read` returns the text of a file of the image, or None. As in Docker, a user without a group gets the
+    group of the same number. Raises ValueError.
     """
     user, colon, group = text.partition(":")
     if not user or (colon and not group):

@@ -1,1 +1,1 @@
-"""The evaluation of the instructions of a Dockerfile, stage by stage."""
+"""Evaluate the instructions of a Dockerfile, stage by stage."""

@@ -1,4 +1,4 @@
-"""Goes through the instructions of a stage, one after the other."""
+"""Run the instructions of a stage, one after the other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pulumi_vertex_training.images.dockerfile.expansion import Lookup, UnsetError, expand
 from pulumi_vertex_training.images.dockerfile.lines import Instruction
@@ -18,19 +18,18 @@ from pulumi_vertex_training.images.dockerfile.rules import (
     DOCKERFILE_VALUE,
     NOT_BUILT_HERE,
 )
-from pulumi_vertex_training.images.files.archives import ArchiveError
-from pulumi_vertex_training.images.files.base_files import LayersError
+from pulumi_vertex_training.images.files.archives import ArchiveError, LayersError
 from pulumi_vertex_training.images.files.tree import Node
-from pulumi_vertex_training.images.parts import BaseImage
-from pulumi_vertex_training.images.stages.copy_requests import (
-    CopyRequest,
+from pulumi_vertex_training.images.image import BaseImage
+from pulumi_vertex_training.images.stages.copiers import Copier
+from pulumi_vertex_training.images.stages.copy_instructions import (
     NotBuiltHereError,
-    StageError,
+    PlacementError,
+    SelectionError,
     copy_request,
-    origin_of,
+    folder_nodes,
 )
-from pulumi_vertex_training.images.stages.placement import Owner, PlacementError, folder_nodes
-from pulumi_vertex_training.images.stages.selection import SelectionError
+from pulumi_vertex_training.images.stages.origins import StageError, origin_of
 from pulumi_vertex_training.images.stages.settings_instructions import EFFECTS, declare_arguments
 from pulumi_vertex_training.images.stages.stage_state import DEFAULT_PATH, StageState, presumed_folders
 from pulumi_vertex_training.packaging.errors import PackagingError
@@ -51,7 +50,7 @@ _SETTINGS: Final = frozenset(
         "WorkingDir",
     }
 )
-"""What an image hands on to one that is built from it."""
+"""The settings that an image passes on to the images built from it."""
 
 _RULES: Final[tuple[tuple[type[ValueError], Rule], ...]] = (
     (NotBuiltHereError, NOT_BUILT_HERE),
@@ -64,36 +63,24 @@ _RULES: Final[tuple[tuple[type[ValueError], Rule], ...]] = (
 )
 
 
-class Makers(Protocol):
-    """What makes files and knows users: in a plan it only looks, in a build it does."""
-
-    def copied(
-        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
-    ) -> tuple[Node, ...]:
-        """The nodes of a COPY or ADD, at their paths in the image."""
-
-    def owner(self, text: str, state: StageState) -> Owner:
-        """User and group of `USER[:GROUP]`."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A Dockerfile with the arguments of its build; `problems` grows."""
+    """A Dockerfile with the arguments of its build; `problems` collects the findings."""
 
     dockerfile: Dockerfile
     build_args: Mapping[str, str]
     predefined: Mapping[str, str]
-    makers: Makers
+    copier: Copier
     problems: list[Problem] = field(default_factory=list)
 
 
 def scratch_state() -> StageState:
-    """What FROM scratch starts with."""
+    """Return the initial state of a stage FROM scratch."""
     return StageState(from_image=False, config={"WorkingDir": "/"}, env={"PATH": DEFAULT_PATH})
 
 
 def image_state(base: BaseImage | None) -> StageState:
-    """What a stage starts with that is built from an image; None for one that is not known yet."""
+    """Return the initial state of a stage that is built from an image; None for one that is not known yet."""
     if base is None:
         return StageState(from_image=True)
     document: Mapping[str, Any] = json.loads(base.config)
@@ -110,7 +97,7 @@ def image_state(base: BaseImage | None) -> StageState:
 
 
 def run_stage(evaluation: Evaluation, stage: Stage, state: StageState) -> None:
-    """Applies the instructions of a stage; what is wrong goes into the evaluation's problems."""
+    """Apply the instructions of a stage; add its problems to the evaluation."""
     for position, instruction in enumerate(stage.instructions):
         state.missed = False
         try:
@@ -145,7 +132,7 @@ def _apply(
     elif name in ("ADD", "COPY"):
         origin = origin_of(instruction, evaluation.dockerfile, stage)
         request = copy_request(instruction, origin, state.lookup, _known(state), escape)
-        nodes = evaluation.makers.copied(stage, position, instruction, request, state)
+        nodes = evaluation.copier.copy(stage, position, instruction, request, state)
     elif name == "WORKDIR":
         nodes = change_folder(evaluation, state, expand(instruction.arguments, state.lookup, escape=escape))
     else:
@@ -154,7 +141,10 @@ def _apply(
 
 
 def change_folder(evaluation: Evaluation, state: StageState, path: str) -> tuple[Node, ...]:
-    """WORKDIR: the folder becomes the working directory, and the current USER's where it is made."""
+    """Set the working directory; return the nodes of folders that this creates.
+
+    New folders belong to the current USER.
+    """
     if not path:
         raise ValueError("WORKDIR is empty. Name a folder.")
     absolute = state.absolute(path)
@@ -163,17 +153,20 @@ def change_folder(evaluation: Evaluation, state: StageState, path: str) -> tuple
     if state.has_folder(target):
         return ()
     user = str(state.config.get("User") or "")
-    owner = evaluation.makers.owner(user, state) if user else (0, 0)
+    owner = evaluation.copier.owner(user, state) if user else (0, 0)
     return folder_nodes(state, target, owner)
 
 
 def _known(state: StageState) -> Lookup:
-    """For sources: which files take part must be known before the base image is there."""
+    """Return a lookup for sources, which raises for variables that only the base image may set.
+
+    The files of an image must be known before its base image is read.
+    """
 
     def lookup(name: str) -> str | None:
         value = state.lookup(name)
         if value is None and state.missed and name not in state.arguments:
-            message = f"${name} is not set here, and whether the base image sets it is known too late."
+            message = f"${name} is not set here, and a source cannot use a variable of the base image."
             raise NotBuiltHereError(f"{message} Declare it before, as in ARG {name}=value.")
         return value
 

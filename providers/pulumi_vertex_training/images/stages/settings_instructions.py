@@ -1,4 +1,4 @@
-"""The instructions that change an image's configuration and make no files."""
+"""Instructions that change an image's configuration but create no files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _words(instruction: Instruction, state: StageState, escape: str) -> list[str
 
 
 def _pairs(instruction: Instruction, state: StageState, escape: str) -> list[tuple[str, str]]:
-    """Names and values, expanded by what the variables were before the instruction."""
+    """Return names and values, expanded with the variables as they were before the instruction."""
     pairs = names_and_values(instruction.arguments, escape, what=instruction.name)
     return [
         (expand(name, state.lookup, escape=escape), expand(value, state.lookup, escape=escape))
@@ -96,12 +96,12 @@ def _stop_signal(instruction: Instruction, state: StageState, escape: str) -> No
 def _shell(instruction: Instruction, state: StageState, _escape: str) -> None:
     listed = json_array(instruction.arguments)
     if not listed:
-        raise ValueError('SHELL takes a JSON array of strings, as ["/bin/bash", "-c"]. Write it so.')
+        raise ValueError('SHELL takes a JSON array of strings. Write it like SHELL ["/bin/bash", "-c"].')
     state.config["Shell"] = list(listed)
 
 
 def _run_by_shell(instruction: Instruction, state: StageState) -> list[str]:
-    """The words of CMD and ENTRYPOINT: those of the JSON array, or the shell with the text."""
+    """Return the words of CMD or ENTRYPOINT: the JSON array, or the shell followed by the text."""
     listed = json_array(instruction.arguments)
     if listed is not None:
         return list(listed)
@@ -120,7 +120,7 @@ def _entrypoint(instruction: Instruction, state: StageState, _escape: str) -> No
 
 
 def set_entrypoint(state: StageState, words: list[str]) -> None:
-    """A new entrypoint drops the CMD that came with the base, which was meant for another one."""
+    """Set the entrypoint, and drop the CMD of the base image, which was meant for its own entrypoint."""
     state.config["Entrypoint"] = words
     if not state.command_is_own:
         state.config.pop("Cmd", None)
@@ -135,9 +135,10 @@ def declare_arguments(
     global_arguments: Mapping[str, str | None],
     predefined: Mapping[str, str],
 ) -> None:
-    """ARG: the build argument, else its default, else what was declared before the first FROM.
+    """Declare the arguments of an ARG.
 
-    Defaults are expanded by what the variables were before the instruction, as in ENV.
+    The value is the build argument, else the default, else the value from before the first FROM, else the
+    predefined one. As with ENV, defaults are expanded with the variables as they were before the instruction.
     """
     declared: dict[str, str | None] = {}
     for name, default in argument_pairs(instruction, escape):
@@ -208,4 +209,4 @@ EFFECTS: Final[Mapping[str, Effect]] = {
     "USER": _user,
     "VOLUME": _volume,
 }
-"""What each instruction does. They raise ValueError with what is wrong and what to write instead."""
+"""The effect of each instruction. They raise ValueError with the problem and the remedy."""

@@ -1,4 +1,4 @@
-"""What a stage has come to while its instructions are gone through."""
+"""The state of a stage while its instructions run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from pulumi_vertex_training.images.files import go_path
 from pulumi_vertex_training.images.files.tree import Node, Tree
-from pulumi_vertex_training.images.parts import BaseImage
+from pulumi_vertex_training.images.image import BaseImage
 
 CREATED: Final = "1970-01-01T00:00:00Z"
-"""The time in every configuration and history: when an image was built must not show."""
+"""The time in every configuration and history; it must not depend on when an image was built."""
 
 DEFAULT_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""PATH of an image that is built from scratch, as BuildKit has it."""
+"""PATH of an image that is built from scratch, as in BuildKit."""
 
 _FOLDERS: Final = """
 bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp usr var
@@ -27,12 +27,12 @@ var/cache var/lib var/lib/apt var/local var/lock var/log var/mail var/opt var/ru
 var/tmp
 """
 _STANDARD: Final = frozenset(_FOLDERS.split())
-"""Folders of the Filesystem Hierarchy Standard and of Debian; /bin and its like are often links."""
+"""Folders of the Filesystem Hierarchy Standard and of Debian; some, such as /bin, are often links."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageLayer:
-    """A layer that an instruction has made."""
+    """A layer that an instruction has created."""
 
     nodes: tuple[Node, ...]
 
@@ -41,10 +41,10 @@ class StageLayer:
 class StageState:
     """Configuration, variables and own files of a stage.
 
-    `config` has the keys of the image configuration's `config`, but for `Env`, which is `env`. `base` is the
-    image below; `from_image` is also true where there is one that is not known yet, as in a plan. `own` are
-    the files of the layers made here. `missed` turns true when a variable is asked for that nobody set and
-    an unknown base may set.
+    `config` has the keys of the image configuration's `config`, except `Env`, which is `env`. `base` is the
+    image below. `from_image` is also true if that image is not known yet, as in a plan. `own` are the files
+    of the layers created here. `missed` becomes true when a variable is looked up that is not set here but
+    may be set by an unknown base.
     """
 
     from_image: bool
@@ -61,7 +61,7 @@ class StageState:
     missed: bool = False
 
     def lookup(self, name: str) -> str | None:
-        """The value of a variable: ENV before ARG."""
+        """Return the value of a variable; ENV comes before ARG."""
         value = self.env.get(name)
         value = self.arguments.get(name) if value is None else value
         if value is None and self.from_image and self.base is None:
@@ -69,8 +69,9 @@ class StageState:
         return value
 
     def next_stage(self) -> StageState:
-        """The state that a stage built from this one starts with: arguments end with their stage, and its
-        CMD is that of a base, which an ENTRYPOINT takes away.
+        """Return the initial state of a stage that is built from this one.
+
+        Arguments end with their stage. Its CMD becomes that of a base, which an ENTRYPOINT drops.
         """
         fork = copy.copy(self)
         fork.config = copy.deepcopy(self.config)
@@ -80,7 +81,7 @@ class StageState:
         return fork
 
     def record(self, created_by: str, nodes: tuple[Node, ...] = ()) -> None:
-        """Takes in what an instruction has made; without nodes it is a change of configuration alone."""
+        """Add the layer of an instruction to the history; without nodes it only changes the configuration."""
         entry: dict[str, Any] = {"created": CREATED, "created_by": created_by}
         if nodes:
             self.layers.append(StageLayer(nodes=nodes))
@@ -92,24 +93,24 @@ class StageState:
         self.history.append(entry)
 
     def working_dir(self) -> str:
-        """The working directory, absolute."""
+        """Return the working directory, as an absolute path."""
         return str(self.config.get("WorkingDir") or "/")
 
     def absolute(self, path: str) -> str:
-        """A path as an instruction means it, without slashes at its ends; "" is the top."""
+        """Return a path relative to the top, without outer slashes, as an instruction means it."""
         joined = path if path.startswith("/") else f"{self.working_dir()}/{path}"
         return go_path.clean("/" + joined).strip("/")
 
     def resolved(self, path: str) -> str:
-        """The path with the links followed that were copied here; of those of the base nothing is known."""
+        """Return the path with those links followed that were copied here; links of the base are unknown."""
         found = Tree(nodes=self.own).resolve(path)
         return path if found is None else found
 
     def has_folder(self, path: str) -> bool:
-        """Whether there is a folder, as far as can be told: made here, standard, or named by the base.
+        """Return whether a folder is known to exist: created here, a standard one, or named by the base.
 
-        No entry is written for such a one: in the base it may be a link, as /bin is, or have another mode, as
-        /tmp has, and an entry would replace that.
+        Such folders get no entry: in the base it may be a link, as /bin is, or have another mode, as /tmp
+        has, and an entry would replace that.
         """
         node = self.own.get(path)
         if node is not None:
@@ -118,7 +119,7 @@ class StageState:
 
 
 def presumed_folders(config: Mapping[str, Any], history: list[Any]) -> frozenset[str]:
-    """Folders that a base image has, as its configuration tells: of its variables, volumes and history."""
+    """Return the folders that the configuration of a base image names in variables, volumes and history."""
     settings = config.get("config") or {}
     named = [str(settings.get("WorkingDir") or ""), *(settings.get("Volumes") or {})]
     for variable in settings.get("Env") or ():

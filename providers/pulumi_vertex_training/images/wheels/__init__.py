@@ -1,1 +1,1 @@
-"""The layer of an image with the wheels of a lock file."""
+"""Wheels of a lock file as a layer of an image."""

@@ -1,4 +1,4 @@
-"""Fetches the wheels of a lock file with pip: the one place where building an image uses the network."""
+"""Download the wheels of a lock file with pip. Nothing else uses the network while an image is built."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
 
 NEWEST_GLIBC: Final = 31
-"""Wheels for manylinux up to 2.31 are taken: Debian 11 has it, which the older images of Vertex AI are."""
+"""Wheels up to manylinux_2_31 are accepted: older images of Vertex AI are Debian 11, with glibc 2.31."""
 
 TIMEOUT: Final = 1800
 """Seconds that pip may take."""
@@ -58,11 +58,11 @@ def fetch_wheels(
     find_links: str | None = None,
     index_url: str | None = None,
 ) -> WheelFolder:
-    """Downloads the wheels that the lock file pins into `folder`, each held to its hash.
+    """Download the pinned wheels of a lock file to `folder`, and check the hash of each.
 
-    With `find_links`, a folder or page of wheels, no index is asked unless `index_url` names one. The options
-    of pip in the environment and in pip's own files count, so that a mirror works as it does by hand.
-    Raises PackagingError with all problems; the network's are of one sentence at the file.
+    With `find_links`, a folder or page of wheels, no index is used unless `index_url` names one. pip's
+    options in the environment and in its own configuration files apply, so that a mirror works as usual.
+    Raises PackagingError with all problems; those of the network are reported in one sentence, at the file.
     """
     lock, problems = read_lock(requirements, python_version=python_version, platform=platform)
     if problems:
@@ -80,7 +80,7 @@ def fetch_wheels(
 
 
 def platform_tags(platform: str) -> tuple[str, ...]:
-    """The platform tags of wheels that run there, the newest first (PEP 600, PEP 656 not: glibc alone)."""
+    """Return the accepted platform tags of wheels, newest first (PEP 600; glibc only, no PEP 656)."""
     machine = _MACHINES[platform]
     tags = []
     for minor in range(NEWEST_GLIBC, _OLDEST_GLIBC[machine] - 1, -1):
@@ -96,12 +96,12 @@ def _target(python_version: str, platform: str) -> list[str]:
 
 
 def _lines(lock: Lock, folder: Path, find_links: str | None, index_url: str | None) -> Iterator[str]:
-    """A requirements file for pip; markers are decided already, for the image's Python and not pip's."""
+    """Yield a requirements file for pip. Markers are evaluated before, for the image's Python."""
     for line in lock.options:
         option, value = (*re.split(r"[= ]+", line, maxsplit=1), "")[:2]
-        # As pip: a folder is looked for beside the lock file.
-        beside = folder / value if option in ("--find-links", "-f") and value else None
-        yield f"--find-links {shlex.quote(str(beside.resolve()))}" if beside and beside.exists() else line
+        # As in pip, a folder is relative to the lock file.
+        local = folder / value if option in ("--find-links", "-f") and value else None
+        yield f"--find-links {shlex.quote(str(local.resolve()))}" if local and local.exists() else line
     if find_links is not None:
         yield f"--find-links {find_links}"
         if index_url is None:
@@ -124,38 +124,38 @@ def _download(name: str, pinned: Path, folder: Path, target: Sequence[str]) -> N
             command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired as error:
-        message = f"pip did not end within {TIMEOUT} s. See whether the index answers, and run again."
+        message = f"pip did not finish within {TIMEOUT} s. Check whether the index responds, and run again."
         raise PackagingError([HASHED_LOCK.broken(name, message)]) from error
     if done.returncode:
         raise PackagingError([_failure(name, done.stderr + done.stdout)])
 
 
 def _failure(name: str, output: str) -> Problem:
-    """What pip said, in a sentence or two."""
+    """Summarize the output of pip in a sentence or two."""
     unanswered = re.search(r"(connection broken by|Could not fetch URL|Failed to resolve)", output)
     if unanswered:
-        message = "the package index does not answer. See whether its address and the network are right."
-        return HASHED_LOCK.broken(name, f"{message} A mirror is named by --index-url in this file.")
+        message = "the package index does not respond. Check its address and the network."
+        return HASHED_LOCK.broken(name, f"{message} To use a mirror, set --index-url in this file.")
     missing = re.search(r"No matching distribution found for ([^\s(]+)", output)
     if missing:
         pinned = re.sub(r"[,\s]*(--hash|;).*", "", missing[1])
-        message = f"no wheel of {pinned} is to be had for this Python and platform with one of its hashes."
+        message = f"no wheel of {pinned} is available for this Python and platform with one of its hashes."
         return HASHED_LOCK.broken(name, f"{message} Lock a version that has one, or build it into the base.")
     wrong = re.search(r"HASHES.*?\n\s*(\S+).*?Expected sha256 (\w+).*?Got\s+(\w+)", output, re.DOTALL)
     if wrong:
         message = f"{wrong[1]} has the hash {wrong[3]}, not {wrong[2]}: its bytes are not what was locked."
-        return HASHED_LOCK.broken(name, f"{message} Find out why before you lock it anew.")
+        return HASHED_LOCK.broken(name, f"{message} Find out why before you lock it again.")
     if "No module named pip" in output:
         message = f"pip, which fetches the wheels, is not installed for {sys.executable}. Install it there."
         return HASHED_LOCK.broken(name, message)
     lines = [line.partition("ERROR: ")[2].strip() for line in output.splitlines() if "ERROR: " in line]
     reason = (lines or output.strip().splitlines() or ["no reason given"])[-1].rstrip(".")
     reason = without_credentials(reason)
-    return HASHED_LOCK.broken(name, f"pip could not fetch the wheels: {reason}. Repair that and run again.")
+    return HASHED_LOCK.broken(name, f"pip could not fetch the wheels: {reason}. Fix that and run again.")
 
 
 def _kept(lock: Lock, temporary: Path, folder: Path, name: str) -> Iterator[Wheel]:
-    """Moves the wheels to their place, each held to the hashes of its pin once more."""
+    """Move the wheels to `folder`; check the hash of each against its pin once more."""
     hashes = {pin.name: pin.hashes for pin in lock.pins}
     for path in sorted(temporary.glob("*.whl")):
         sha256 = hashlib.sha256()
@@ -164,6 +164,6 @@ def _kept(lock: Lock, temporary: Path, folder: Path, name: str) -> Iterator[Whee
                 sha256.update(chunk)
         distribution = str(canonicalize_name(parse_wheel_filename(path.name)[0]))
         if sha256.hexdigest() not in hashes.get(distribution, ()):
-            message = f"{path.name} has the hash {sha256.hexdigest()}, which is not locked. Lock it anew."
+            message = f"{path.name} has the hash {sha256.hexdigest()}, which is not locked. Lock it again."
             raise PackagingError([HASHED_LOCK.broken(name, message)])
         yield Wheel(path=path.replace(folder / path.name), sha256=sha256.hexdigest())

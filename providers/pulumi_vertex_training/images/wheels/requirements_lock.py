@@ -1,4 +1,4 @@
-"""Reads a lock file: a requirements.txt with one version and hashes in every line."""
+"""Parse a lock file: a requirements.txt with one version and hashes in every line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MACHINES: Final = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 
 @dataclass(frozen=True, kw_only=True)
 class Pin:
-    """A requirement without its marker, as pip wants it, and its hashes: SHA-256, in hex, sorted."""
+    """A requirement without its marker, in pip's format, and its hashes: SHA-256, in hex, sorted."""
 
     name: str
     requirement: str
@@ -40,16 +40,16 @@ class Pin:
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """The requirements that apply, by name, and the options that say where to look for them."""
+    """The requirements that apply, by name, and the options that tell pip where to find them."""
 
     pins: tuple[Pin, ...]
     options: tuple[str, ...]
 
 
 def read_lock(path: Path, *, python_version: str, platform: str) -> tuple[Lock, list[Problem]]:
-    """The lock for a Python ("3.11") and a platform ("linux/amd64"), and every line that is wrong in it.
+    """Return the lock for a Python ("3.11") and a platform ("linux/amd64"), and the problems of its lines.
 
-    Markers are decided for that Python and platform, not for the machine that runs this.
+    Markers are evaluated for that Python and platform, not for the machine that runs this.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -89,12 +89,12 @@ def read_lock(path: Path, *, python_version: str, platform: str) -> tuple[Lock, 
 
 
 def without_credentials(text: str) -> str:
-    """A text for a message: what stands before the host of an address, which may be a password, is hidden."""
+    """Mask the part before the host of every address in a message: it may be a password."""
     return re.sub(r"://[^/@\s'\"]*@", "://****@", text)
 
 
 def target_environment(python_version: str, platform: str) -> dict[str, str]:
-    """What the markers of requirements are decided by (PyPA specification "Dependency specifiers")."""
+    """Return the values for the markers of requirements (PyPA specification "Dependency specifiers")."""
     return {
         "implementation_name": "cpython",
         "implementation_version": f"{python_version}.0",
@@ -112,7 +112,7 @@ def target_environment(python_version: str, platform: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, continued ones joined, comments dropped."""
+    """Yield lines with their numbers; continued lines are joined, comments dropped."""
     start = 0
     parts: list[str] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
@@ -130,7 +130,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _pin(line: str, environment: dict[str, str]) -> Pin | None:
-    """The pin of a line, or None where its marker does not apply. Raises ValueError."""
+    """Return the pin of a line, or None if its marker does not apply. Raises ValueError."""
     hashes = _HASH.findall(line)
     text = _HASH.sub("", line).strip()
     try:
@@ -142,7 +142,7 @@ def _pin(line: str, environment: dict[str, str]) -> Pin | None:
         return None
     exact = [each for each in requirement.specifier if each.operator in ("==", "===")]
     if requirement.url is None and (len(exact) != 1 or "*" in exact[0].version):
-        raise ValueError(f"{text!r} names no single version.")
+        raise ValueError(f"{text!r} does not pin a single version.")
     wanted = sorted({value.partition(":")[2].lower() for value in hashes if value.startswith("sha256:")})
     if not wanted:
         raise ValueError(f"{text!r} has no hash.")

@@ -1,14 +1,15 @@
-"""Installs wheels into a folder of an image that no base has, the same on every machine.
+"""Install wheels into a separate folder of an image, with the same result on every machine.
 
-/opt/vertex-training/site-packages is put on PYTHONPATH: the wheels are found whatever the base's Python is
-laid out like, and come before what the base has of the same name. Where the base keeps its own site-packages
-cannot be known without reading its layers.
+The folder, /opt/vertex-training/site-packages, is put on PYTHONPATH. So the wheels are found whatever layout
+the base's Python has, and come before its own packages. The base's site-packages cannot be located without
+reading its layers.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -32,7 +33,7 @@ SITE: Final = f"{HOME}/site-packages"
 SCRIPTS: Final = f"{HOME}/bin"
 
 _INTERPRETER: Final = "/usr/bin/env python3"
-"""In scripts: the Python that the image's PATH finds, which is the one that the entrypoint starts, too."""
+"""The interpreter of scripts: the Python on the image's PATH, which the entrypoint uses as well."""
 
 _FOLDERS: Final = {
     "purelib": f"/{SITE}",
@@ -52,16 +53,16 @@ if __name__ == "__main__":
 
 
 def add_to_paths(env: dict[str, str]) -> None:
-    """Puts the wheels first on PYTHONPATH, and their scripts on PATH."""
+    """Put the wheels first on PYTHONPATH, and their scripts first on PATH."""
     for name, folder in (("PYTHONPATH", f"/{SITE}"), ("PATH", f"/{SCRIPTS}")):
         parts = [part for part in env.get(name, "").split(":") if part and part != folder]
         env[name] = ":".join([folder, *parts])
 
 
 def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], list[Problem]]:
-    """The files of all wheels, and warnings; contents are written to `folder`. Raises PackagingError.
+    """Return the files of all wheels, and warnings; write contents to `folder`. Raises PackagingError.
 
-    Of two wheels that have the same file, the one with the later file name counts.
+    If two wheels have the same file, the one with the later file name wins.
     """
     nodes: dict[str, Node] = {}
     problems: list[Problem] = []
@@ -70,7 +71,7 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
         destination = _Image(root)
         try:
             if hashed(Node(path=wheel.path.name, kind="file", content=wheel.path)).sha256 != wheel.sha256:
-                raise ValueError("its bytes are not those that were fetched")
+                raise ValueError("its bytes have changed since the download")
             with WheelFile.open(wheel.path) as source:
                 install(source, destination, additional_metadata={"INSTALLER": b"pulumi-vertex-training\n"})
         except (InstallerError, OSError, ValueError, KeyError) as error:
@@ -82,22 +83,22 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
 
 def _broken(wheel: Wheel, error: Exception) -> Problem:
     reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
-    message = f"is no wheel that can be installed: {reason}. Choose another version of it."
+    message = f"cannot be installed: {reason}. Choose another version of it."
     return HASHED_LOCK.broken(wheel.path.name, message)
 
 
 def _start_up_files(wheel: Wheel, paths: Iterable[str]) -> Iterator[Problem]:
-    """`.pth` files work in Python's own site-packages alone."""
+    """Warn about `.pth` files, which have an effect only in Python's own site-packages."""
     for path in paths:
         if path.startswith(f"{SITE}/") and path.endswith(".pth") and path.count("/") == SITE.count("/") + 1:
             message = (
-                f"has {path.rpartition('/')[2]}, which does nothing on PYTHONPATH. Install it in the base"
+                f"has {posixpath.basename(path)}, which has no effect on PYTHONPATH. Install it in the base"
             )
-            yield IMAGE_HABIT.broken(wheel.path.name, f"{message} if what it does is needed.")
+            yield IMAGE_HABIT.broken(wheel.path.name, f"{message} if you need its effect.")
 
 
 class _Image(SchemeDictionaryDestination):
-    """Installs below a folder as if that were the top of the image; `written` has paths and execute bits."""
+    """Installs below a folder as if it were the top of the image; `written` has paths and execute bits."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(_FOLDERS, _INTERPRETER, "posix", destdir=str(root), overwrite_existing=True)
@@ -105,7 +106,7 @@ class _Image(SchemeDictionaryDestination):
         self.written: dict[str, bool] = {}
 
     def nodes(self) -> dict[str, Node]:
-        """The files, hashed."""
+        """Return the files with their hashes."""
         return {
             path: hashed(
                 Node(path=path, kind="file", mode=0o755 if executable else 0o644, content=self.root / path)
@@ -114,7 +115,7 @@ class _Image(SchemeDictionaryDestination):
         }
 
     def write_to_fs(self, scheme: Scheme, path: str, stream: BinaryIO, is_executable: bool) -> RecordEntry:
-        """Writes a file; where another wheel had it, in a file of its own."""
+        """Write a file; if another wheel has the same one, replace it by a new file."""
         target = os.path.normpath(f"{_FOLDERS[scheme]}/{path}").lstrip("/")
         (self.root / target).unlink(missing_ok=True)
         entry = super().write_to_fs(scheme, path, stream, is_executable)
@@ -122,7 +123,7 @@ class _Image(SchemeDictionaryDestination):
         return entry
 
     def write_script(self, name: str, module: str, attr: str, section: str) -> RecordEntry:  # noqa: ARG002
-        """Writes the script of an entry point; that of `installer` cannot find its Python by PATH."""
+        """Write the script of an entry point. `installer`'s own cannot find its Python by PATH."""
         text = _SCRIPT.format(
             interpreter=_INTERPRETER, module=module, first=attr.partition(".")[0], attribute=attr
         )
@@ -131,6 +132,6 @@ class _Image(SchemeDictionaryDestination):
     def finalize_installation(
         self, scheme: Scheme, record_file_path: str, records: Iterable[tuple[Scheme, RecordEntry]]
     ) -> None:
-        """Writes RECORD, sorted."""
+        """Write RECORD, sorted."""
         by_place = sorted(records, key=lambda record: (record[0], record[1].path))
         super().finalize_installation(scheme, record_file_path, by_place)

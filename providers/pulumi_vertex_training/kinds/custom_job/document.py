@@ -14,13 +14,14 @@ from typing import Any
 from pulumi_vertex_training.documents.document import (
     REGIONS,
     Document,
+    DocumentForm,
+    DocumentKind,
     is_answer,
     key_name,
     location_in_name,
     without_output,
     without_region,
 )
-from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.conversion import convert
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.document import read_job_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput, read_job
@@ -204,4 +205,5 @@ DOCUMENT = DocumentKind(
     example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
     'roles {"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} '
     'of AI Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}',
+    hints={"custom_job": "pass the value of customJob"},
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pulumi_vertex_training.cloud import clients, emulator_view
-from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud import clients, emulator_api
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobError, JobRecord, JobState, from_wire
@@ -39,7 +39,7 @@ def replica_counts(endpoint: Endpoint, record: JobRecord) -> str:
     if record.state.is_terminal:
         return ""
     try:
-        return count_by_role(emulator_view.replicas(endpoint, record.job_id) or ())
+        return count_by_role(emulator_api.replicas(endpoint, record.job_id) or ())
     except CloudError:
         return ""
 

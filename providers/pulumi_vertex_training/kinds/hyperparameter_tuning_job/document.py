@@ -11,13 +11,14 @@ from typing import Any
 
 from pulumi_vertex_training.documents.document import (
     Document,
+    DocumentForm,
+    DocumentKind,
     has,
     is_answer,
     location_in_name,
     without_output,
     without_region,
 )
-from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read, validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
@@ -71,4 +72,8 @@ DOCUMENT = DocumentKind(
     forms=(DocumentForm(what="a tuning job", keys=("study_spec", "trial_job_spec"), read=read_tuning_job),),
     example='a tuning job as {"displayName": ..., "studySpec": {...}, "trialJobSpec": {...}}',
     printed="tuning_job",
+    hints={
+        "hyperparameter_tuning_job": "pass the value of hyperparameterTuningJob",
+        "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
+    },
 )

@@ -12,11 +12,10 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyper
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY, study_of
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.views import pools_view, study_view
-from pulumi_vertex_training.views.explained import Explanation, Sample
+from pulumi_vertex_training.views.explained import Explanation, Sample, as_readable_document
 from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.trials_view import ENDED, metric, stopped_early, trial_json
-from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.fields.decode import encode
 from vertex_training.study.trials import Trial, best_trial, objective_of
 from vertex_training.study.words import goals
@@ -60,7 +59,7 @@ def document(explained: Explanation) -> dict[str, Any]:
     """Return the keys of `--json`."""
     spec, gaps = _spec(explained.document), _gaps(explained.document)
     return {
-        "tuningJob": as_it_is_read(hyperparameter_tuning_job.to_wire(spec), explained.document),
+        "tuningJob": as_readable_document(hyperparameter_tuning_job.to_wire(spec), explained.document),
         "study": study_view.study_document(spec.study_spec),
         "trials": study_view.trials_document(spec, explained, gaps),
     }

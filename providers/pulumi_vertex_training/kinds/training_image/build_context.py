@@ -13,7 +13,7 @@ from pathlib import Path
 from pulumi_vertex_training.images import ImagePlan
 from pulumi_vertex_training.images.files.context import Context, ignore_rules, read_context
 from pulumi_vertex_training.images.files.tree import Node
-from pulumi_vertex_training.images.stages.build_contexts import read_named_context
+from pulumi_vertex_training.images.stages.origins import read_named_context
 
 
 def write_context(plan: ImagePlan, folder: Path) -> tuple[Path, Path]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pulumi_vertex_training.cloud import errors, objects
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.client import Manifest
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry import push as registry_push
-from pulumi_vertex_training.cloud.registry.client import Manifest
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
-from pulumi_vertex_training.cloud.registry.push import Part
 from pulumi_vertex_training.images import (
     BaseImage,
     BuiltImage,
@@ -90,7 +90,9 @@ def make(
         if before_push is not None:
             before_push(image)
         manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
-        pushed = registry_push.push(endpoint, target, manifest, _parts(built), tell=_teller(target, tell))
+        pushed = registry_push.push(
+            endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell)
+        )
     return MadeImage(
         image=image,
         size=sum(blob.size for blob in built.blobs) + len(built.config),
@@ -122,7 +124,7 @@ def _made_by_others(
     image = target.at(manifest.digest)
     if before_push is not None:
         before_push(image)
-    pushed = registry_push.push(endpoint, target, manifest, parts, tell=_teller(target, tell))
+    pushed = registry_push.push(endpoint, target, manifest, parts, on_progress=_teller(target, tell))
     return MadeImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
 
 
@@ -133,7 +135,7 @@ def _built_on_google(
     folder: Path,
     bucket: str,
     tell: Callable[[str], None],
-) -> tuple[Manifest, list[Part]]:
+) -> tuple[Manifest, list[BlobUpload]]:
     """The image that Cloud Build has pushed, with the options of the source set."""
     packed = build_context.pack_context(plan, folder)
     source = f"images/{plan.content_hash[:16]}/source.tar.gz"
@@ -153,7 +155,7 @@ def _built_on_google(
     described = json.loads(built.content)
     config = json.loads(registry.read_blob(endpoint, target, described["config"]["digest"]))
     layers = [
-        (Part(digest=one["digest"], size=one["size"], source=target.repository), one["mediaType"])
+        (BlobUpload(digest=one["digest"], size=one["size"], source=target.repository), one["mediaType"])
         for one in described["layers"]
     ]
     return tool_images.assemble(config, layers, plan.source)
@@ -284,19 +286,19 @@ def _wheels(plan: ImagePlan, folder: Path) -> WheelFolder:
     return fetch_wheels(source.requirements, source.python_version, source.platform, folder)
 
 
-def _parts(built: BuiltImage) -> list[Part]:
+def _parts(built: BuiltImage) -> list[BlobUpload]:
     """The blobs to be sent; a layer with addresses of its own is in no registry."""
     layers = [
-        Part(digest=blob.digest, size=blob.size, content=blob.path, source=blob.mounted_from)
+        BlobUpload(digest=blob.digest, size=blob.size, content=blob.path, source=blob.mounted_from)
         for blob in built.blobs
         if blob.path is not None or not blob.urls
     ]
     unique = {part.digest: part for part in layers}
-    config = Part(digest=built.config_digest, size=len(built.config), content=built.config)
+    config = BlobUpload(digest=built.config_digest, size=len(built.config), content=built.config)
     return [*unique.values(), config]
 
 
-def _teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.Tell:
+def _teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.ProgressCallback:
     """Every few seconds a line; a push that is over sooner says nothing."""
     last = time.monotonic()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.cloud.registry.image_names import parse
+from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
@@ -143,7 +143,7 @@ class TrainingImageProvider(Provider):
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        from pulumi_vertex_training.cloud.registry import client as registry
+        from pulumi_vertex_training.cloud.container_registry import client as registry
         from pulumi_vertex_training.kinds.training_image import making as images
 
         raw = inbound(props)

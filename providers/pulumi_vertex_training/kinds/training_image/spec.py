@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, is_tag, parse
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, is_tag, parse
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cloud.registry.client import Manifest, digest_of, file_digest
-from pulumi_vertex_training.cloud.registry.push import Part
+from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of, file_digest
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.images import ImageSource
 from pulumi_vertex_training.images.manifests import canonical_json
 
@@ -20,7 +20,7 @@ _LAYER = "application/vnd.oci.image.layer.v1.tar"
 _MAGIC = {b"\x1f\x8b": "+gzip", b"\x28\xb5\x2f\xfd": "+zstd"}
 
 
-def read_archive(archive: Path, source: ImageSource, folder: Path) -> tuple[Manifest, list[Part]]:
+def read_archive(archive: Path, source: ImageSource, folder: Path) -> tuple[Manifest, list[BlobUpload]]:
     """The image of an archive in docker's form, with the source's options set; layers go to `folder`.
 
     Raises ValueError for an archive of another form.
@@ -35,11 +35,11 @@ def read_archive(archive: Path, source: ImageSource, folder: Path) -> tuple[Mani
 
 
 def assemble(
-    config: Mapping[str, Any], layers: list[tuple[Part, str]], source: ImageSource
-) -> tuple[Manifest, list[Part]]:
+    config: Mapping[str, Any], layers: list[tuple[BlobUpload, str]], source: ImageSource
+) -> tuple[Manifest, list[BlobUpload]]:
     """Manifest and blobs of layers, each with its media type, and a configuration with the options set."""
     content = canonical_json(with_options(config, source))
-    own = Part(digest=digest_of(content), size=len(content), content=content)
+    own = BlobUpload(digest=digest_of(content), size=len(content), content=content)
     manifest = canonical_json(
         {
             "schemaVersion": 2,
@@ -99,7 +99,7 @@ def _member(tar: tarfile.TarFile, name: str) -> bytes:
     return file.read()
 
 
-def _layer(tar: tarfile.TarFile, name: str, target: Path) -> tuple[Part, str]:
+def _layer(tar: tarfile.TarFile, name: str, target: Path) -> tuple[BlobUpload, str]:
     file = tar.extractfile(name)
     if file is None:
         raise ValueError(f"the tool's archive has no {name}")
@@ -108,4 +108,6 @@ def _layer(tar: tarfile.TarFile, name: str, target: Path) -> tuple[Part, str]:
     with target.open("rb") as written:
         head = written.read(4)
     kind = next((suffix for magic, suffix in _MAGIC.items() if head.startswith(magic)), "")
-    return Part(digest=file_digest(target), size=target.stat().st_size, content=target), f"{_LAYER}{kind}"
+    return BlobUpload(
+        digest=file_digest(target), size=target.stat().st_size, content=target
+    ), f"{_LAYER}{kind}"

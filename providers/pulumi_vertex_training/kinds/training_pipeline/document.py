@@ -9,6 +9,8 @@ from typing import Any
 
 from pulumi_vertex_training.documents.document import (
     Document,
+    DocumentForm,
+    DocumentKind,
     given,
     has,
     is_answer,
@@ -17,7 +19,6 @@ from pulumi_vertex_training.documents.document import (
     without_output,
     without_region,
 )
-from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.training_pipeline.kind import KIND, PARTS
 from pulumi_vertex_training.kinds.training_pipeline.rules import PIPELINE_TASK, validate
@@ -182,4 +183,5 @@ DOCUMENT = DocumentKind(
     example='a training pipeline as {"displayName": ..., "trainingTaskDefinition": ..., '
     '"trainingTaskInputs": {...}}',
     printed="training_pipeline",
+    hints={"training_pipeline": "pass the value of trainingPipeline"},
 )

@@ -13,10 +13,9 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import TRIAL_TI
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, backing_job, job_of
 from pulumi_vertex_training.views import pools_view, study_view
-from pulumi_vertex_training.views.explained import Explanation, Sample
+from pulumi_vertex_training.views.explained import Explanation, Sample, as_readable_document
 from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
@@ -133,7 +132,7 @@ def document(explained: Explanation) -> dict[str, Any]:
     spec, gaps = _spec(explained.document), _gaps(explained.document)
     tuning, config = spec.tuning_task, spec.input_data_config
     return {
-        "trainingPipeline": as_it_is_read(training_pipeline.to_wire(spec), explained.document),
+        "trainingPipeline": as_readable_document(training_pipeline.to_wire(spec), explained.document),
         "task": "tuning" if tuning is not None else "custom" if spec.custom_task is not None else None,
         "data": config
         and {

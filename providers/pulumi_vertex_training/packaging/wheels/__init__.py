@@ -1,1 +1,1 @@
-"""Reproducible wheels of scripts, folders and projects."""
+"""Build reproducible wheels of scripts, folders and projects."""

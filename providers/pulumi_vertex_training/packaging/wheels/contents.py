@@ -1,11 +1,13 @@
-"""Which files of a project its build backend would install, told without running it.
+"""Determine the files of a project that its build backend would install, without running it.
 
-setuptools: its documentation, "Package Discovery" and "Data Files Support". hatchling: "Wheel builder",
-default file selection. flit_core: "The pyproject.toml config file". What these leave to a build is refused.
+The rules of setuptools are those of its documentation, "Package Discovery" and "Data Files Support"; of
+hatchling, "Wheel builder", default file selection; of flit_core, "The pyproject.toml config file". Anything
+that these leave to a build is rejected.
 """
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -13,7 +15,7 @@ from pathlib import PurePosixPath
 from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.layout import Layout, includes, setuptools_table
 from pulumi_vertex_training.packaging.project import Project, table
-from pulumi_vertex_training.packaging.project_files.python_literals import texts
+from pulumi_vertex_training.packaging.project_files import texts
 
 _SETUP_PY = frozenset(
     {
@@ -58,7 +60,7 @@ _ALWAYS = ("py.typed", "*.pyi")
 
 
 def installed_files(project: Project, layout: Layout) -> dict[str, Entry]:
-    """The files that get installed, by their paths there. Raises ValueError with what is not known."""
+    """Return the installed files by their installed paths. Raises ValueError with what is unknown."""
     backend = project.backend.partition(":")[0]
     if project.uses_setuptools:
         found = _of_setuptools(project, layout)
@@ -67,10 +69,10 @@ def installed_files(project: Project, layout: Layout) -> dict[str, Entry]:
     elif backend == "hatchling.build":
         found = _of_hatchling(project)
     else:
-        raise ValueError(f"what {backend} installs is not known here")
+        raise ValueError(f"the build backend {backend} is not supported")
     compiled = sorted(path for path in found if path.endswith(_COMPILED))
     if compiled:
-        raise ValueError(f"{compiled[0]} is no pure Python")
+        raise ValueError(f"{compiled[0]} is not pure Python")
     return found
 
 
@@ -92,15 +94,15 @@ def _of_setuptools(project: Project, layout: Layout) -> dict[str, Entry]:
     manifest = project.files.get("MANIFEST.in")
     rest = sorted(p for p in below if p not in found and any(_owners(p.rpartition("/")[0], folders)))
     if manifest and rest:
-        raise ValueError(f"MANIFEST.in may add {rest[0]}, which only its build can tell")
+        raise ValueError(f"MANIFEST.in may add {rest[0]}, which only its build determines")
     for path in rest:
         if path.endswith(_COMPILED):
-            raise ValueError(f"{path} is no pure Python")
+            raise ValueError(f"{path} is not pure Python")
     return found
 
 
 def _require_plain(project: Project) -> None:
-    """Raise ValueError for statements that make a build do more than copy files."""
+    """Raise ValueError for settings that make a build do more than copy files."""
     for name in ("ext-modules", "cmdclass", "data-files", "script-files"):
         if name in setuptools_table(project):
             raise ValueError(f"[tool.setuptools] {name} needs a build")
@@ -123,7 +125,7 @@ def _require_plain(project: Project) -> None:
 
 
 def _packages(project: Project, layout: Layout, below: Mapping[str, Entry]) -> set[str]:
-    """The folders that are packages."""
+    """Return the folders that are packages."""
     folders = {
         "/".join(path.split("/")[:depth])
         for path in below
@@ -140,7 +142,7 @@ def _packages(project: Project, layout: Layout, below: Mapping[str, Entry]) -> s
         return kept if find.namespaces else {one for one in kept if _is_regular(one, below)}
     if layout.discovery == "listed":
         return {name.replace(".", "/") for name in _listed(project)}
-    raise ValueError("which packages it has is said in a way that is not read here")
+    raise ValueError("it declares its packages in a way that is not supported")
 
 
 def _is_regular(folder: str, below: Mapping[str, Entry]) -> bool:
@@ -157,14 +159,14 @@ def _listed(project: Project) -> Iterator[str]:
 
 
 def _owners(folder: str, folders: Iterable[str]) -> list[str]:
-    """The packages that a folder is, or lies in."""
+    """Return the packages that a folder is, or is inside."""
     known, parts = set(folders), folder.split("/")
     above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
     return [package for package in above if package in known]
 
 
 def _package_data(project: Project) -> Callable[[str, str], bool]:
-    """Tells for a package's folder and a path in it whether it is installed as data."""
+    """Return a predicate of a package's folder and a path in it: whether that is installed as data."""
     kept, dropped = _patterns(project, "package-data"), _patterns(project, "exclude-package-data")
 
     def wanted(folder: str, path: str) -> bool:
@@ -191,7 +193,7 @@ def _patterns(project: Project, name: str) -> dict[str, tuple[str, ...]]:
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """As `glob`: `*` stays in a folder, `**` is any number of them."""
+    """Return whether a glob pattern matches; `*` stays in a folder, `**` matches any number of folders."""
     return any(_glob(path.split("/"), PurePosixPath(pattern).as_posix().split("/")) for pattern in patterns)
 
 
@@ -211,7 +213,7 @@ def _of_flit(project: Project) -> dict[str, Entry]:
     for root in ("", "src/"):
         if found := _below(project, f"{root}{path}", as_=path):
             return found
-    raise ValueError(f"no module {name!r} is there, which flit would install")
+    raise ValueError(f"the module {name!r}, which flit would install, does not exist")
 
 
 def _of_hatchling(project: Project) -> dict[str, Entry]:
@@ -219,12 +221,12 @@ def _of_hatchling(project: Project) -> dict[str, Entry]:
     target = table(build, "targets", "wheel")
     others = sorted({*build} - {"targets"}) + sorted({*target} - {"packages"})
     if others:
-        raise ValueError(f"{others[0]} in [tool.hatch.build] is not read here")
+        raise ValueError(f"{others[0]} in [tool.hatch.build] is not supported")
     if "packages" in target:
         found: dict[str, Entry] = {}
         for folder in texts(target["packages"]):
             folder = folder.strip("/").removeprefix("./")
-            found |= _below(project, folder, as_=folder.rpartition("/")[2])
+            found |= _below(project, folder, as_=posixpath.basename(folder))
         return found
     name = (project.name or "").replace("-", "_").replace(".", "_")
     for root in ("", "src/"):
@@ -232,11 +234,11 @@ def _of_hatchling(project: Project) -> dict[str, Entry]:
             return _below(project, root + name, as_=name)
     if f"{name}.py" in project.files:
         return _below(project, name, as_=name)
-    raise ValueError(f"no package {name!r} is there, which hatchling would install")
+    raise ValueError(f"the package {name!r}, which hatchling would install, does not exist")
 
 
 def _below(project: Project, path: str, *, as_: str) -> dict[str, Entry]:
-    """A package's folder whole, or a module."""
+    """Return the whole folder of a package, or a module."""
     if entry := project.files.get(f"{path}.py"):
         return {f"{as_}.py": entry}
     inside = (one for one in project.files.items() if one[0].startswith(f"{path}/"))

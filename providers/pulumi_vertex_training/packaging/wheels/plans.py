@@ -1,4 +1,4 @@
-"""The content of a wheel: the files of a script, a folder or a project of pure Python, and the metadata."""
+"""Plan a wheel: the files of a script, a folder or a project of pure Python, and its metadata."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from packaging.version import Version
 
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry, text_entry
-from pulumi_vertex_training.packaging.extras import clashes, contents, read_extras, stray_problems
+from pulumi_vertex_training.packaging.extras import (
+    contents,
+    extra_file_conflicts,
+    read_extras,
+    stray_problems,
+)
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
 from pulumi_vertex_training.packaging.project import Project, table
-from pulumi_vertex_training.packaging.project_files.python_literals import texts
+from pulumi_vertex_training.packaging.project_files import texts
 from pulumi_vertex_training.packaging.wheels.contents import installed_files
 from pulumi_vertex_training.packaging.wheels.writer import LARGEST, MOST_FILES, TAG
 from vertex_training.findings.problems import Problem, errors
@@ -23,8 +28,8 @@ Groups = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statements:
-    """What the metadata says besides name and version. `extras` are by name, `entry_points` by group."""
+class WheelMetadata:
+    """The metadata besides name and version. `extras` are by name, `entry_points` by group."""
 
     requirements: Sequence[str] = ()
     extras: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -33,8 +38,8 @@ class Statements:
     entry_points: Groups = field(default_factory=dict)
 
 
-def metadata_entries(folder: str, *, name: str, version: str, statements: Statements) -> list[Entry]:
-    """The files of the dist-info folder but for RECORD."""
+def metadata_entries(folder: str, *, name: str, version: str, statements: WheelMetadata) -> list[Entry]:
+    """Return the files of the dist-info folder except RECORD."""
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {Version(version)}"]
     if statements.summary:
         lines.append(f"Summary: {' '.join(statements.summary.split())}")
@@ -54,15 +59,15 @@ def metadata_entries(folder: str, *, name: str, version: str, statements: Statem
     return entries
 
 
-def statements_of(project: Project) -> Statements:
-    """What a project states. Raises ValueError for what only its build would tell, in words."""
+def project_metadata(project: Project) -> WheelMetadata:
+    """Return the metadata of a project. Raises ValueError if only its build determines them."""
     if metadata := project.metadata:
         requirements = project.requirements
         if requirements is None:
             raise ValueError("its dependencies are left to its build")
         scripts = {"console_scripts": metadata.get("scripts"), "gui_scripts": metadata.get("gui-scripts")}
         groups = {**table(metadata, "entry-points"), **{name: one for name, one in scripts.items() if one}}
-        return Statements(
+        return WheelMetadata(
             requirements=requirements,
             extras={name: texts(one) for name, one in table(metadata, "optional-dependencies").items()},
             requires_python=metadata.get("requires-python"),
@@ -74,8 +79,8 @@ def statements_of(project: Project) -> Statements:
     return _from_setuptools(project)
 
 
-def _from_setuptools(project: Project) -> Statements:
-    """By setup.cfg, else by setup.py."""
+def _from_setuptools(project: Project) -> WheelMetadata:
+    """Read the metadata from setup.cfg, else from setup.py."""
     options = project.setup_cfg.get("options", {})
     given = project.setup_py.values if project.setup_py else {}
     extras = project.setup_cfg.get("options.extras_require", {})
@@ -83,7 +88,7 @@ def _from_setuptools(project: Project) -> Statements:
     if not isinstance(in_script, Mapping):
         raise ValueError("extras_require of its setup.py cannot be read")
     python = options.get("python_requires") or given.get("python_requires")
-    return Statements(
+    return WheelMetadata(
         requirements=_lines(options.get("install_requires")) or _texts(given.get("install_requires", [])),
         extras={name: _lines(text) for name, text in extras.items()}
         or {str(name): _texts(one) for name, one in in_script.items()},
@@ -94,7 +99,7 @@ def _from_setuptools(project: Project) -> Statements:
 
 
 def _of_extra(requirement: str, extra: str) -> str:
-    """A requirement that counts for an extra alone."""
+    """Return a requirement that applies only to an extra."""
     what, _, marker = " ".join(requirement.split()).partition(";")
     condition = f'extra == "{extra}"'
     return f"{what.strip()} ; ({marker.strip()}) and {condition}" if marker else f"{what} ; {condition}"
@@ -149,32 +154,34 @@ _REMEDY = (
 
 
 def wheel_plan_script(request: Request) -> Plan:
+    """Plan the wheel of a script."""
     return _without_setup(plan_script(request))
 
 
 def wheel_plan_folder(request: Request) -> Plan:
+    """Plan the wheel of a folder of modules."""
     return _without_setup(plan_folder(request))
 
 
 def wheel_plan_project(request: Request) -> Plan:
-    """A project: the files that its build backend would install, and its metadata; nothing of it is run."""
+    """Plan the wheel of a project: the files that its build backend would install, and its metadata."""
     opened = open_project(request)
     project, problems = opened.project, list(opened.problems)
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
     problems += extras.problems
     installed: dict[str, Entry] = {}
-    statements = Statements()
+    statements = WheelMetadata()
     if not errors(problems):
         try:
             if left := sorted(_BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))):
                 raise ValueError(f"it leaves {left[0]} to its build")
-            installed, statements = installed_files(project, opened.layout), statements_of(project)
+            installed, statements = installed_files(project, opened.layout), project_metadata(project)
             if not any(path.endswith(".py") for path in installed):
-                raise ValueError("nothing that it installs is Python")
+                raise ValueError("it installs no Python files")
         except ValueError as error:
             message = f"cannot become a wheel without a build: {error}. {_REMEDY}"
             problems.append(Problem(path="format", message=message))
-    problems += clashes(extras, installed)
+    problems += extra_file_conflicts(extras, installed)
     known = contents(list(installed)).packages
     stray = contents([file.path for file in extras.files], known=known).stray
     problems += stray_problems(stray, min((name.partition(".")[0] for name in known), default="package"))
@@ -195,12 +202,12 @@ def wheel_plan_project(request: Request) -> Plan:
 
 
 def _without_setup(plan: Plan) -> Plan:
-    """The files that its setup.py would install are all the others."""
+    """Turn the plan of an sdist into that of a wheel: its setup.py would install all other files."""
     entries = tuple(entry for entry in plan.entries if entry.path not in _OF_AN_SDIST)
-    return _with_metadata(replace(plan, entries=entries), Statements(requirements=plan.requirements))
+    return _with_metadata(replace(plan, entries=entries), WheelMetadata(requirements=plan.requirements))
 
 
-def _with_metadata(plan: Plan, statements: Statements) -> Plan:
+def _with_metadata(plan: Plan, statements: WheelMetadata) -> Plan:
     if errors(plan.problems):
         return plan
     folder = f"{naming.archive_stem(plan.name, plan.version)}.dist-info"

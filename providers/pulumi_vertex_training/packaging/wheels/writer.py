@@ -1,8 +1,8 @@
-"""Writes a wheel whose bytes follow from its files alone.
+"""Write a wheel whose bytes depend only on its files.
 
-The zip container is written here, not by the standard library, as `archive` does with tar: sorted names, the
-dist-info last, fixed times, nothing compressed. Of the mode only the owner's execute bit shows. Format: PyPA
-specification "Binary distribution format"; zip: APPNOTE 6.3.
+The zip container is written here instead of by the standard library, as `archive` does with tar: sorted
+names, dist-info last, fixed times, no compression. Of the mode, only the owner's execute bit counts. Format:
+PyPA specification "Binary distribution format"; zip: APPNOTE 6.3.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from vertex_training.findings.problems import Problem
 
 TAG: Final = "py3-none-any"
 LARGEST: Final = 2**32 - 2**24
-"""Bytes; what a zip file can hold without extensions, with room for its directory."""
+"""The most bytes that a zip file can hold without extensions, with a reserve for its directory."""
 
 MOST_FILES: Final = 65_000
 
 _DATE: Final = 1 << 5 | 2
-"""1980-01-02 in the form of MS-DOS, as in `archive.MODIFIED`."""
+"""1980-01-02 in the format of MS-DOS, as in `archive.MODIFIED`."""
 
 _UTF8: Final = 0x800
 _CHUNK: Final = 1 << 20
@@ -37,7 +37,7 @@ _CHUNK: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class _Member:
-    """A file with what has to be known before its first byte is written."""
+    """A file with the facts that must be known before its first byte is written."""
 
     entry: Entry
     crc32: int
@@ -46,18 +46,19 @@ class _Member:
 
 
 def is_wheel(file_name: str) -> bool:
+    """Return whether a file name is that of a wheel."""
     return file_name.endswith(".whl")
 
 
 def dist_info(file_name: str) -> str:
-    """The folder of a wheel's metadata, by the name of its file."""
+    """Return the folder of a wheel's metadata, by the name of its file."""
     return "-".join(file_name.split("-")[:2]) + ".dist-info"
 
 
 def wheel(entries: Sequence[Entry], *, file_name: str) -> Iterator[bytes]:
-    """The bytes of a `.whl` with these files, the RECORD made of them.
+    """Yield the bytes of a `.whl` with these files and their RECORD.
 
-    Raises PackagingError when a file cannot be read, or changes while it is read.
+    Raises PackagingError if a file cannot be read, or changes while it is read.
     """
     info = dist_info(file_name)
     members = [_measured(entry) for entry in sorted(entries, key=lambda one: _place(one, info))]
@@ -137,7 +138,7 @@ def _directory_entry(member: _Member, offset: int) -> bytes:
 
 
 def _facts(member: _Member, name: bytes) -> bytes:
-    """What both headers have: stored, the time, checksum and sizes, the length of the name."""
+    """Return the part that both headers share: stored, time, checksum, sizes, the length of the name."""
     return struct.pack("<3H3L2H", 0, 0, _DATE, member.crc32, member.size, member.size, len(name), 0)
 
 

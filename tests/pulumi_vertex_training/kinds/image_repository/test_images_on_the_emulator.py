@@ -9,9 +9,9 @@ from typing import Any
 import grpc
 import pytest
 
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry.image_names import parse
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.kinds.image_repository.wire import from_wire
@@ -201,7 +201,7 @@ def test_a_repository_that_does_not_exist(plugin: PluginProcess) -> None:
     nowhere = "us-central1-docker.pkg.dev/local/nowhere"
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(nowhere, "digits"))
-    assert f"Make the repository {nowhere} first." in refusal(caught)
+    assert f"Create the repository {nowhere} first." in refusal(caught)
 
 
 def test_a_tag_that_cannot_move_says_so(plugin: PluginProcess) -> None:

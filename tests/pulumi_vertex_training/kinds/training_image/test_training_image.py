@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cloud.registry.image_names import parse
+from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.kinds.training_image.spec import (
     TrainingImageSpec,
     image_name,

@@ -1,8 +1,8 @@
-"""Requests to container registries: where they go, and with whose credentials.
+"""Requests to container registries: their addresses and credentials.
 
-On Google Cloud every host is a registry of its own: Google's get the endpoint's credentials, and every other
-one none, but the anonymous token that it may hand out (Docker Hub does). The emulator is all registries at
-once: it gets every request, with the host as the first part of the path.
+On Google Cloud, every host is a separate registry. Google's hosts get the endpoint's credentials; any other
+host gets none, except the anonymous token that it may issue, as Docker Hub does. The emulator acts as all
+registries at once: it gets every request, with the host as the first part of the path.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud.container_registry.image_names import DOCKER_HUB, ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswer
-from pulumi_vertex_training.cloud.registry.image_names import DOCKER_HUB, ImageName
 
 if TYPE_CHECKING:
     from requests import Response, Session
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PULL, PUSH = "pull", "pull,push"
 
 TRANSFER_TIMEOUT = 300.0
-"""Seconds without progress after which a transfer is given up."""
+"""Seconds without progress after which a transfer is aborted."""
 
 _CONNECTIONS = 16
 _BLOCK = 1 << 18
@@ -35,7 +35,7 @@ _LOOPBACK = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?")
 
 
 class RegistryHttp:
-    """One session for all registries of an endpoint, and the tokens that they gave. Safe for threads."""
+    """One session for all registries of an endpoint, with the tokens that they issued. Safe for threads."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -44,15 +44,15 @@ class RegistryHttp:
         self._tokens: dict[tuple[str, str, str], str] = {}
 
     def url(self, name: ImageName, tail: str) -> str:
-        """The address of something in the image's repository, such as `manifests/latest`."""
+        """Return the address of a part of the image's repository, such as `manifests/latest`."""
         return f"{self._base(name.host)}/{name.path}/{tail}"
 
-    def is_one_registry(self, one: ImageName, other: ImageName) -> bool:
-        """Whether blobs of the one image's repository can be mounted in the other's."""
+    def same_registry(self, one: ImageName, other: ImageName) -> bool:
+        """Return whether blobs of one image's repository can be mounted in the other's."""
         return self._endpoint.is_emulator or one.host == other.host
 
-    def path_of(self, name: ImageName) -> str:
-        """The repository as the registry itself calls it."""
+    def repository_path(self, name: ImageName) -> str:
+        """Return the path of the repository within the registry."""
         return name.repository if self._endpoint.is_emulator else name.path
 
     def send(
@@ -68,10 +68,10 @@ class RegistryHttp:
         stream: bool = False,
         timeout: float = retry.CALL_TIMEOUT,
     ) -> Response:
-        """One request, asked for again where the registry wants a token of its own first.
+        """Send one request, again with a token if the registry requires one of its own.
 
-        `url` may be what the registry has answered as a location. Raises what requests and google.auth raise,
-        and Unauthenticated.
+        `url` may be a location that the registry returned. Raises the errors of requests and google.auth, and
+        Unauthenticated.
         """
         url = urljoin(self._base(name.host), url)
         own = urlsplit(url)[:2] == urlsplit(self._base(name.host))[:2]
@@ -107,20 +107,23 @@ class RegistryHttp:
         return f"{address}/v2"
 
     def _header(self, name: ImageName, actions: str) -> str | None:
-        """What is sent at first: Google's hosts take an access token as it is."""
+        """Return the first Authorization header to try; Google's hosts accept an access token directly."""
         with self._lock:
             for granted in {actions, PUSH}:
                 if found := self._tokens.get((name.host, name.path, granted)):
                     return found
         if self._endpoint.is_emulator:
             return f"Bearer {self._endpoint.token}"
-        if not name.is_google_s:
+        if not name.is_google_host:
             return None
         token = self._access_token(required=actions == PUSH)
         return f"Bearer {token}" if token else None
 
     def _access_token(self, *, required: bool) -> str | None:
-        """Google's access token; public images can be pulled without one."""
+        """Return Google's access token. Without credentials, return None unless it is `required`.
+
+        Public images can be pulled without one.
+        """
         from google.auth.exceptions import DefaultCredentialsError
         from google.auth.transport.requests import Request
 
@@ -136,26 +139,26 @@ class RegistryHttp:
         return str(found.token)
 
     def _exchanged(self, name: ImageName, actions: str, challenge: str) -> str | None:
-        """The token that the registry's own service gives for a repository; None where it has none."""
+        """Return the token that the registry's own service issues for a repository, or None."""
         if not challenge.lower().startswith("bearer "):
             return None
-        told = dict(_CHALLENGE.findall(challenge))
-        realm = told.get("realm", "")
+        parameters = dict(_CHALLENGE.findall(challenge))
+        realm = parameters.get("realm", "")
         parts = urlsplit(realm)
         if parts.scheme != "https" and not _LOOPBACK.fullmatch(parts.netloc):
             raise UnexpectedAnswer(
-                f"{name.host} sends to {realm or 'nowhere'} for a token, which is no https address; "
+                f"{name.host} refers to {realm or 'no address'} for a token, which is not an https address; "
                 "nothing was sent there. Check the image's name and the proxy settings.",
                 resource=str(name),
                 endpoint=self._endpoint,
             )
         headers = {}
-        if name.is_google_s and parts.netloc == name.host:
+        if name.is_google_host and parts.netloc == name.host:
             token = self._access_token(required=actions == PUSH)
             if token:
                 basic = base64.b64encode(f"oauth2accesstoken:{token}".encode()).decode("ascii")
                 headers = {"Authorization": f"Basic {basic}"}
-        query = {"service": told.get("service", ""), "scope": f"repository:{name.path}:{actions}"}
+        query = {"service": parameters.get("service", ""), "scope": f"repository:{name.path}:{actions}"}
         response = self._session.get(realm, params=query, headers=headers, timeout=retry.CALL_TIMEOUT)
         document = response.json() if response.status_code == 200 else {}
         found = (
@@ -163,7 +166,7 @@ class RegistryHttp:
         )
         if not (isinstance(found, str) and _TOKEN.fullmatch(found)):
             raise Unauthenticated(
-                f"{parts.netloc} gives no token for {name.repository} (HTTP {response.status_code}): it "
+                f"{parts.netloc} issues no token for {name.repository} (HTTP {response.status_code}): it "
                 "does not exist, or is not public. Check its name, or copy it to a repository of yours.",
                 code=response.status_code,
                 resource=str(name),
@@ -175,9 +178,9 @@ class RegistryHttp:
         return header
 
 
-@clients.made_once
+@clients.cached_per_endpoint
 def registry_http(endpoint: Endpoint) -> RegistryHttp:
-    """The session of an endpoint, made when first asked for and kept."""
+    """Return the session of an endpoint, created on first use and cached."""
     return RegistryHttp(endpoint)
 
 
@@ -186,14 +189,15 @@ def _session(endpoint: Endpoint) -> Session:
     from requests.adapters import HTTPAdapter
 
     class Adapter(HTTPAdapter):
-        """Bodies are read in large blocks: a layer goes out at the speed of the disk."""
+        """Reads bodies in large blocks, so that a layer is sent at the speed of the disk."""
 
         def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **more: Any) -> None:
             super().init_poolmanager(connections, maxsize, block, blocksize=_BLOCK, **more)
 
     class Registries(requests.Session):
-        """Sends the credentials that it is told to and no others: not those of ~/.netrc, which would even
-        replace a token, and none at all to where a registry redirects.
+        """Sends only the given credentials.
+
+        Those of ~/.netrc, which would even replace a token, are not used, and redirects get none at all.
         """
 
         def rebuild_auth(self, prepared_request: Any, response: Any) -> None:

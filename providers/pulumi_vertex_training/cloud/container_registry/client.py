@@ -1,8 +1,7 @@
 """Manifests, tags and blobs of container registries: the OCI distribution API 1.1.
 
-All functions raise the errors of `pulumi_vertex_training.cloud.errors`. NotFound comes only of an answer in
-the
-registry's own form: MANIFEST_UNKNOWN, NAME_UNKNOWN, BLOB_UNKNOWN.
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`. NotFound only results from an answer
+in the registry's own form: MANIFEST_UNKNOWN, NAME_UNKNOWN, BLOB_UNKNOWN.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cloud import errors, retry
+from pulumi_vertex_training.cloud.container_registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
-from pulumi_vertex_training.cloud.registry.image_names import ImageName
 from pulumi_vertex_training.cloud.translation import translated
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ _DOWNLOAD_TRIES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """A manifest or an index as the registry keeps it, byte for byte."""
+    """A manifest or an index as stored in the registry, byte for byte."""
 
     digest: str
     media_type: str
@@ -61,7 +60,7 @@ class Manifest:
 
 
 def manifest(endpoint: Endpoint, name: ImageName) -> Manifest:
-    """The manifest of a tag or digest. Raises NotFound, and DataLoss where its digest is not right."""
+    """Return the manifest of a tag or digest. Raises NotFound, and DataLoss if its digest does not match."""
     action = f"read image {name}"
     headers = {"Accept": ", ".join(MANIFEST_TYPES)}
     response = ask(endpoint, name, "GET", f"manifests/{name.reference}", action=action, headers=headers)
@@ -69,8 +68,8 @@ def manifest(endpoint: Endpoint, name: ImageName) -> Manifest:
     digest = digest_of(content)
     if len(content) > _LARGEST_MANIFEST or (name.digest and name.digest != digest):
         raise errors.DataLoss(
-            f"Could not {action} ({endpoint}): what {name.host} answered is {digest}. Run the same command "
-            "again, and check the proxy settings.",
+            f"Could not {action} ({endpoint}): the digest of {name.host}'s answer is {digest}. Run the same "
+            "command again, and check the proxy settings.",
             resource=str(name),
             endpoint=endpoint,
         )
@@ -79,7 +78,7 @@ def manifest(endpoint: Endpoint, name: ImageName) -> Manifest:
 
 
 def find_manifest(endpoint: Endpoint, name: ImageName) -> Manifest | None:
-    """The manifest, None where the registry says that there is none."""
+    """Return the manifest, or None if the registry reports that it does not exist."""
     try:
         return manifest(endpoint, name)
     except errors.NotFound:
@@ -87,7 +86,7 @@ def find_manifest(endpoint: Endpoint, name: ImageName) -> Manifest | None:
 
 
 def digest_at(endpoint: Endpoint, name: ImageName) -> str | None:
-    """The digest that a tag stands for, None for no such tag; without reading the manifest."""
+    """Return the digest of a tag without reading the manifest, or None if the tag does not exist."""
     headers = {"Accept": ", ".join(MANIFEST_TYPES)}
     response = ask(
         endpoint,
@@ -115,12 +114,12 @@ def put_manifest(endpoint: Endpoint, name: ImageName, found: Manifest) -> None:
         actions=PUSH,
         headers={"Content-Type": found.media_type},
         body=lambda: found.content,
-        if_missing=f"Make the repository {name.repository.rpartition('/')[0]} first.",
+        if_missing=f"Create the repository {name.repository.rpartition('/')[0]} first.",
     )
 
 
 def delete(endpoint: Endpoint, name: ImageName) -> bool:
-    """Delete a tag, or the manifest of a digest. False when it was gone before."""
+    """Delete a tag, or the manifest of a digest. Return False if it did not exist."""
     try:
         ask(
             endpoint,
@@ -136,7 +135,7 @@ def delete(endpoint: Endpoint, name: ImageName) -> bool:
 
 
 def tags(endpoint: Endpoint, name: ImageName) -> tuple[str, ...]:
-    """The tags of the image's repository, in order. Raises NotFound."""
+    """Return the sorted tags of the image's repository. Raises NotFound."""
     found: list[str] = []
     tail: str | None = "tags/list?n=1000"
     while tail is not None:
@@ -147,7 +146,7 @@ def tags(endpoint: Endpoint, name: ImageName) -> tuple[str, ...]:
 
 
 def has_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bool:
-    """Whether the image's repository holds a blob."""
+    """Return whether the image's repository has a blob."""
     response = ask(
         endpoint,
         name,
@@ -160,7 +159,7 @@ def has_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bool:
 
 
 def read_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bytes:
-    """A small blob, such as a configuration. Raises NotFound, DataLoss."""
+    """Return a small blob, such as a configuration. Raises NotFound, DataLoss."""
     action = f"read {digest} of {name.repository}"
     content = ask(endpoint, name, "GET", f"blobs/{digest}", action=action).content
     if digest_of(content) != digest:
@@ -169,9 +168,9 @@ def read_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bytes:
 
 
 def download_blob(endpoint: Endpoint, name: ImageName, digest: str, target: Path) -> None:
-    """Write a blob to a file in constant memory; goes on where a broken connection stopped it.
+    """Write a blob to a file in constant memory; resume after a broken connection.
 
-    The file is whole when this returns. Raises NotFound, DataLoss.
+    The file is complete when this returns. Raises NotFound, DataLoss.
     """
     action = f"download {digest} of {name.repository}"
     for tries_left in reversed(range(_DOWNLOAD_TRIES)):
@@ -219,9 +218,10 @@ def ask(
     once: bool = False,
     if_missing: str = "",
 ) -> Response:
-    """The answer to a request about an image's repository: of success, or with a status in `also`.
+    """Return the answer to a request about an image's repository.
 
-    `tail` is below the repository, or a location that the registry gave. `once`: it is not tried again.
+    It is a success, or its status is in `also`. `tail` is relative to the repository, or a location that the
+    registry returned. With `once`, there are no retries.
     """
     from google.api_core.exceptions import RetryError
     from requests import HTTPError
@@ -260,10 +260,12 @@ def ask(
 
 
 def digest_of(content: bytes) -> str:
+    """Return the digest of content."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def file_digest(path: Path) -> str:
+    """Return the digest of a file."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -274,10 +276,9 @@ def file_digest(path: Path) -> str:
 def _refusal(
     response: Response, endpoint: Endpoint, name: ImageName, action: str, if_missing: str
 ) -> errors.CloudError:
-    """The registry's own words as one of our errors."""
+    """Translate the registry's error to one of `errors`."""
     code = response.status_code
-    told = _told(response)
-    reason, text = told or ("", "")
+    reason, text = _reported_error(response) or ("", "")
     if code == 404:
         kind: type[errors.CloudError] = errors.NotFound if reason in _MISSING else errors.UnexpectedAnswer
     else:
@@ -290,8 +291,8 @@ def _refusal(
     return kind(message, code=code, resource=str(name), endpoint=endpoint)
 
 
-def _told(response: Response) -> tuple[str, str] | None:
-    """Code and words of the first error in the form of the OCI specification."""
+def _reported_error(response: Response) -> tuple[str, str] | None:
+    """Return code and message of the first error in the format of the OCI specification, or None."""
     try:
         document = json.loads(response.content)
         first = document["errors"][0]
@@ -303,12 +304,14 @@ def _told(response: Response) -> tuple[str, str] | None:
 def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, name: ImageName) -> str:
     if issubclass(kind, errors.Unauthenticated):
         if endpoint.is_emulator:
-            return "The token is not this emulator's: `vertex-training emulator status` says which one runs."
-        if name.is_google_s:
+            return (
+                "The token is not this emulator's: `vertex-training emulator status` shows the running one."
+            )
+        if name.is_google_host:
             return "Run `gcloud auth application-default login`."
         return f"Only public images of {name.host} can be used; copy it to a repository of yours."
     if issubclass(kind, errors.PermissionDenied):
-        if endpoint.is_emulator or not name.is_google_s:
+        if endpoint.is_emulator or not name.is_google_host:
             return ""
         return (
             "The account needs roles/artifactregistry.reader on the repository to pull, and "
@@ -321,7 +324,7 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, name: ImageNam
 
 def _damaged(endpoint: Endpoint, name: ImageName, action: str) -> errors.DataLoss:
     return errors.DataLoss(
-        f"Could not {action} ({endpoint}): what arrived has another digest. Run the same command again.",
+        f"Could not {action} ({endpoint}): the data have another digest. Run the same command again.",
         resource=str(name),
         endpoint=endpoint,
     )

@@ -1,6 +1,6 @@
-"""Send an image to a registry: what is there already is not sent, layers of a base are mounted.
+"""Push an image to a registry: existing blobs are not sent, layers of a base are mounted.
 
-All functions raise the errors of `pulumi_vertex_training.cloud.errors`; OSError comes from the local files.
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`, and OSError for the local files.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pulumi_vertex_training.cloud import errors
+from pulumi_vertex_training.cloud.container_registry import client as registry
+from pulumi_vertex_training.cloud.container_registry.client import Manifest
+from pulumi_vertex_training.cloud.container_registry.http import PUSH, registry_http
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.registry import client as registry
-from pulumi_vertex_training.cloud.registry.client import Manifest
-from pulumi_vertex_training.cloud.registry.http import PUSH, registry_http
-from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
 
 PARALLEL = 4
 """Blobs that are sent at the same time."""
@@ -30,13 +30,13 @@ _TRIES = 5
 _FIRST_PAUSE = 0.2
 _OCTETS = "application/octet-stream"
 
-Tell = Callable[[int, int], None]
-"""Gets the bytes sent so far, and those that there are to send as far as is known."""
+ProgressCallback = Callable[[int, int], None]
+"""Called with the bytes sent so far, and the total to send as far as known."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """A blob of an image: its bytes, a file, or `source`, the repository of a base image that has it."""
+class BlobUpload:
+    """A blob of an image: its bytes, a file, or `source`, a base image's repository that has it."""
 
     digest: str
     size: int
@@ -45,8 +45,8 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pushed:
-    """What had to be done: bytes sent, and the digests of the blobs that were mounted."""
+class PushResult:
+    """The result of a push: the bytes sent, and the digests of the mounted blobs."""
 
     sent_bytes: int
     mounted: tuple[str, ...] = ()
@@ -55,15 +55,15 @@ class Pushed:
 class _Progress:
     """Counts the bytes of all uploads. Safe for threads."""
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell, self._lock = tell, threading.Lock()
+    def __init__(self, on_progress: ProgressCallback | None) -> None:
+        self._callback, self._lock = on_progress, threading.Lock()
         self.sent = self.wanted = 0
 
     def add(self, count: int) -> None:
         with self._lock:
             self.sent += count
-            if self._tell is not None:
-                self._tell(self.sent, self.wanted)
+            if self._callback is not None:
+                self._callback(self.sent, self.wanted)
 
     def want(self, count: int) -> None:
         with self._lock:
@@ -74,28 +74,28 @@ def push(
     endpoint: Endpoint,
     name: ImageName,
     manifest: Manifest,
-    parts: Sequence[Part],
+    parts: Sequence[BlobUpload],
     *,
-    tell: Tell | None = None,
+    on_progress: ProgressCallback | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Pushed:
-    """Make an image be in the repository of `name`, under its digest; sends nothing where it is already.
+) -> PushResult:
+    """Push an image to the repository of `name`, under its digest; nothing is sent if it already exists.
 
     Raises NotFound for the repository.
     """
     there = name.at(manifest.digest)
     if registry.digest_at(endpoint, there) == manifest.digest:
-        return Pushed(sent_bytes=0)
-    progress = _Progress(tell)
+        return PushResult(sent_bytes=0)
+    progress = _Progress(on_progress)
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress, sleep), parts))
     registry.put_manifest(endpoint, there, manifest)
     digests = tuple(part.digest for part, was in zip(parts, mounted, strict=True) if was)
-    return Pushed(sent_bytes=progress.sent, mounted=digests)
+    return PushResult(sent_bytes=progress.sent, mounted=digests)
 
 
 def tag(endpoint: Endpoint, name: ImageName, manifest: Manifest) -> bool:
-    """Make a tag stand for a manifest that is there. False where it does already."""
+    """Point a tag at an existing manifest. Return False if it already does."""
     if registry.digest_at(endpoint, name) == manifest.digest:
         return False
     registry.put_manifest(endpoint, name, manifest)
@@ -103,9 +103,9 @@ def tag(endpoint: Endpoint, name: ImageName, manifest: Manifest) -> bool:
 
 
 def _ensure(
-    endpoint: Endpoint, name: ImageName, part: Part, progress: _Progress, sleep: Callable[[float], None]
+    endpoint: Endpoint, name: ImageName, part: BlobUpload, progress: _Progress, sleep: Callable[[float], None]
 ) -> bool:
-    """Make a blob be there; whether it was mounted."""
+    """Upload a blob unless it exists; return whether it was mounted."""
     if registry.has_blob(endpoint, name, part.digest):
         return False
     start = _start(endpoint, name, part)
@@ -117,14 +117,14 @@ def _ensure(
     return False
 
 
-def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None:
-    """The location to send a blob to, None where it could be mounted instead."""
+def _start(endpoint: Endpoint, name: ImageName, part: BlobUpload | None) -> str | None:
+    """Return the location for an upload, or None if the blob could be mounted instead."""
     http = registry_http(endpoint)
     query = {}
     if part is not None and part.source is not None:
         source = parse(part.source)
-        if http.is_one_registry(source, name):
-            query = {"mount": part.digest, "from": http.path_of(source)}
+        if http.same_registry(source, name):
+            query = {"mount": part.digest, "from": http.repository_path(source)}
     response = registry.ask(
         endpoint,
         name,
@@ -134,15 +134,15 @@ def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None
         actions=PUSH,
         query=query,
         headers={"Content-Length": "0"},
-        if_missing=f"Make the repository {name.repository.rpartition('/')[0]} first.",
+        if_missing=f"Create the repository {name.repository.rpartition('/')[0]} first.",
     )
     if response.status_code == 201:
         return None
     location = response.headers.get("Location")
     if not location:
         raise errors.UnexpectedAnswer(
-            f"Could not push to {name.repository} ({endpoint}): the registry gave no place to send to. Check "
-            "the proxy settings.",
+            f"Could not push to {name.repository} ({endpoint}): the registry returned no upload location. "
+            "Check the proxy settings.",
             resource=str(name),
             endpoint=endpoint,
         )
@@ -152,20 +152,20 @@ def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None
 def _upload(
     endpoint: Endpoint,
     name: ImageName,
-    part: Part,
+    part: BlobUpload,
     stream: BinaryIO,
     location: str,
     progress: _Progress,
     sleep: Callable[[float], None],
 ) -> None:
-    """Send a blob; after a broken connection go on where it stopped, or begin again."""
+    """Send a blob; after a broken connection, resume the upload or restart it."""
     offset, pause = 0, _FIRST_PAUSE
     for tries_left in reversed(range(_TRIES)):
         try:
             _send(endpoint, name, part, stream, location, offset, progress)
             return
         except (errors.Unavailable, errors.NotFound) as error:
-            # NotFound: the registry has forgotten the upload.
+            # NotFound: the registry has dropped the upload.
             if not tries_left:
                 raise
             sleep(pause)
@@ -183,7 +183,7 @@ def _upload(
 def _send(
     endpoint: Endpoint,
     name: ImageName,
-    part: Part,
+    part: BlobUpload,
     stream: BinaryIO,
     location: str,
     offset: int,
@@ -218,7 +218,7 @@ def _send(
 
 
 def _reached(endpoint: Endpoint, name: ImageName, location: str) -> tuple[str, int] | None:
-    """Where an upload stands: its location now, and how many bytes have arrived; None to begin again."""
+    """Return an upload's current location and its received bytes, or None if it must be restarted."""
     try:
         response = registry.ask(
             endpoint, name, "GET", location, action=f"ask about an upload to {name.repository}", actions=PUSH
@@ -236,7 +236,7 @@ def _with_digest(location: str, digest: str) -> str:
 
 
 class _Body:
-    """What is left of a stream from an offset on, as requests sends it: with its length, block by block."""
+    """The rest of a stream from an offset, for requests: with its length, read block by block."""
 
     def __init__(self, stream: BinaryIO, offset: int, size: int, progress: _Progress) -> None:
         self._stream, self._left, self._progress = stream, size - offset, progress
@@ -253,8 +253,8 @@ class _Body:
 
 
 @contextmanager
-def _opened(endpoint: Endpoint, part: Part) -> Iterator[BinaryIO]:
-    """The bytes of a blob; those of a base image that could not be mounted are fetched first."""
+def _opened(endpoint: Endpoint, part: BlobUpload) -> Iterator[BinaryIO]:
+    """Open the bytes of a blob; one of a base image that could not be mounted is downloaded first."""
     if isinstance(part.content, bytes):
         yield io.BytesIO(part.content)
     elif part.content is not None:

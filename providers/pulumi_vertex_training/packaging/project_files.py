@@ -1,16 +1,26 @@
-"""Reads values out of Python source without running it."""
+"""Read values from setup.py and pyproject.toml without running anything, and write pyproject.toml.
+
+pyproject.toml is written only as the copy in an archive whose package list was extended. Comments are lost
+there, values are not, and tables keep their order.
+"""
 
 from __future__ import annotations
 
 import ast
+import datetime
+import importlib
+import json
+import re
+import sys
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindCall:
-    """`find_packages(...)` or `find_namespace_packages(...)` with plain arguments."""
+    """A call of `find_packages` or `find_namespace_packages` with literal arguments."""
 
     where: str = "."
     include: tuple[str, ...] = ("*",)
@@ -20,11 +30,10 @@ class FindCall:
 
 @dataclass(frozen=True, kw_only=True)
 class SetupCall:
-    """The keywords of the one `setup(...)` call in a setup.py.
+    """The keyword arguments of the only `setup(...)` call in a setup.py.
 
-    `values` holds those that are plain values (strings, lists, dictionaries, or names assigned such a value
-    at the top of the file) and `find_packages` calls; `unread` names the others. None where the call itself
-    cannot be made out, or takes `**options`.
+    `values` has those that are literals (strings, lists, dictionaries, or names assigned such a value at the
+    top of the file) or `find_packages` calls; `unread` names the others.
     """
 
     values: Mapping[str, object] = field(default_factory=dict)
@@ -32,7 +41,7 @@ class SetupCall:
 
 
 def assigned_text(source: bytes, names: Collection[str]) -> str | None:
-    """The string assigned at top level to the first of `names` in a module, or None."""
+    """Return the string assigned at top level to the first of `names` in a module, or None."""
     tree = _parse(source)
     values = _assignments(tree) if tree else {}
     found = [values[name] for name in names if isinstance(values.get(name), str)]
@@ -40,7 +49,7 @@ def assigned_text(source: bytes, names: Collection[str]) -> str | None:
 
 
 def setup_call(source: bytes) -> SetupCall | None:
-    """The `setup(...)` call of a setup.py, read and not run; None where it cannot be made out."""
+    """Return the `setup(...)` call of a setup.py, or None if it cannot be read (as with `**options`)."""
     tree = _parse(source)
     if tree is None:
         return None
@@ -119,7 +128,60 @@ def _find_call(call: ast.Call) -> FindCall:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A list or tuple of strings as a tuple. Raises ValueError for anything else."""
+    """Return a list or tuple of strings as a tuple. Raises ValueError for anything else."""
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise ValueError("not a list of strings")
+
+
+# Imported by name: type checkers would not find the backport if it is not installed.
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Return the document of a TOML text. Raises ValueError."""
+    document: dict[str, Any] = _toml.loads(text)
+    return document
+
+
+def toml_text(document: Mapping[str, Any]) -> str:
+    """Return the document as TOML 1.0."""
+    lines: list[str] = []
+    _toml_table(lines, (), document)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml_table(lines: list[str], path: tuple[str, ...], values: Mapping[str, Any]) -> None:
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    if path and (plain or not tables):
+        lines += ["", f"[{'.'.join(map(_toml_key, path))}]"]
+    lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in plain.items()]
+    for key, value in tables.items():
+        _toml_table(lines, (*path, key), value)
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _toml_string(key)
+
+
+def _toml_string(text: str) -> str:
+    # JSON's escapes are valid in TOML; only control characters are escaped, so there are no surrogate pairs
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _toml_string(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_toml_key(key)} = {_toml_value(item)}' for key, item in value.items())}}}"
+    raise TypeError(f"no TOML value: {value!r}")

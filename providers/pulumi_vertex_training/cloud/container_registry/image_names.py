@@ -1,4 +1,4 @@
-"""The names of container images: their parts, and the one spelling that each of them has on Google."""
+"""Names of container images: their parts, and the one spelling that each has on Google."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class ImageName:
 
     @property
     def reference(self) -> str:
-        """What a registry is asked for: the digest where there is one, else the tag, else `latest`."""
+        """The reference in requests: the digest if there is one, else the tag, else `latest`."""
         return self.digest or self.tag or "latest"
 
     @property
-    def is_google_s(self) -> bool:
-        """Whether the host is Artifact Registry or Container Registry."""
+    def is_google_host(self) -> bool:
+        """True if the host is Artifact Registry or Container Registry."""
         return _GOOGLE.fullmatch(self.host) is not None
 
     def at(self, reference: str) -> ImageName:
-        """The image of another tag or digest in the same repository."""
+        """Return the image of another tag or digest in the same repository."""
         if reference.startswith("sha256:"):
             return ImageName(host=self.host, path=self.path, digest=reference)
         return ImageName(host=self.host, path=self.path, tag=reference)
@@ -52,13 +52,13 @@ class ImageName:
 
 
 def parse(text: str) -> ImageName:
-    """The parts of a name; without a host it is Docker Hub's: `python:3` is docker.io/library/python:3.
+    """Parse a name; without a host it is Docker Hub's: `python:3` is docker.io/library/python:3.
 
-    Raises ValueError for what is no name of an image.
+    Raises ValueError if it is not an image name.
     """
     match = _NAME.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no name of an image; write HOST/PATH:TAG or HOST/PATH@sha256:DIGEST")
+        raise ValueError(f"{text!r} is not an image name; write HOST/PATH:TAG or HOST/PATH@sha256:DIGEST")
     first, slash, rest = match["path"].partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         host, path = first, rest
@@ -69,10 +69,10 @@ def parse(text: str) -> ImageName:
     if host == DOCKER_HUB and "/" not in path:
         path = f"library/{path}"
     if path != path.lower():
-        raise ValueError(f"{text!r} is no name of an image; the path after the host is in lower case")
+        raise ValueError(f"{text!r} is not an image name; the path after the host must be in lower case")
     return ImageName(host=host, path=path, tag=match["tag"], digest=match["digest"])
 
 
 def is_tag(text: str) -> bool:
-    """Whether a text can be a tag."""
+    """Return whether a text is a valid tag."""
     return _TAG.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""What only the emulator can tell: the state of each replica of a job."""
+"""Calls that only the emulator has, such as the state of each replica of a job."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pulumi_vertex_training.cloud.translation import translated
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaState:
-    """One replica, such as "workerpool1-0". `state` is pending, running, restarting, succeeded, failed, or
-    stopped: ended because the job ended. `exit_code` is None until it has ended, 128 + N after signal N.
-    `attempt`: how often it was started so far; `job_attempt`: the job's attempt it belongs to, from 1.
+    """The state of one replica, such as "workerpool1-0".
+
+    `state` is pending, running, restarting, succeeded, failed, or stopped, that is, ended because the job
+    ended. `exit_code` is None until the replica has ended, and 128 + N after signal N. `attempt` counts its
+    starts so far, `job_attempt` is the job's attempt that it belongs to, from 1.
     """
 
     name: str
@@ -25,7 +27,7 @@ class ReplicaState:
 
 
 def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None:
-    """The replicas of a job by name; None on Google Cloud, which does not tell.
+    """Return the replicas of a job by name; None on Google Cloud, which does not report them.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """
@@ -47,7 +49,7 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
 
 
 def signing_key(endpoint: Endpoint) -> str:
-    """The file with the key that signs URLs of the emulator's Cloud Storage, made where it is missing.
+    """Return the path of the key that signs URLs of the emulator's Cloud Storage, and create it if missing.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """
@@ -57,7 +59,7 @@ def signing_key(endpoint: Endpoint) -> str:
 
 
 def live_jobs(endpoint: Endpoint) -> int:
-    """How many jobs of the emulator have not ended, in all projects and locations.
+    """Return the number of the emulator's jobs that have not ended, in all projects and locations.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """

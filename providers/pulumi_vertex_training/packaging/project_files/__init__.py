@@ -1,1 +1,0 @@
-"""Readers of project files that never run them."""
