@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,11 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs import store as states
-from vertex_emulator.custom_jobs.store import JobStore
-from vertex_emulator.custom_jobs.waiting import Waiting, WaitingJobs
+from vertex_emulator.custom_jobs.store import JobStore, Waiting, WaitingJobs
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
@@ -28,6 +28,65 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
+
+
+class Supervisors:
+    """The supervisors of one emulator. They outlive it; after a restart only their folders tell of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: dict[str, int] = {}
+        self._started: set[str] = set()
+
+    def start(self, job_id: str, folder: JobFolder) -> None:
+        """Start the supervisor of a job, detached: a session of its own, standard streams to its log.
+
+        Raises `OSError`.
+        """
+        environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+        log = str(folder.supervisor_log)
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-m", "vertex_emulator.custom_jobs.supervisor.supervisor", str(folder.path)],
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+        )
+        with self._lock:
+            self._children[job_id] = pid
+            self._started.add(job_id)
+
+    def has_started(self, job_id: str) -> bool:
+        """Whether this emulator has started the supervisor of a job."""
+        return job_id in self._started
+
+    def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+        """Whether the supervisor of a job lives or is just starting."""
+        with self._lock:
+            pid = self._children.get(job_id)
+            if pid is not None:
+                if not _has_ended(pid):
+                    return True
+                del self._children[job_id]
+        return folder.is_held()
+
+    def collect(self) -> None:
+        """Take the ended ones out of the process table."""
+        with self._lock:
+            self._children = {job: pid for job, pid in self._children.items() if not _has_ended(pid)}
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
 
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0

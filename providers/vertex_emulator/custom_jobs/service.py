@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import Message
+
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, project_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
@@ -16,15 +18,13 @@ from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NOTHING, RESTART_SEC
 from vertex_emulator.custom_jobs.queue.queue import Queue, Sharing
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
-from vertex_emulator.custom_jobs.reconciler import Ends, OnEnd, Reconciler
+from vertex_emulator.custom_jobs.reconciler import Ends, OnEnd, Reconciler, Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore
+from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore, WaitingJobs
 from vertex_emulator.custom_jobs.submission import Submission, SubmissionContext, no_room
-from vertex_emulator.custom_jobs.waiting import WaitingJobs
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import FILE, Clock
@@ -34,9 +34,11 @@ from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import entries as logging_api
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
-from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex import names
-from vertex_emulator.vertex.answers import Answers, cannot_cancel, not_found
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
+from vertex_emulator.vertex import listing, names
+from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_emulator.vertex.listing import Listing
 from vertex_emulator.vertex.machine_types import UnknownTypes
 from vertex_emulator.vertex.records import Record
 
@@ -303,3 +305,66 @@ class JobService:
         return [
             record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
         ]
+
+
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
+    items="custom_jobs",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(store.names()),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+
+
+class JobMethods:
+    """What is answered to them."""
+
+    def __init__(self, jobs: JobService, answers: Answers) -> None:
+        self._jobs = jobs
+        self._answers = answers
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods, by their full names."""
+        service = descriptors.JOB_SERVICE
+        return {
+            f"{service}.CreateCustomJob": WithHeaders(self.create),
+            f"{service}.GetCustomJob": self.get,
+            f"{service}.ListCustomJobs": self.list_jobs,
+            f"{service}.CancelCustomJob": self.cancel,
+            f"{service}.DeleteCustomJob": self.delete,
+        }
+
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
+        """CreateCustomJob."""
+        place = names.parse_parent(request.parent)
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
+        created: Message = record.message
+        return created
+
+    def get(self, request: Any) -> Message:
+        """GetCustomJob."""
+        found: Message = self._jobs.look(request.name).message
+        return found
+
+    def list_jobs(self, request: Any) -> Message:
+        """ListCustomJobs, the newest first."""
+        self._jobs.live_jobs()
+        return listing.list_records(self._jobs, request, _LISTING)
+
+    def cancel(self, request: Any) -> Message:
+        """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
+        self._jobs.cancel(self._jobs.look(request.name))
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """DeleteCustomJob: only of a job that has ended."""
+        record = self._jobs.look(request.name)
+        if record.live:
+            raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
+        self._jobs.remove(record.id)
+        return self._answers.deleted(record.place)

@@ -16,13 +16,14 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_emulator.custom_jobs import planning, store
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
-from vertex_emulator.custom_jobs.checks import validation
-from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan
+from vertex_emulator.custom_jobs.checks import limitations, validation
+from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.queue.queue import Queue
 from vertex_emulator.custom_jobs.reconciler import Reconciler
-from vertex_emulator.custom_jobs.replica import service_access
+from vertex_emulator.custom_jobs.replica import command, images
+from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY
@@ -32,10 +33,111 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
+from vertex_emulator.replica_images.stand_ins import WAIT
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex import names
 from vertex_training.job import custom_job
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.roles import Replica, is_reduction_server_image, replicas
+
+_DISK, _SIZE = "pd-ssd", 100
+_HYPERDISK = "hyperdisk-balanced"
+_HYPERDISK_MACHINES = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
+_MAY_BE_EMPTY = ("scheduling", "psc_interface_config")
+
+
+def fill_in(job_spec: Any) -> None:
+    """Change a `CustomJobSpec` message, which has been checked."""
+    for pool in job_spec.worker_pool_specs:
+        if pool.replica_count:
+            hyperdisk = pool.machine_spec.machine_type in _HYPERDISK_MACHINES
+            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or (
+                _HYPERDISK if hyperdisk else _DISK
+            )
+            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or _SIZE
+    for name in _MAY_BE_EMPTY:
+        if not getattr(job_spec, name).ListFields():
+            job_spec.ClearField(name)
+
+
+def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
+    """A job in its JSON form where every pool without replicas is `{}`, whatever else it was given."""
+    spec = dict(job["jobSpec"])
+    spec["workerPoolSpecs"] = [
+        pool if int(pool.get("replicaCount", 0)) else {} for pool in spec["workerPoolSpecs"]
+    ]
+    return {**job, "jobSpec": spec}
+
+
+def replica_plans(
+    spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+) -> tuple[ReplicaPlan, ...]:
+    """What each replica of a job runs. `found` has what each of the job's image names means."""
+    shares = [file_shares.shares_of(pool) for pool in spec.worker_pool_specs]
+    return tuple(
+        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox, shares[each.pool])
+        for each in replicas(spec.worker_pool_specs)
+    )
+
+
+def lines(spec: CustomJobSpec, *, data_dir: Path) -> tuple[str, ...]:
+    """What the service's log says of a job's fields that are another thing here than on Google Cloud."""
+    return limitations.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
+
+
+def _plan(
+    replica: Replica,
+    pool: WorkerPoolSpec,
+    found: Mapping[str, ReplicaImage],
+    sandbox: Sandbox,
+    shares: tuple[file_shares.Share, ...],
+) -> ReplicaPlan:
+    package, container = pool.python_package_spec, pool.container_spec
+    if container is not None:
+        image = found[container.image_uri]
+        argv = container_argv(image, container.command, container.args)
+        if image.root == "host" and is_reduction_server_image(container.image_uri):
+            argv = WAIT
+        uri = container.image_uri
+    elif package is not None:
+        image = found[package.executor_image_uri]
+        argv = ("python3", "-m", package.python_module, *package.args)
+        uri = package.executor_image_uri
+    else:
+        raise ValueError(f"worker pool {replica.pool} has no task")
+    return ReplicaPlan(
+        name=replica.name,
+        role=str(replica.role),
+        pool=replica.pool,
+        index=replica.index,
+        argv=argv,
+        notice=images.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
+        package_uris=package.package_uris if package and not container else (),
+        image=image,
+        shares=shares,
+    )
+
+
+def container_argv(image: ReplicaImage, command: tuple[str, ...], args: tuple[str, ...]) -> tuple[str, ...]:
+    """What a container runs: `command` replaces the image's entrypoint and drops the image's own command,
+    which `args` replace. References are expanded in the job's words only, so those of the image are escaped.
+
+    Sources: Vertex AI documentation, "Custom containers for training"; Kubernetes has the same rules.
+    """
+    if command:
+        return (*command, *args)
+    own = (*image.entrypoint, *(() if args else image.command))
+    return (*(word.replace("$(", "$$(") for word in own), *args)
+
+
+def _accelerators(pool: WorkerPoolSpec) -> str:
+    machine = pool.machine_spec
+    if machine is None or machine.accelerator_type is None or not machine.accelerator_count:
+        return ""
+    return f"{machine.accelerator_count} x {machine.accelerator_type}"
+
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +198,7 @@ class Submission:
         if job.job_spec.persistent_resource_id:
             filled = descriptors.message(CUSTOM_JOB)
             filled.CopyFrom(job)
-            planning.fill_in(filled.job_spec)
+            fill_in(filled.job_spec)
             self._queue.sharing.check(place, filled)
         return images
 
@@ -116,7 +218,7 @@ class Submission:
             job.ClearField(field)
         images = self.check(place, job, allow_unknown_types=allow_unknown_types)
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
-        planning.fill_in(job.job_spec)
+        fill_in(job.job_spec)
         store.begin(job, at=times.now(self._clock))
         folder = self._reconciler.folder(job_id)
         try:
@@ -139,9 +241,7 @@ class Submission:
         images: Mapping[str, ReplicaImage],
         addition: Addition,
     ) -> None:
-        document = planning.without_skipped_pools(
-            json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
-        )
+        document = without_skipped_pools(json_format.MessageToDict(job, descriptor_pool=descriptors.pool()))
         try:
             spec = custom_job.from_wire(document)
         except ValueError as error:
@@ -156,14 +256,14 @@ class Submission:
             buckets_dir=self._common.buckets_dir,
             venvs_dir=self._common.data_dir / "venvs",
             sandbox=self.sandbox(),
-            replicas=planning.replica_plans(spec, images, self.sandbox()),
-            lines=planning.lines(spec, data_dir=self._common.data_dir),
+            replicas=replica_plans(spec, images, self.sandbox()),
+            lines=lines(spec, data_dir=self._common.data_dir),
             environment=self._common.environment,
             grace_seconds=self._common.grace_seconds,
             restart_seconds=self._common.restart_seconds,
             log_limit=self._common.log_limit,
             project=place.project,
-            emulator_url=service_access.emulator_url(self._common.data_dir),
+            emulator_url=command.emulator_url(self._common.data_dir),
             addition=addition,
             contract=self._contract.chosen,
         )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 
@@ -56,3 +60,34 @@ class ReplicaImage:
 def host_python() -> str:
     """The minor version of the Python that replicas run with, such as 3.11."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+_LAYOUT = 1
+
+
+def key_of(layers: Sequence[Layer]) -> str:
+    """What unpacked images are shared by: their layers, whatever else the images say."""
+    names = " ".join(f"{layer.digest}={layer.diff_id}" for layer in layers)
+    return hashlib.sha256(f"{_LAYOUT} {names}".encode()).hexdigest()[:32]
+
+
+def root_of(images: Path, key: str) -> Path:
+    """Where the files of an unpacked image are."""
+    return images / key / "root"
+
+
+def hold(images: Path, key: str) -> int:
+    """Keep an image from being removed for as long as the descriptor is open. Raises `OSError`."""
+    images.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return lock(images / f"{key}.used", fcntl.LOCK_SH)
+
+
+def lock(path: Path, how: int) -> int:
+    """A descriptor that holds a lock (flock) on a file, which is made. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -13,7 +13,7 @@ import pytest
 
 from support.images import static_program
 from vertex_emulator.addresses import REDIRECT
-from vertex_emulator.custom_jobs.replica.service_access import SEEN_AT
+from vertex_emulator.custom_jobs.replica.command import SEEN_AT
 from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.custom_jobs.sandbox.probe import candidates

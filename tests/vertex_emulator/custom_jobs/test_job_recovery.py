@@ -24,9 +24,9 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from support.waiting import PATIENCE, eventually
+from vertex_emulator.custom_jobs.reconciler import Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.kernel.trees import remove_tree
 
 STRAY = (

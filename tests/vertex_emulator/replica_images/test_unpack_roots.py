@@ -15,7 +15,7 @@ import pytest
 
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
-from vertex_emulator.replica_images import places, roots
+from vertex_emulator.replica_images import image, roots
 from vertex_emulator.replica_images.image import ImageError, Layer
 
 
@@ -37,18 +37,18 @@ def test_an_image_is_unpacked_once(tmp_path: Path) -> None:
     first = roots.ensure(tmp_path / "images", [one])
     assert first is not None
     assert roots.ensure(tmp_path / "images", [one]) is None
-    assert (places.root_of(tmp_path / "images", places.key_of([one])) / "f0").read_text() == "x" * 1000
+    assert (image.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
 
 
 def test_images_with_the_same_layers_share_one(tmp_path: Path) -> None:
     one = layer(tmp_path, "x")
     elsewhere = Layer(digest=one.digest, diff_id=one.diff_id, size=one.size, path="/elsewhere")
-    assert places.key_of([one]) == places.key_of([elsewhere])
+    assert image.key_of([one]) == image.key_of([elsewhere])
 
 
 def test_the_order_of_layers_counts(tmp_path: Path) -> None:
     one, other = layer(tmp_path, "x"), layer(tmp_path, "y")
-    assert places.key_of([one, other]) != places.key_of([other, one])
+    assert image.key_of([one, other]) != image.key_of([other, one])
 
 
 def test_what_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_what_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> None:
 
 
 def used_before(folder: Path, one: Layer, seconds: int) -> None:
-    marker = folder / places.key_of([one]) / "image.json"
+    marker = folder / image.key_of([one]) / "image.json"
     os.utime(marker, (time.time() - seconds,) * 2)
 
 
@@ -72,17 +72,17 @@ def test_the_least_recently_used_goes(tmp_path: Path) -> None:
     used_before(folder, one, 10)
     used_before(folder, two, 20)
     roots.ensure(folder, [three], kept=2500)
-    assert images(folder) == sorted([places.key_of([one]), places.key_of([three])])
+    assert images(folder) == sorted([image.key_of([one]), image.key_of([three])])
 
 
 def test_what_is_used_stays(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two = (layer(tmp_path, text) for text in "xy")
-    held = places.hold(folder, places.key_of([one]))
+    held = image.hold(folder, image.key_of([one]))
     roots.ensure(folder, [one])
     used_before(folder, one, 10)
     roots.ensure(folder, [two], kept=0)
-    assert images(folder) == [places.key_of([one])]
+    assert images(folder) == [image.key_of([one])]
     os.close(held)
     roots.clean(folder, kept=0)
     assert images(folder) == []
@@ -94,7 +94,7 @@ def test_many_at_once(tmp_path: Path) -> None:
     with context.Pool(4) as pool:
         found = pool.starmap(roots.ensure, [(tmp_path / "images", [one])] * 8)
     assert sum(each is not None for each in found) == 1
-    assert images(tmp_path / "images") == [places.key_of([one])]
+    assert images(tmp_path / "images") == [image.key_of([one])]
 
 
 @pytest.mark.parametrize("milliseconds", [60, 90, 120, 160, 200])
@@ -109,11 +109,11 @@ def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
     time.sleep(milliseconds / 1000)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    root = places.root_of(tmp_path / "images", places.key_of([one]))
+    root = image.root_of(tmp_path / "images", image.key_of([one]))
     assert not root.exists() or len(list(root.iterdir())) == 4000
     roots.ensure(tmp_path / "images", [one])
     assert len(list(root.iterdir())) == 4000
-    assert images(tmp_path / "images") == [places.key_of([one])], "what was left half is gone"
+    assert images(tmp_path / "images") == [image.key_of([one])], "what was left half is gone"
 
 
 def test_other_users_see_nothing(tmp_path: Path) -> None:

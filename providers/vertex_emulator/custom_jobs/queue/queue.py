@@ -12,8 +12,7 @@ from vertex_emulator.custom_jobs.queue import slots
 from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import Reconciler
-from vertex_emulator.custom_jobs.store import JobStore
-from vertex_emulator.custom_jobs.waiting import Waiting
+from vertex_emulator.custom_jobs.store import JobStore, Waiting
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place

@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vertex_emulator import addresses
 from vertex_emulator.addresses import REDIRECT
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import image as replica_image
-from vertex_emulator.custom_jobs.replica import service_access
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
@@ -24,6 +26,34 @@ from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.variables import expand
+
+SEEN_AT = Path("/run/vertex-training")
+"""Where an image's own root has the folder of `sitecustomize`."""
+
+
+def emulator_url(data_dir: Path) -> str:
+    """Where the emulator of the folder answers, or did last; empty where that is not known."""
+    try:
+        record = data_folder.read_record(DataFolder(root=data_dir))
+    except DataFolderError:
+        return ""
+    return record.url if record is not None else ""
+
+
+def service_variables(plan: Plan) -> dict[str, str]:
+    """How Google's clients and tools find the emulator; nothing where it is not known where that is."""
+    url = emulator_url(plan.data_dir) or plan.emulator_url
+    try:
+        token = data_folder.read_token(DataFolder(root=plan.data_dir))
+    except DataFolderError:
+        token = None
+    return addresses.replica_variables(url, token, plan.project) if url and token and plan.project else {}
+
+
+def with_redirect(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The variables with the folder of `sitecustomize` before what PYTHONPATH has."""
+    present = environment.get("PYTHONPATH", "")
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), present]))}
 
 
 def make_folder(buckets_dir: Path, address: str) -> None:
@@ -77,7 +107,7 @@ def replica_command(
         hosts=_hosts(names),
         image=replica_image.view_of(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
-        shown={service_access.SEEN_AT: REDIRECT},
+        shown={SEEN_AT: REDIRECT},
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -98,13 +128,11 @@ def replica_command(
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     place = _place(plan, replica.image, view, venv)
-    services = service_access.service_variables(plan)
+    services = service_variables(plan)
     environment = {**place.variables, **services, **plan.environment, **from_service}
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     if services:
-        environment = service_access.with_redirect(
-            environment, service_access.SEEN_AT if place.own else REDIRECT
-        )
+        environment = with_redirect(environment, SEEN_AT if place.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if place.own else replica_image.host_word(argv),

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
-from vertex_emulator.replica_images.image import ReplicaImage, host_python
-from vertex_emulator.replica_images.places import key_of, root_of
+from vertex_emulator.replica_images.image import ReplicaImage, host_python, key_of, root_of
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

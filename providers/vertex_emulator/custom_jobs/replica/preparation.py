@@ -11,7 +11,7 @@ from vertex_emulator.custom_jobs.plan import Plan
 from vertex_emulator.custom_jobs.replica import image as replica_image
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
-from vertex_emulator.replica_images import places
+from vertex_emulator.replica_images.image import hold, key_of
 from vertex_training.fields import uris
 
 _UNPACKER = "vertex_emulator.replica_images.roots"
@@ -33,10 +33,10 @@ def unpack_images(
         image = replica.image
         if image is None or not replica_image.has_root(image):
             continue
-        key = places.key_of(image.layers)
+        key = key_of(image.layers)
         if key not in done:
             done.add(key)
-            held.append(places.hold(plan.images_dir, key))
+            held.append(hold(plan.images_dir, key))
             request = job_folder.path / f"image-{len(held)}.json"
             folder.write_json(
                 request,

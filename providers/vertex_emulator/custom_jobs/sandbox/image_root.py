@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.mount_points import bind_at, place
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
@@ -76,16 +75,16 @@ class Layering:
 
     def show(self, source: Path, path: str) -> None:
         """Show a folder of the image at a path of the root, together with what is there. Raises `OSError`."""
-        with place(self.root, path, create=False) as there:
+        with ns.place(self.root, path, create=False) as there:
             present = there is not None
             if there is not None and self.overlay(there, [str(source), there]):
                 return
-        with place(self.root, path) as target:
+        with ns.place(self.root, path) as target:
             if not present and self.overlay(str(target), [str(source)]):
                 return
         self.read_only = True
         if not present:
-            bind_at(self.root, path, source)
+            ns.bind_at(self.root, path, source)
             return
         self._merge(source, path)
 
@@ -93,7 +92,7 @@ class Layering:
         """Without overlayfs: a folder in which every entry of both is bound, those of the image first."""
         merged = self._folder()
         inner = replace(self, root=merged)
-        with place(self.root, path) as there:
+        with ns.place(self.root, path) as there:
             here = Path(str(there))
             for name in sorted({*_names(here), *_names(source)}):
                 _bind_entry(merged, here / name, name)
@@ -128,11 +127,11 @@ def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[st
         notes.append(_writable_work(view, root))
     _devices(root)
     with contextlib.suppress(OSError):
-        bind_at(root, "sys", "/sys")
+        ns.bind_at(root, "sys", "/sys")
     for name in ("resolv.conf", "localtime"):
         if Path("/etc", name).is_file():
             with contextlib.suppress(OSError):  # read-only, and the image has none
-                bind_at(root, f"etc/{name}", Path("/etc", name).resolve(), file=True)
+                ns.bind_at(root, f"etc/{name}", Path("/etc", name).resolve(), file=True)
     return notes
 
 
@@ -153,7 +152,7 @@ def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list
         layering.show(source, path)
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
-                with contextlib.suppress(OSError), place(root, below, create=False) as target:
+                with contextlib.suppress(OSError), ns.place(root, below, create=False) as target:
                     if target is not None:  # overlayfs does not show what is mounted below a folder
                         ns.bind(below, target)
     _working_dir(view, layering)
@@ -173,7 +172,7 @@ def _resolved(root: Path, name: str) -> str:
     """Where the host has a link to a folder (/bin to usr/bin), what the image has there belongs there."""
     with contextlib.suppress(OSError):
         target = str((root / name).readlink()).strip("/")
-        with place(root, target, create=False) as there:
+        with ns.place(root, target, create=False) as there:
             if there is not None:
                 return target
     return name
@@ -195,14 +194,14 @@ def _writable_work(view: ImageView, root: Path) -> str:
     else:
         copy.mkdir(parents=True)
     try:
-        bind_at(root, path, copy, writable=True)
+        ns.bind_at(root, path, copy, writable=True)
     except OSError:
         return READ_ONLY.format(more="")
     return READ_ONLY.format(more=f" and the working directory /{path}")
 
 
 def _devices(root: Path) -> None:
-    with place(root, "dev") as target:
+    with ns.place(root, "dev") as target:
         ns.mount("tmpfs", str(target), "tmpfs", ns.MS_NOSUID, "mode=755,size=64k")
     dev = Path(root, "dev")  # ours now
     for name in _DEVICES:
@@ -236,7 +235,7 @@ def _bind_entry(folder: Path, source: Path, name: str) -> None:
     is_folder = stat.S_ISDIR(status.st_mode)
     if os.path.lexists(target) and target.is_dir() != is_folder:
         raise FileExistsError(f"the image has {source.name!r} where this machine has something else")
-    bind_at(folder, name, source, file=not is_folder)
+    ns.bind_at(folder, name, source, file=not is_folder)
 
 
 def _names(folder: Path) -> list[str]:

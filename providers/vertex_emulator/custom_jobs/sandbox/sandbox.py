@@ -22,7 +22,6 @@ from typing import Literal
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.file_shares import KINDS, ROOT
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, own_root, show_layers
-from vertex_emulator.custom_jobs.sandbox.mount_points import bind_at, place
 from vertex_emulator.kernel.trees import remove_tree
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
@@ -120,18 +119,18 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
     else:
         ns.bind(root, root)
         _host_folders(root, apart=_MOUNTS if view.shares else ())
-    with place(root, "proc") as proc:
+    with ns.place(root, "proc") as proc:
         if sandbox.pids:
             ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
         else:
             ns.bind("/proc", str(proc))
     if image is not None and image.own:
-        bind_at(root, "tmp", view.folder / "tmp", writable=True)
+        ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
         with contextlib.suppress(OSError):  # read-only, and the image has none
-            bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+            ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
         for path, source in view.shown.items():
             with contextlib.suppress(OSError):  # as above
-                bind_at(root, path, source)
+                ns.bind_at(root, path, source)
         ns.set_hostname(view.hostname)
     else:
         if image is not None:
@@ -139,9 +138,9 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
         _private_temporary_folders(root, view)
         _hide_data_folder(root, view)
         if (root / "etc/hosts").is_file():
-            bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
+            ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
             ns.set_hostname(view.hostname)
-    bind_at(root, "gcs", view.buckets, writable=True)
+    ns.bind_at(root, "gcs", view.buckets, writable=True)
     for at, folder in view.shares.items():
         _mount_share(root, at, folder)
     ns.pivot_root(root)
@@ -153,13 +152,13 @@ def _mount_share(root: Path, at: str, folder: Path) -> None:
     folder in memory.
     """
     try:
-        bind_at(root, at, folder, writable=True)
+        ns.bind_at(root, at, folder, writable=True)
     except OSError as error:
         if error.errno != errno.EROFS:
             raise
-        with place(root, _MOUNTS[0]) as mounts:
+        with ns.place(root, _MOUNTS[0]) as mounts:
             ns.mount("tmpfs", str(mounts), "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=64k")
-        bind_at(root, at, folder, writable=True)
+        ns.bind_at(root, at, folder, writable=True)
 
 
 def _host_folders(root: Path, *, apart: Collection[str]) -> None:
@@ -195,8 +194,8 @@ def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -
 
 
 def _private_temporary_folders(root: Path, view: View) -> None:
-    bind_at(root, "tmp", view.folder / "tmp", writable=True)
-    with place(root, "var/tmp", create=False) as present:
+    ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
+    with ns.place(root, "var/tmp", create=False) as present:
         if present is not None:
             ns.bind(view.folder / "var-tmp", present)
     for path in view.visible:
@@ -205,7 +204,7 @@ def _private_temporary_folders(root: Path, view: View) -> None:
 
 
 def _hide_data_folder(root: Path, view: View) -> None:
-    with place(root, view.hidden, create=False) as hidden:
+    with ns.place(root, view.hidden, create=False) as hidden:
         if hidden is not None:
             ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
     for path in view.visible:
@@ -215,4 +214,4 @@ def _hide_data_folder(root: Path, view: View) -> None:
 
 
 def _show(root: Path, path: Path, *, writable: bool = False) -> None:
-    bind_at(root, path, path, writable=writable, file=not path.is_dir())
+    ns.bind_at(root, path, path, writable=writable, file=not path.is_dir())

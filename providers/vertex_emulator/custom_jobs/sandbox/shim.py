@@ -13,14 +13,19 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command, become, never_returns, say
 from vertex_emulator.custom_jobs.sandbox.sandbox import separate
-from vertex_emulator.custom_jobs.sandbox.strays import kill_descendants
 from vertex_emulator.job_folder.outcome import START_ERROR
+
+if TYPE_CHECKING:
+    import psutil
 
 _SLEEPERS = ("/bin/sleep", "/usr/bin/sleep")
 _FOR_EVER = str(2**31 - 1)
@@ -186,3 +191,74 @@ def _reap(program: int) -> tuple[int | None, bool]:
 def _exit_code(wait_status: int) -> int:
     code = os.waitstatus_to_exitcode(wait_status)
     return code if code >= 0 else 128 - code
+
+
+_STRAY_SECONDS = 5.0
+
+
+def kill_strays(shims: Collection[int]) -> None:
+    """Kill all children of this process but the shims: what a killed shim left behind (Linux).
+
+    Needs `adopt_orphans`. Waits for each a little only, and for all together: the first process of a process
+    namespace ends after its members.
+    """
+    import psutil
+
+    until = time.monotonic() + _STRAY_SECONDS
+    while strays := [one for one in psutil.Process().children() if one.pid not in shims]:
+        for stray in strays:
+            for process in (stray, *_descendants(stray)):
+                _kill(process)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(stray.pid, os.WNOHANG)
+        if time.monotonic() >= until:
+            return
+        time.sleep(0.005)
+
+
+def kill_descendants() -> None:
+    """Without a process namespace: kill until no descendant is left. Orphans become our children (Linux)."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if sys.platform == "linux" and not _has_children():
+        return
+    import psutil
+
+    shim = psutil.Process()
+    while True:
+        for descendant in shim.children(recursive=True):
+            _kill(descendant)
+        try:
+            os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _kill(process: psutil.Process) -> None:
+    """Kill a process and its group, the group at once: who forks and ends all the time cannot slip away."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):
+        group = os.getpgid(process.pid)
+        process.kill()
+        if group != os.getpgrp():
+            os.killpg(group, signal.SIGKILL)
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    import psutil
+
+    try:
+        found: list[psutil.Process] = process.children(recursive=True)
+    except psutil.Error:
+        return []
+    return found

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox.children import Child, spawn
 from vertex_emulator.custom_jobs.sandbox.program import Command
-from vertex_emulator.custom_jobs.sandbox.strays import kill_strays
+from vertex_emulator.custom_jobs.sandbox.shim import kill_strays
 from vertex_emulator.job_folder.logs import LogWriter
 
 _READ = 262_144

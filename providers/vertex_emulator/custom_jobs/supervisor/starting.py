@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import ports
 from vertex_emulator.custom_jobs.replica.command import addresses_by_pool, replica_command
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
@@ -16,6 +18,86 @@ from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_training.job.custom_job import CustomJobSpec
+
+HOST = "127.0.0.1"
+_FIRST, _LAST = 10_000, 65_000
+_DEFAULT_EPHEMERAL = (32_768, 65_535)
+
+
+class NoPortError(Exception):
+    """There is no free port left."""
+
+
+@dataclass(kw_only=True)
+class Claim:
+    """A port that is ours; see the module."""
+
+    port: int
+    _udp: socket.socket = field(repr=False)
+    _tcp: socket.socket = field(repr=False)
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    def release(self) -> None:
+        """Let the program listen on the port; the claim against other jobs stays."""
+        self._tcp.close()
+
+    def close(self) -> None:
+        self._tcp.close()
+        self._udp.close()
+
+
+def claim(count: int) -> list[Claim]:
+    """Claim `count`  Raises `NoPortError`."""
+    claims: list[Claim] = []
+    for port in _candidates():
+        if len(claims) == count:
+            break
+        if (taken := _take(port)) is not None:
+            claims.append(taken)
+    if len(claims) < count:
+        for one in claims:
+            one.close()
+        raise NoPortError(
+            f"{count} free ports are needed, one for each replica, and only {len(claims)} between {_FIRST} "
+            f"and {_LAST} are free. End other jobs, or declare fewer replicas."
+        )
+    return claims
+
+
+def _candidates() -> Iterator[int]:
+    low, high = _ephemeral_range()
+    ports = [port for port in range(_FIRST, _LAST) if not low <= port <= high]
+    start = int.from_bytes(os.urandom(4), "big") % len(ports)
+    yield from ports[start:]
+    yield from ports[:start]
+
+
+def _ephemeral_range() -> tuple[int, int]:
+    try:
+        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    except (OSError, ValueError):
+        return _DEFAULT_EPHEMERAL
+    wide = int(low) <= _FIRST and int(high) >= _LAST - 1
+    return _DEFAULT_EPHEMERAL if wide else (int(low), int(high))
+
+
+def _take(port: int) -> Claim | None:
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        udp.bind((HOST, port))
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as everywhere:
+            everywhere.bind(("", port))  # free on all addresses; never listens
+        tcp.bind((HOST, port))
+    except OSError:
+        udp.close()
+        tcp.close()
+        return None
+    return Claim(port=port, _udp=udp, _tcp=tcp)
+
 
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -46,7 +128,7 @@ class Starter:
     """The replicas of one job.
 
     `environments` has a virtual environment for each set of packages. Claims a port for each replica, and
-    keeps it until `close`. Raises `ports.NoPortError`.
+    keeps it until `close`. Raises `NoPortError`.
     """
 
     def __init__(
@@ -64,7 +146,7 @@ class Starter:
         self._loop = loop
         self._environments = environments
         self._time = time
-        claims = ports.claim(len(plan.replicas))
+        claims = claim(len(plan.replicas))
         self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
         self._addresses = addresses_by_pool(spec.worker_pool_specs, [one.address for one in claims])
         self._logs: dict[str, LogWriter] = {}

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import ports, preparation
+from vertex_emulator.custom_jobs.replica import preparation
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
 from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
 from vertex_emulator.custom_jobs.supervisor.restarts import judge
-from vertex_emulator.custom_jobs.supervisor.starting import NotStartedError, Starter
+from vertex_emulator.custom_jobs.supervisor.starting import NoPortError, NotStartedError, Starter
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.job_folder.outcome import Outcome
@@ -89,7 +89,7 @@ class Supervisor:
                 self._starter = Starter(
                     self.plan, self.spec, self.folder, self.loop, environments, self.clock
                 )
-            except ports.NoPortError as error:
+            except NoPortError as error:
                 self.outcome = outcome.broken(str(error))
         while self.outcome is None and self._starter is not None:
             self._attempt(self._starter)
