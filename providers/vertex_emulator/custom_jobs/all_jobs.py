@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs import store
-from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
@@ -107,7 +106,7 @@ class AllJobs:
         self._contract.reset()
         self._end_all()
         for record in self._store.everywhere():
-            if record.state in states.TERMINAL:  # else somebody has created it just now
+            if record.state in store.TERMINAL:  # else somebody has created it just now
                 self._store.delete(record.id)
                 self._reconciler.remove(record.id)
         self.before_removal()  # what somebody has created meanwhile
@@ -141,7 +140,7 @@ class AllJobs:
 
     def _cancel(self, job_id: str) -> None:
         now = times.now(self._clock)
-        self._store.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        self._store.change(job_id, lambda job: store.enter(job, store.CANCELLING, at=now))
         self._reconciler.ask_to_cancel(job_id)
 
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs import store as states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.store import JobStore, Waiting, WaitingJobs
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
@@ -115,12 +115,12 @@ class Reconciler:
     def recover(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         self._clear_remains()
-        for job_id in self._store.ids_in(states.CANCELLING):
+        for job_id in self._store.ids_in(store.CANCELLING):
             if job_id in self._waiting:  # the emulator was killed between the two
                 self.end_waiting(job_id, outcome.cancelled())
         for record in self._store.started():
             folder = self.folder(record.id)
-            if record.state == states.CANCELLING and not folder.cancel.exists():
+            if record.state == store.CANCELLING and not folder.cancel.exists():
                 with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
                     self.ask_to_cancel(record.id)
             self.refresh(record)
@@ -131,7 +131,7 @@ class Reconciler:
         for record in self._store.started():
             with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
                 records.append(self.refresh(record))
-        return [record for record in records if record.state not in states.TERMINAL]
+        return [record for record in records if record.state not in store.TERMINAL]
 
     def waiting(self) -> Sequence[Waiting]:
         """The jobs that have not started, the oldest first."""
@@ -158,7 +158,7 @@ class Reconciler:
         with self._lock:
             if one.id in self._waiting:  # not cancelled meanwhile
                 with self._store.transaction():
-                    self._store.change(one.id, lambda job: states.enter(job, states.PENDING, at=now))
+                    self._store.change(one.id, lambda job: store.enter(job, store.PENDING, at=now))
                     self._waiting.put(changed)
         return changed
 
@@ -209,14 +209,14 @@ class Reconciler:
 
     def refresh(self, record: Record) -> Record:
         """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
-        if record.state in states.TERMINAL:
+        if record.state in store.TERMINAL:
             return record
         with self._lock:
             if record.id in self._waiting:
                 return record
             alive = self._supervisors.is_alive(record.id, self.folder(record.id))
             current = self._apply(record)
-            if alive or current.state in states.TERMINAL:
+            if alive or current.state in store.TERMINAL:
                 return current
             return self._without_supervisor(current)
 
@@ -224,7 +224,7 @@ class Reconciler:
         events, _ = progress.read(self.folder(record.id))
 
         def follow(job: Any) -> bool:
-            entered = [states.enter(job, each.state, at=each.at, error=each.error) for each in events]
+            entered = [store.enter(job, each.state, at=each.at, error=each.error) for each in events]
             return any(entered)
 
         return (self._store.change(record.id, follow) if events else None) or record
@@ -233,7 +233,7 @@ class Reconciler:
         record = self._store.find(seen.id)
         if record is None:
             raise _gone(seen.id)
-        if record.state in states.TERMINAL:  # cancelled while it waited for its start
+        if record.state in store.TERMINAL:  # cancelled while it waited for its start
             return record
         folder = self.folder(record.id)
         if folder.supervisor.exists():
@@ -260,15 +260,15 @@ class Reconciler:
         error = {"code": how.code, "message": how.message}
 
         def end(job: Any) -> bool:
-            if states.state_of(job) == states.CANCELLING:
+            if store.state_of(job) == store.CANCELLING:
                 cancelled = outcome.cancelled()
-                return states.enter(
+                return store.enter(
                     job,
-                    states.CANCELLED,
+                    store.CANCELLED,
                     at=now,
                     error={"code": cancelled.code, "message": cancelled.message},
                 )
-            return states.enter(job, how.state, at=now, error=error)
+            return store.enter(job, how.state, at=now, error=error)
 
         record = self._store.change(job_id, end)
         if record is None:

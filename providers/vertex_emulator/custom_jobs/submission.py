@@ -18,11 +18,11 @@ from google.protobuf import json_format
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
-from vertex_emulator.custom_jobs.checks import limitations, validation
+from vertex_emulator.custom_jobs.checks import image_rules, limitations, validation
 from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.queue.queue import Queue
 from vertex_emulator.custom_jobs.reconciler import Reconciler
-from vertex_emulator.custom_jobs.replica import command, images
+from vertex_emulator.custom_jobs.replica import command
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -113,7 +113,7 @@ def _plan(
         pool=replica.pool,
         index=replica.index,
         argv=argv,
-        notice=images.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
+        notice=image_rules.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
         package_uris=package.package_uris if package and not container else (),
         image=image,
         shares=shares,

@@ -22,6 +22,7 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.persistent_resources import checks, resources
+from vertex_emulator.persistent_resources.allocator import Sharing
 from vertex_emulator.persistent_resources.resources import (
     COLLECTION,
     ArchivedPersistentResources,
@@ -29,7 +30,6 @@ from vertex_emulator.persistent_resources.resources import (
     Kind,
     Pending,
 )
-from vertex_emulator.persistent_resources.sharing import Sharing
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
 from vertex_emulator.vertex import listing, names

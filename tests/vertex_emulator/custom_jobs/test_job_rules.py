@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.job_emulator import IMAGE, job, pool
 from vertex_emulator.custom_jobs import store
-from vertex_emulator.custom_jobs.replica import images
+from vertex_emulator.custom_jobs.checks import image_rules
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.custom_jobs.supervisor import starting
 from vertex_emulator.job_folder import outcome
@@ -244,7 +244,7 @@ def test_ports_are_distinct_free_and_held() -> None:
     ],
 )
 def test_prebuilt_images(image: str, prebuilt: bool) -> None:
-    assert images.is_prebuilt(image) == prebuilt
+    assert image_rules.is_prebuilt(image) == prebuilt
 
 
 json_values = st.recursive(

@@ -16,8 +16,8 @@ from support.disk import largest_file
 from support.images import digest, member, tar
 from vertex_emulator.replica_images import tar_stream
 from vertex_emulator.replica_images.image import ImageError, Layer
-from vertex_emulator.replica_images.roots import unpack
 from vertex_emulator.replica_images.tree import Limits, Tree, Unpacked
+from vertex_emulator.replica_images.unpacking import unpack
 
 DIRECTORY, LINK, HARD_LINK = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from support.growth import is_linear
 from support.images import digest, member
 from vertex_emulator.replica_images.image import ImageError, Layer
-from vertex_emulator.replica_images.roots import unpack
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits
+from vertex_emulator.replica_images.unpacking import unpack
 
 PARTS = [
     "a",

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vertex_emulator.custom_jobs.checks import environment_rules
-from vertex_emulator.custom_jobs.replica import images
+from vertex_emulator.custom_jobs.checks import environment_rules, image_rules
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage
@@ -67,7 +66,7 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
         field = "container_spec.image_uri" if container else "python_package_spec.executor_image_uri"
         image = pool.container_spec.image_uri if container else pool.python_package_spec.executor_image_uri
         try:
-            found[image] = images.for_replica(
+            found[image] = image_rules.for_replica(
                 registry,
                 image,
                 has_command=bool(pool.container_spec.command),
@@ -227,7 +226,7 @@ def _machine_faults(pool: Any, path: str, *, needed: bool, allow_unknown: bool) 
 def _container_faults(container: Any, path: str) -> Iterator[Violation]:
     if not container.image_uri:
         yield Violation(f"{path}.image_uri", "Required field is not set.")
-    elif images.is_prebuilt(container.image_uri) and not container.command:
+    elif image_rules.is_prebuilt(container.image_uri) and not container.command:
         yield Violation(
             f"{path}.command",
             'A prebuilt image has no program of its own; set command, such as ["python3", "-m", "trainer"].',

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from vertex_emulator.custom_jobs import store as states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.queue import slots
 from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
@@ -88,7 +88,7 @@ class Queue:
             else:
                 queued, delay = not self._quotas.room().fits(place, job), round(self._delay.seconds * 1e6)
             if queued:
-                states.queue(job)
+                store.queue(job)
             wait = None
             if queued or delay or not self._can_start(job, now):
                 longest = _longest_wait(job)
@@ -201,7 +201,7 @@ def _has_room(room: Room, shared: SharedRoom, place: Place, job: Any) -> bool:
 def _longest_wait(job: Any) -> float | None:
     """Seconds; None for ever."""
     scheduling = job.job_spec.scheduling
-    if states.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
+    if store.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
         return None
     if not scheduling.HasField("max_wait_duration"):
         return DEFAULT_MAX_WAIT

@@ -13,7 +13,7 @@ from pathlib import Path
 from vertex_emulator import addresses
 from vertex_emulator.addresses import REDIRECT
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import image as replica_image
+from vertex_emulator.custom_jobs.replica import unpacked_image
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
@@ -105,7 +105,7 @@ def replica_command(
         visible=(*sandbox.interpreter_paths(), REDIRECT, *([venv.resolve()] if venv else ())),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
-        image=replica_image.view_of(plan, replica.image, folder.resolve()),
+        image=unpacked_image.view_of(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
         shown={SEEN_AT: REDIRECT},
     )
@@ -135,7 +135,7 @@ def replica_command(
         environment = with_redirect(environment, SEEN_AT if place.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
-        argv=argv if place.own else replica_image.host_word(argv),
+        argv=argv if place.own else unpacked_image.host_word(argv),
         environment=_without_proxy_for_loopback(environment),
         cwd=place.cwd,
         make_cwd=place.cwd != view.folder / "work",
@@ -175,18 +175,18 @@ def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Pat
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(plan.replicas))),
     }
-    given = replica_image.variables(image) if image is not None else {}
+    given = unpacked_image.variables(image) if image is not None else {}
     if image is not None and view.image is not None and view.image.own:
         user = (view.image.inside or (0, 0))[0]
         base = {
-            "PATH": replica_image.SYSTEM_PATH,
-            "HOME": replica_image.home(view.image.root, user),
+            "PATH": unpacked_image.SYSTEM_PATH,
+            "HOME": unpacked_image.home(view.image.root, user),
         }
         return _Place(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
     path = [
         *([str(venv / "bin")] if venv else []),
         str(_python_folder(view.folder)),
-        given.pop("PATH", replica_image.SYSTEM_PATH),
+        given.pop("PATH", unpacked_image.SYSTEM_PATH),
     ]
     variables = {
         **common,
@@ -201,8 +201,8 @@ def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Pat
         cwd, seen_at = _working_dir(image), Path("/")
         _copy_temporary_files(view.image.root, view.folder)
     else:
-        cwd, seen_at = replica_image.private_copy(plan, image, view.folder), view.folder / "image"
-    if entries := replica_image.python_path(image, view.image.root, seen_at=seen_at):
+        cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
+    if entries := unpacked_image.python_path(image, view.image.root, seen_at=seen_at):
         variables["PYTHONPATH"] = os.pathsep.join(entries)
     return _Place(cwd=cwd, variables=variables)
 

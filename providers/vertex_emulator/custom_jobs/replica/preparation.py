@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan
-from vertex_emulator.custom_jobs.replica import image as replica_image
+from vertex_emulator.custom_jobs.replica import unpacked_image
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.replica_images.image import hold, key_of
 from vertex_training.fields import uris
 
-_UNPACKER = "vertex_emulator.replica_images.roots"
+_UNPACKER = "vertex_emulator.replica_images.unpacking"
 
 Run = Callable[[str, tuple[str, ...]], bool]
 """Runs a program under a name; whether it ended before the job was decided otherwise."""
@@ -31,7 +31,7 @@ def unpack_images(
     done: set[str] = set()
     for replica in plan.replicas:
         image = replica.image
-        if image is None or not replica_image.has_root(image):
+        if image is None or not unpacked_image.has_root(image):
             continue
         key = key_of(image.layers)
         if key not in done:
@@ -56,7 +56,7 @@ def unpack_images(
                 )
             if answer["problem"]:
                 return tuple(held), _failed(answer["problem"])
-        if found := replica_image.problem(plan, replica):
+        if found := unpacked_image.problem(plan, replica):
             return tuple(held), _failed(found)
     return tuple(held), None
 

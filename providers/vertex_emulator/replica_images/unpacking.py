@@ -1,6 +1,6 @@
 """Unpack images, shared by all jobs with the same layers; remove the oldest when there are many.
 
-    python -m vertex_emulator.replica_images.roots REQUEST
+    python -m vertex_emulator.replica_images.unpacking REQUEST
 
 A job's supervisor runs this as a process of its own, which can be killed at any moment: an image is unpacked
 aside and then takes its place in one step. Whoever uses one holds a shared lock, which the kernel gives back

@@ -15,7 +15,7 @@ import pytest
 
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
-from vertex_emulator.replica_images import image, roots
+from vertex_emulator.replica_images import image, unpacking
 from vertex_emulator.replica_images.image import ImageError, Layer
 
 
@@ -34,9 +34,9 @@ def images(folder: Path) -> list[str]:
 
 def test_an_image_is_unpacked_once(tmp_path: Path) -> None:
     one = layer(tmp_path, "x")
-    first = roots.ensure(tmp_path / "images", [one])
+    first = unpacking.ensure(tmp_path / "images", [one])
     assert first is not None
-    assert roots.ensure(tmp_path / "images", [one]) is None
+    assert unpacking.ensure(tmp_path / "images", [one]) is None
     assert (image.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
 
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> None:
     one = layer(tmp_path, "x")
     broken = Layer(digest=one.digest, diff_id="sha256:" + "0" * 64, size=one.size, path=one.path)
     with pytest.raises(ImageError):
-        roots.ensure(tmp_path / "images", [broken])
+        unpacking.ensure(tmp_path / "images", [broken])
     assert images(tmp_path / "images") == []
 
 
@@ -67,11 +67,11 @@ def used_before(folder: Path, one: Layer, seconds: int) -> None:
 def test_the_least_recently_used_goes(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two, three = (layer(tmp_path, text) for text in "xyz")
-    roots.ensure(folder, [one])
-    roots.ensure(folder, [two])
+    unpacking.ensure(folder, [one])
+    unpacking.ensure(folder, [two])
     used_before(folder, one, 10)
     used_before(folder, two, 20)
-    roots.ensure(folder, [three], kept=2500)
+    unpacking.ensure(folder, [three], kept=2500)
     assert images(folder) == sorted([image.key_of([one]), image.key_of([three])])
 
 
@@ -79,12 +79,12 @@ def test_what_is_used_stays(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two = (layer(tmp_path, text) for text in "xy")
     held = image.hold(folder, image.key_of([one]))
-    roots.ensure(folder, [one])
+    unpacking.ensure(folder, [one])
     used_before(folder, one, 10)
-    roots.ensure(folder, [two], kept=0)
+    unpacking.ensure(folder, [two], kept=0)
     assert images(folder) == [image.key_of([one])]
     os.close(held)
-    roots.clean(folder, kept=0)
+    unpacking.clean(folder, kept=0)
     assert images(folder) == []
 
 
@@ -92,7 +92,7 @@ def test_many_at_once(tmp_path: Path) -> None:
     one = layer(tmp_path, "x", files=300)
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:
-        found = pool.starmap(roots.ensure, [(tmp_path / "images", [one])] * 8)
+        found = pool.starmap(unpacking.ensure, [(tmp_path / "images", [one])] * 8)
     assert sum(each is not None for each in found) == 1
     assert images(tmp_path / "images") == [image.key_of([one])]
 
@@ -105,19 +105,19 @@ def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
     request.write_text(
         json.dumps({"name": "test", "images_dir": str(tmp_path / "images"), "layers": [named]})
     )
-    process = subprocess.Popen([sys.executable, "-m", roots.__name__, str(request)])
+    process = subprocess.Popen([sys.executable, "-m", unpacking.__name__, str(request)])
     time.sleep(milliseconds / 1000)
     process.send_signal(signal.SIGKILL)
     process.wait()
     root = image.root_of(tmp_path / "images", image.key_of([one]))
     assert not root.exists() or len(list(root.iterdir())) == 4000
-    roots.ensure(tmp_path / "images", [one])
+    unpacking.ensure(tmp_path / "images", [one])
     assert len(list(root.iterdir())) == 4000
     assert images(tmp_path / "images") == [image.key_of([one])], "what was left half is gone"
 
 
 def test_other_users_see_nothing(tmp_path: Path) -> None:
-    roots.ensure(tmp_path / "images", [layer(tmp_path, "x")])
+    unpacking.ensure(tmp_path / "images", [layer(tmp_path, "x")])
     assert (tmp_path / "images").stat().st_mode & 0o077 == 0
 
 
