@@ -196,7 +196,7 @@ class Daemon:
         """Where no image is left in the registry, none stays unpacked, but for what a job still uses."""
         unpacked = self.folder.root / "images"
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
-            unpacking.clean(unpacked, kept=0)
+            unpacking.clean(unpacked, keep_bytes=0)
 
     def _leave(self) -> None:
         log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")

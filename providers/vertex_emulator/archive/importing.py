@@ -70,7 +70,7 @@ def import_state(
 
     Raises `HttpError` 400 for an archive that is not right, 409 where something of it is there already.
     """
-    staging = jobs.staging()
+    staging = jobs.make_staging_folder()
     found = _Found(
         images=images.ImagesFound(registry),
         repositories=RepositoriesFound(repositories, clock),
@@ -79,7 +79,7 @@ def import_state(
     try:
         _Unpacking(found, staging, object_store).read(source)
         now = times.now(clock)
-        found.ended = sum(all_jobs.end(job, at=now) for _, job in found.jobs.values())
+        found.ended = sum(all_jobs.end_interrupted(job, at=now) for _, job in found.jobs.values())
         _add(found, staging, jobs, object_store)
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error
@@ -236,7 +236,7 @@ def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore)
 
 def _check_new(found: _Found, jobs: AllJobs, object_store: ObjectStore) -> None:
     taken = [f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None]
-    taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
+    taken += [f"job {job_id}" for job_id in jobs.existing(found.jobs)]
     taken += found.repositories.taken()
     taken += found.images.taken()
     taken += found.resources.taken()

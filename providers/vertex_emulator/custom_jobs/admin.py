@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.supervisor import orders
-from vertex_emulator.custom_jobs.supervisor.orders import Kind, Order
+from vertex_emulator.custom_jobs.supervisor.orders import Order, OrderKind
 from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.job_folder import folder
@@ -86,7 +86,7 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
     def preempt(request: Request, match: re.Match[str]) -> Response:
         return ordered("preempt", match, body_of(request, "after", "times"))
 
-    def ordered(kind: Kind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
+    def ordered(kind: OrderKind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
         times = number(body, "times", least=1, most=MOST_TIMES, what="a whole number", default=1)
         if times != int(times):
             raise HttpError(400, "", f"times has to be a whole number, not {times:g}.")

@@ -74,13 +74,13 @@ class AllJobs:
         """The folder of a job."""
         return self._reconciler.folder(job_id)
 
-    def staging(self) -> Path:
+    def make_staging_folder(self) -> Path:
         """A new folder for what is to become jobs; the next start removes what is left of it."""
         path = self._jobs_dir / f"{DELETED}{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
         return path
 
-    def has_any(self, job_ids: Collection[str]) -> Sequence[str]:
+    def existing(self, job_ids: Collection[str]) -> Sequence[str]:
         """Those of the ids that jobs have."""
         return [each for each in job_ids if self._store.find(each) is not None]
 
@@ -141,19 +141,23 @@ class AllJobs:
     def _cancel(self, job_id: str) -> None:
         now = times.now(self._clock)
         self._store.change(job_id, lambda job: store.enter(job, store.CANCELLING, at=now))
-        self._reconciler.ask_to_cancel(job_id)
+        self._reconciler.request_cancel(job_id)
 
 
-def words(noun: str, state: str) -> str:
+def interruption_message(noun: str, state: str) -> str:
     """Why an imported job, pipeline and so on has failed."""
     return f"The {noun} was in state {state} when it was exported; an imported {noun} does not go on."
 
 
-def end(job: Any, *, at: str) -> bool:
+def end_interrupted(job: Any, *, at: str) -> bool:
     """End a `CustomJob` or `HyperparameterTuningJob` message; False for one that had ended."""
     state = store.state_of(job)
     if state in store.TERMINAL:
         return False
-    how = outcome.cancelled() if state == store.CANCELLING else outcome.broken(words("job", state))
+    how = (
+        outcome.cancelled()
+        if state == store.CANCELLING
+        else outcome.broken(interruption_message("job", state))
+    )
     store.enter(job, how.state, at=at, error={"code": how.code, "message": how.message})
     return True

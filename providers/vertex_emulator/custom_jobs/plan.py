@@ -24,7 +24,7 @@ class Addition:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-NOTHING = Addition()
+NO_ADDITION = Addition()
 """Of a job that somebody creates by the API."""
 
 
@@ -83,7 +83,7 @@ class Plan:
     log_limit: int = DEFAULT_LIMIT
     project: str = ""
     emulator_url: str = ""
-    addition: Addition = NOTHING
+    addition: Addition = NO_ADDITION
     lines: tuple[str, ...] = ()
     contract: Contract = "observed"
 

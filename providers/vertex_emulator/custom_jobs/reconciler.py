@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs import store
-from vertex_emulator.custom_jobs.store import JobStore, Waiting, WaitingJobs
+from vertex_emulator.custom_jobs.store import JobStore, WaitingJob, WaitingJobs
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
@@ -114,7 +114,7 @@ class Reconciler:
 
     def recover(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
-        self._clear_remains()
+        self._remove_orphans()
         for job_id in self._store.ids_in(store.CANCELLING):
             if job_id in self._waiting:  # the emulator was killed between the two
                 self.end_waiting(job_id, outcome.cancelled())
@@ -122,7 +122,7 @@ class Reconciler:
             folder = self.folder(record.id)
             if record.state == store.CANCELLING and not folder.cancel.exists():
                 with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
-                    self.ask_to_cancel(record.id)
+                    self.request_cancel(record.id)
             self.refresh(record)
 
     def live(self) -> list[Record]:
@@ -133,11 +133,11 @@ class Reconciler:
                 records.append(self.refresh(record))
         return [record for record in records if record.state not in store.TERMINAL]
 
-    def waiting(self) -> Sequence[Waiting]:
+    def waiting(self) -> Sequence[WaitingJob]:
         """The jobs that have not started, the oldest first."""
         return self._waiting.all()
 
-    def begin(self, place: Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
+    def add(self, place: Place, job_id: str, job: Any, *, wait: WaitingJob | None = None) -> None:
         """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
 
         In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.
@@ -151,7 +151,7 @@ class Reconciler:
                     self._store.insert(place, job_id, job)
                     self._waiting.put(wait)
 
-    def unqueue(self, one: Waiting, *, starts: int) -> Waiting:
+    def admit(self, one: WaitingJob, *, starts: int) -> WaitingJob:
         """A queued job is let in and starts at that time; how it waits then."""
         changed = replace(one, queued=False, starts=starts)
         now = times.now(self._time)
@@ -162,7 +162,7 @@ class Reconciler:
                     self._waiting.put(changed)
         return changed
 
-    def move_waiting(self, by: int) -> None:
+    def shift_waiting(self, by: int) -> None:
         """The time of day has jumped: what waits goes on waiting for as long as before."""
         with self._lock, self._store.transaction():
             for one in self._waiting.all():
@@ -190,7 +190,7 @@ class Reconciler:
         except OSError as error:
             self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
 
-    def ask_to_cancel(self, job_id: str) -> None:
+    def request_cancel(self, job_id: str) -> None:
         """Tell the supervisor; a job without one ends at once. Raises `OSError`."""
         with self._lock:
             if job_id in self._waiting:
@@ -202,7 +202,7 @@ class Reconciler:
         folder.cancel.touch()
         folder.ring()
 
-    def ring_all(self) -> None:
+    def wake_supervisors(self) -> None:
         """Make every supervisor look at its folder and the clock now."""
         for job_id in self._store.started_ids():
             self.folder(job_id).ring()
@@ -232,7 +232,7 @@ class Reconciler:
     def _without_supervisor(self, seen: Record) -> Record:
         record = self._store.find(seen.id)
         if record is None:
-            raise _gone(seen.id)
+            raise _not_found(seen.id)
         if record.state in store.TERMINAL:  # cancelled while it waited for its start
             return record
         folder = self.folder(record.id)
@@ -272,7 +272,7 @@ class Reconciler:
 
         record = self._store.change(job_id, end)
         if record is None:
-            raise _gone(job_id)
+            raise _not_found(job_id)
         return record
 
     def remove(self, job_id: str) -> None:
@@ -288,14 +288,14 @@ class Reconciler:
             return
         remove_tree(trash)
 
-    def _clear_remains(self) -> None:
+    def _remove_orphans(self) -> None:
         """Remove folders without a record: the emulator was killed while it made or removed a job."""
         for name in self._found:
             if name.startswith(DELETED) or self._store.find(name) is None:
                 remove_tree(self._jobs_dir / name)
 
 
-def _gone(job_id: str) -> RpcError:
+def _not_found(job_id: str) -> RpcError:
     return RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
 
 
@@ -315,7 +315,7 @@ OnEnd = Callable[[str, "Record | None"], None]
 """Called with a job's id and its record; None: it was deleted meanwhile."""
 
 
-class Ends:
+class JobWatcher:
     """Those who wait for jobs; in memory only: after a restart they ask again."""
 
     def __init__(self, store: JobStore, reconciler: Reconciler, scheduler: Scheduler) -> None:
@@ -323,7 +323,7 @@ class Ends:
         self._reconciler = reconciler
         self._waiting: dict[str, list[OnEnd]] = {}
         self._lock = threading.Lock()
-        self._task = scheduler.add("ends of jobs", self._look_at_all)
+        self._task = scheduler.add("ends of jobs", self._check_all)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, in a thread of its own, when the job has ended."""
@@ -331,14 +331,14 @@ class Ends:
             self._waiting.setdefault(job_id, []).append(on_end)
         self._task.wake()
 
-    def _look_at_all(self) -> Next:
+    def _check_all(self) -> Next:
         with self._lock:
             watched = list(self._waiting)
         for job_id in watched:
-            self._look(job_id)
+            self._check_one(job_id)
         return Next(seconds=_POLL_SECONDS if self._waiting else None)
 
-    def _look(self, job_id: str) -> None:
+    def _check_one(self, job_id: str) -> None:
         record = self._store.find(job_id)
         try:
             record = record and self._reconciler.refresh(record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +14,14 @@ from google.protobuf.message import Message
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, project_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NOTHING, RESTART_SECONDS, Addition
-from vertex_emulator.custom_jobs.queue.queue import Queue, Sharing
+from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
+from vertex_emulator.custom_jobs.queue.queue import Allocator, Queue
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
-from vertex_emulator.custom_jobs.reconciler import Ends, OnEnd, Reconciler, Supervisors
+from vertex_emulator.custom_jobs.reconciler import JobWatcher, OnEnd, Reconciler, Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore, WaitingJobs
-from vertex_emulator.custom_jobs.submission import Submission, SubmissionContext, no_room
+from vertex_emulator.custom_jobs.submission import JobDefaults, JobSubmitter, cannot_write
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
 from vertex_emulator.job_folder.folder import JobFolder
@@ -64,6 +64,7 @@ class JobService:
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
         supervisors: Supervisors | None = None,
+        waiting_jobs: Callable[[Database], WaitingJobs] = WaitingJobs,
         time: Clock | None = None,
     ) -> None:
         self._data_dir = data_dir
@@ -71,9 +72,9 @@ class JobService:
         self._store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors()
         self._reconciler = Reconciler(
-            data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
+            data_dir / "jobs", self._store, self._supervisors, waiting_jobs(database), self._clock
         )
-        self._ends = Ends(self._store, self._reconciler, scheduler)
+        self._watcher = JobWatcher(self._store, self._reconciler, scheduler)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
@@ -94,9 +95,9 @@ class JobService:
             self.contract,
             self._clock,
         )
-        self._starts = scheduler.add("jobs that wait for their start", self._queue.do_what_is_due)
-        self._submission = Submission(
-            SubmissionContext(
+        self._starts = scheduler.add("jobs that wait for their start", self._queue.run_due)
+        self._submitter = JobSubmitter(
+            JobDefaults(
                 data_dir=data_dir,
                 buckets_dir=buckets_dir,
                 environment=dict(environment or {}),
@@ -129,7 +130,7 @@ class JobService:
 
     def start(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
-        threading.Thread(target=self._submission.sandbox, name="sandbox probe", daemon=True).start()
+        threading.Thread(target=self._submitter.sandbox, name="sandbox probe", daemon=True).start()
         self._reconciler.recover()
 
     def live_jobs(self) -> int:
@@ -146,9 +147,9 @@ class JobService:
 
         The time of day jumps by so many microseconds while no time passes.
         """
-        with self._queue.jumping(jump):
+        with self._queue.clock_jump(jump):
             yield
-        self._reconciler.ring_all()
+        self._reconciler.wake_supervisors()
 
     def all_jobs(self) -> AllJobs:
         """All jobs at once."""
@@ -156,12 +157,12 @@ class JobService:
 
     def info(self) -> Mapping[str, Any]:
         """What to tell about this service in the emulator's information."""
-        sandbox = self._submission.sandbox()
-        return {"sandbox": sandbox.in_words(), "gcs": sandbox.shows_gcs}
+        sandbox = self._submitter.sandbox()
+        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs}
 
     # --- for the methods of the API
 
-    def look(self, name: str) -> Record:
+    def get(self, name: str) -> Record:
         """The job of a name, as it is now. Raises `RpcError`."""
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
         record = self._store.get(place, job_id)
@@ -182,9 +183,9 @@ class JobService:
         if not changed.live:
             raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
         try:
-            self._reconciler.ask_to_cancel(record.id)
+            self._reconciler.request_cancel(record.id)
         except OSError as error:
-            raise no_room(self._data_dir, error) from error
+            raise cannot_write(self._data_dir, error) from error
 
     # --- for the services whose resources run as custom jobs
 
@@ -195,14 +196,14 @@ class JobService:
 
         What was asked for from outside says whether machine types may be unknown; later, they may.
         """
-        return self._submission.check(place, job, allow_unknown_types=allow_unknown_types)
+        return self._submitter.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(
         self,
         place: Place,
         custom_job: Any,
         *,
-        addition: Addition = NOTHING,
+        addition: Addition = NO_ADDITION,
         job_id: str | None = None,
         allow_unknown_types: bool = True,
     ) -> Record:
@@ -212,7 +213,7 @@ class JobService:
         had come to that.
         """
         job_id = job_id or names.new_id()
-        job = self._submission.submit(
+        job = self._submitter.submit(
             place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
         )
         self._starts.wake()
@@ -221,16 +222,16 @@ class JobService:
             raise not_found(CUSTOM_JOBS, job.name)
         return replace(record, message=job)
 
-    def share(self, sharing: Sharing) -> None:
+    def use_resources(self, allocator: Allocator) -> None:
         """Let jobs run on persistent resources."""
-        self._queue.sharing = sharing
+        self._queue.allocator = allocator
 
     def holding_machines(self) -> Sequence[Record]:
         """The jobs that have not ended and are not queued."""
         self._reconciler.live()
         return self._store.holding_quota()
 
-    def on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
+    def jobs_on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
         """The jobs of a persistent resource that have not ended, queued ones too."""
         self._reconciler.live()
         return [
@@ -251,7 +252,7 @@ class JobService:
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
-        self._ends.watch(job_id, on_end)
+        self._watcher.watch(job_id, on_end)
 
     def request_cancel(self, job_id: str) -> None:
         """Ask a job to stop; nothing for one that has ended or is gone. Raises `RpcError`."""
@@ -347,7 +348,7 @@ class JobMethods:
 
     def get(self, request: Any) -> Message:
         """GetCustomJob."""
-        found: Message = self._jobs.look(request.name).message
+        found: Message = self._jobs.get(request.name).message
         return found
 
     def list_jobs(self, request: Any) -> Message:
@@ -357,13 +358,13 @@ class JobMethods:
 
     def cancel(self, request: Any) -> Message:
         """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
-        self._jobs.cancel(self._jobs.look(request.name))
+        self._jobs.cancel(self._jobs.get(request.name))
         empty: Message = descriptors.message("google.protobuf.Empty")
         return empty
 
     def delete(self, request: Any) -> Message:
         """DeleteCustomJob: only of a job that has ended."""
-        record = self._jobs.look(request.name)
+        record = self._jobs.get(request.name)
         if record.live:
             raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
         self._jobs.remove(record.id)

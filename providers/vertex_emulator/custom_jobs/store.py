@@ -131,7 +131,7 @@ class JobStore(Records):
         return [row["project"] for row in self.database.rows("SELECT DISTINCT project FROM custom_jobs")]
 
 
-_SCHEMA = (
+_WAITING_SCHEMA = (
     """
     CREATE TABLE waiting_jobs (
         id TEXT PRIMARY KEY,
@@ -147,7 +147,7 @@ _SCHEMA = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waiting:
+class WaitingJob:
     """A job that starts later. All times are in microseconds, `starts` and `gives_up` since 1970.
 
     `queued`: it waits for a quota, and then for `delay`; else it starts at `starts`. `gives_up`: when it has
@@ -166,7 +166,7 @@ class WaitingJobs:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        database.migrate("waiting jobs", _SCHEMA)
+        database.migrate("waiting jobs", _WAITING_SCHEMA)
         rows = database.rows("SELECT * FROM waiting_jobs ORDER BY rowid")
         self._jobs = {row["id"]: _waiting(row) for row in rows}
 
@@ -176,7 +176,7 @@ class WaitingJobs:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def put(self, one: Waiting) -> None:
+    def put(self, one: WaitingJob) -> None:
         """A job waits from now on, or for something else. Raises `sqlite3.Error`."""
         self._database.execute(
             "INSERT INTO waiting_jobs (id, starts, queued, delay, gives_up) VALUES (?, ?, ?, ?, ?) "
@@ -194,17 +194,17 @@ class WaitingJobs:
         del self._jobs[job_id]
         return True
 
-    def get(self, job_id: str) -> Waiting | None:
+    def get(self, job_id: str) -> WaitingJob | None:
         """A job that waits."""
         return self._jobs.get(job_id)
 
-    def all(self) -> Sequence[Waiting]:
+    def all(self) -> Sequence[WaitingJob]:
         """Those that wait, in the order in which they came."""
         return tuple(self._jobs.values())
 
 
-def _waiting(row: Any) -> Waiting:
-    return Waiting(
+def _waiting(row: Any) -> WaitingJob:
+    return WaitingJob(
         id=row["id"],
         starts=row["starts"],
         queued=bool(row["queued"]),

@@ -143,7 +143,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmissionContext:
+class JobDefaults:
     """What all jobs of an emulator have in common: folders, times in seconds, and `environment`, which every
     replica gets besides its own variables.
     """
@@ -156,12 +156,12 @@ class SubmissionContext:
     log_limit: int
 
 
-class Submission:
+class JobSubmitter:
     """Checks and submits the jobs of one emulator; `sandbox` None: found out by trying."""
 
     def __init__(
         self,
-        common: SubmissionContext,
+        defaults: JobDefaults,
         *,
         images: Images,
         reconciler: Reconciler,
@@ -170,7 +170,7 @@ class Submission:
         clock: Clock,
         sandbox: Sandbox | None = None,
     ) -> None:
-        self._common = common
+        self._defaults = defaults
         self._images = images
         self._reconciler = reconciler
         self._queue = queue
@@ -184,7 +184,7 @@ class Submission:
         with self._sandbox_lock:
             if self._sandbox is None:
                 self._sandbox = probe()
-                log.info("Replicas run in %s", self._sandbox.in_words())
+                log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
 
     def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
@@ -199,7 +199,7 @@ class Submission:
             filled = descriptors.message(CUSTOM_JOB)
             filled.CopyFrom(job)
             fill_in(filled.job_spec)
-            self._queue.sharing.check(place, filled)
+            self._queue.allocator.check(place, filled)
         return images
 
     def submit(
@@ -223,13 +223,13 @@ class Submission:
         folder = self._reconciler.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job, images, addition)
-            self._queue.begin(place, job_id, job)
+            self._queue.add(place, job_id, job)
         except RpcError:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(folder.path, ignore_errors=True)
-            raise no_room(self._common.data_dir, error) from error
+            raise cannot_write(self._defaults.data_dir, error) from error
         return job
 
     def _make_folder(
@@ -252,25 +252,25 @@ class Submission:
             project_number=place.number,
             location=place.location,
             timeout=document["jobSpec"].get("scheduling", {}).get("timeout", DEFAULT_TIMEOUT),
-            data_dir=self._common.data_dir,
-            buckets_dir=self._common.buckets_dir,
-            venvs_dir=self._common.data_dir / "venvs",
+            data_dir=self._defaults.data_dir,
+            buckets_dir=self._defaults.buckets_dir,
+            venvs_dir=self._defaults.data_dir / "venvs",
             sandbox=self.sandbox(),
             replicas=replica_plans(spec, images, self.sandbox()),
-            lines=lines(spec, data_dir=self._common.data_dir),
-            environment=self._common.environment,
-            grace_seconds=self._common.grace_seconds,
-            restart_seconds=self._common.restart_seconds,
-            log_limit=self._common.log_limit,
+            lines=lines(spec, data_dir=self._defaults.data_dir),
+            environment=self._defaults.environment,
+            grace_seconds=self._defaults.grace_seconds,
+            restart_seconds=self._defaults.restart_seconds,
+            log_limit=self._defaults.log_limit,
             project=place.project,
-            emulator_url=command.emulator_url(self._common.data_dir),
+            emulator_url=command.emulator_url(self._defaults.data_dir),
             addition=addition,
             contract=self._contract.chosen,
         )
         folder.create(job=document, plan=plan.to_json())
 
 
-def no_room(data_dir: Path, error: Exception) -> RpcError:
+def cannot_write(data_dir: Path, error: Exception) -> RpcError:
     """The error about a data folder that cannot be written to."""
     return RpcError(
         "RESOURCE_EXHAUSTED",

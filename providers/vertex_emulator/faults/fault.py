@@ -50,9 +50,9 @@ class Fault:
     nth: int = 1
     times: int | None = 1
 
-    def meets(self, call: str) -> bool:
+    def matches(self, call: str) -> bool:
         """Whether calls of that method are counted."""
-        return is_named(call, self.method) and (self.stale is None or call in STALE_LISTS)
+        return matches_name(call, self.method) and (self.stale is None or call in STALE_LISTS)
 
     def to_json(self) -> dict[str, Any]:
         """The reverse of `read`."""
@@ -74,14 +74,14 @@ class Fault:
         }
 
 
-def is_named(call: str, pattern: str) -> bool:
+def matches_name(call: str, pattern: str) -> bool:
     """Whether a method is meant: parts before a dot may be left out, those after one too, and * fits all."""
     parts = call.split(".")
     names = [".".join(parts[first:]) for first in range(len(parts))]
     return any(fnmatchcase(name, pattern) or name.startswith(f"{pattern}.") for name in names)
 
 
-def read(document: object) -> Fault:
+def parse_fault(document: object) -> Fault:
     """The fault that a JSON value declares. Raises `FaultError` with all that is wrong."""
     if not isinstance(document, Mapping):
         raise FaultError([("", "A fault is a JSON object with `method` and what is to happen.")])
@@ -111,7 +111,7 @@ def read(document: object) -> Fault:
     )
     if not problems:
         kinds = {"status": status, "drop": drop, "stale": stale, "delay": delay or None}
-        problems += _as_a_whole(method, message=message, stall=stall, **kinds)
+        problems += _combination_problems(method, message=message, stall=stall, **kinds)
     if problems:
         raise FaultError(problems)
     return Fault(
@@ -127,7 +127,7 @@ def read(document: object) -> Fault:
     )
 
 
-def _as_a_whole(method: Any, *, message: Any, stall: Any, **kinds: Any) -> list[tuple[str, str]]:
+def _combination_problems(method: Any, *, message: Any, stall: Any, **kinds: Any) -> list[tuple[str, str]]:
     given = [name for name, value in kinds.items() if value is not None]
     problems = []
     if method is None:

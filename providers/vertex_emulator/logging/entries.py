@@ -83,7 +83,7 @@ class Query:
 
 LogFile: TypeAlias = "tuple[LogSource, Path]"
 
-Found: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
+PositionedEntry: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
 """An entry by its position, time and insert id, and in the API's JSON."""
 
 
@@ -121,7 +121,7 @@ def _answer(query: Query, sources: Sources, written: WrittenEntries) -> dict[str
 
 def _matching(
     query: Query, files: Iterable[LogFile], sizes: Sizes | None, written: WrittenEntries
-) -> Iterator[Found]:
+) -> Iterator[PositionedEntry]:
     task = filters.required(query.expression, "resource.labels.task_name")
     since = filters.lower_bound(query.expression, "timestamp")
     if query.after and not query.descending:
@@ -141,7 +141,7 @@ def _matching(
     for position, document in heapq.merge(*streams, key=lambda found: found[0], reverse=query.descending):
         if query.after is not None and not _is_after(position, query.after, descending=query.descending):
             continue
-        if filters.matches(query.expression, logging_query.test_of(document)):
+        if filters.matches(query.expression, logging_query.predicate_of(document)):
             yield position, document
 
 
@@ -158,7 +158,7 @@ def _size(path: Path) -> int:
 
 def _read_task(
     source: LogSource, path: Path, *, since: str, descending: bool, size: int | None
-) -> Iterator[Found]:
+) -> Iterator[PositionedEntry]:
     for entry in logs.read(path, since=since, descending=descending, size=size):
         yield (entry.time, source.insert_id(entry)), _document(source, entry)
 

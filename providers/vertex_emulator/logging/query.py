@@ -175,7 +175,7 @@ def is_field(name: str) -> bool:
     return any(name == each or name.startswith(f"{each}.") for each in FIELDS)
 
 
-def test_of(document: Mapping[str, Any]) -> Callable[[Comparison], bool]:
+def predicate_of(document: Mapping[str, Any]) -> Callable[[Comparison], bool]:
     """Whether comparisons hold for an entry in the API's JSON."""
     return lambda comparison: _holds(comparison, document)
 

@@ -16,10 +16,10 @@ from vertex_emulator.logging.query import FIELDS, SEVERITIES
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.archived import Document
 
-KEPT = 100_000
+MAX_ENTRIES = 100_000
 """The most entries of all projects together; the oldest that were written make way."""
 
-MAX_ENTRY = 256 * 1024
+MAX_ENTRY_BYTES = 256 * 1024
 """Bytes of one entry (Cloud Logging documentation, "Quotas and limits")."""
 
 _SCHEMA = (
@@ -68,7 +68,8 @@ class WrittenEntries:
                 rows,
             )
             connection.execute(
-                "DELETE FROM log_entries WHERE number <= (SELECT MAX(number) FROM log_entries) - ?", (KEPT,)
+                "DELETE FROM log_entries WHERE number <= (SELECT MAX(number) FROM log_entries) - ?",
+                (MAX_ENTRIES,),
             )
 
     def read(
@@ -161,8 +162,8 @@ def _entry(value: Any, request: Mapping[str, Any], *, clock: Clock) -> dict[str,
         "insertId": str(entry.get("insertId") or secrets.token_hex(10)),
         **({"labels": labels} if labels else {}),
     }
-    if len(json.dumps(whole)) > MAX_ENTRY:
-        raise _invalid(f"Log entry with size exceeding {MAX_ENTRY} bytes.")
+    if len(json.dumps(whole)) > MAX_ENTRY_BYTES:
+        raise _invalid(f"Log entry with size exceeding {MAX_ENTRY_BYTES} bytes.")
     return whole
 
 

@@ -1,4 +1,4 @@
-"""Who may run on a persistent resource, and when: implements `jobs.sharing.Sharing`."""
+"""Who may run on a persistent resource, and when: implements `jobs.sharing.ResourceAllocator`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vertex_emulator.vertex.records import Record, Records
 Holding = Callable[[], Sequence[Record]]
 
 
-class Sharing:
+class ResourceAllocator:
     """The persistent resources as jobs see them. `holding` gives the jobs that have machines, in no order."""
 
     def __init__(self, records: Records, holding: Holding) -> None:
@@ -35,27 +35,27 @@ class Sharing:
                 f'The PersistentResource "{record.name}" is in state {record.state}; jobs can be created on '
                 "it in state RUNNING.",
             )
-        if found := _misfits(job, record.message):
+        if found := _mismatches(job, record.message):
             raise invalid_fields(found)
 
-    def room(self) -> ResourceRoom:
+    def free(self) -> FreePools:
         """What is left of all resources at present."""
-        return ResourceRoom(self._records, self._holding)
+        return FreePools(self._records, self._holding)
 
     def jobs_of(self, record: Record) -> Sequence[Record]:
         """The jobs that have machines of a resource, the oldest first."""
-        return _on(record, self._holding())
+        return _jobs_on(record, self._holding())
 
-    def settled(self, record: Record) -> Record:
+    def with_usage(self, record: Record) -> Record:
         """A resource with what is used of it now."""
         used = checks.usage(record.message, [each.message for each in self.jobs_of(record)])
         changed = self._records.change(
-            record.id, lambda resource: checks.settle(resource, used), place=record.place
+            record.id, lambda resource: checks.set_usage(resource, used), place=record.place
         )
         return changed or record
 
 
-class ResourceRoom:
+class FreePools:
     """What is left at one moment, in which the jobs are asked for in their order; nobody looks before the
     first one is.
     """
@@ -66,7 +66,7 @@ class ResourceRoom:
         self._used: dict[tuple[str, str, str], dict[int, int]] = {}
         self._full: set[tuple[str, str, str]] = set()
 
-    def fits(self, place: Place, job: Any) -> bool:
+    def take(self, place: Place, job: Any) -> bool:
         """Whether a job has room on the resource that it names, which it then has.
 
         Where one does not, none after it does: they are let in in order.
@@ -77,10 +77,10 @@ class ResourceRoom:
         if record is None or record.state != resources.RUNNING or key in self._full:
             return False
         if key not in self._used:
-            here = _on(record, self._holding())
+            here = _jobs_on(record, self._holding())
             self._used[key] = checks.usage(record.message, [each.message for each in here])
         used = self._used[key]
-        taken = checks.placed(job, record.message, used)
+        taken = checks.placement(job, record.message, used)
         if taken is None:
             self._full.add(key)
             return False
@@ -89,7 +89,7 @@ class ResourceRoom:
         return True
 
 
-def _on(record: Record, jobs: Sequence[Record]) -> list[Record]:
+def _jobs_on(record: Record, jobs: Sequence[Record]) -> list[Record]:
     here = [
         job
         for job in jobs
@@ -99,13 +99,13 @@ def _on(record: Record, jobs: Sequence[Record]) -> list[Record]:
     return sorted(here, key=lambda job: (job.created, job.number))
 
 
-def _misfits(job: Any, resource: Any) -> list[Violation]:
+def _mismatches(job: Any, resource: Any) -> list[Violation]:
     """What of a job does not agree with the resource; the words are ours."""
     spec, found = job.job_spec, []
-    for index in checks.strangers(job, resource):
+    for index in checks.unmatched_pools(job, resource):
         words = "The machine and disk specs do not match any resource pool of the persistent resource."
         found.append(Violation(f"job_spec.worker_pool_specs[{index}].machine_spec", words))
-    if not found and checks.placed(job, resource, {}) is None:
+    if not found and checks.placement(job, resource, {}) is None:
         words = "The persistent resource does not have that many replicas."
         found.append(Violation("job_spec.worker_pool_specs", words))
     if spec.network != resource.network:

@@ -39,12 +39,12 @@ def is_id(text: str) -> bool:
 def check_new(resource_id: str, resource: Any, *, allow_unknown_types: bool) -> None:
     """Raises `RpcError` INVALID_ARGUMENT with every fault of a resource that is to be made."""
     found = [] if is_id(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
-    found += _faults(resource, allow_unknown_types)
+    found += _violations(resource, allow_unknown_types)
     if found:
         raise invalid_fields(found)
 
 
-def updated(resource: Any, request: Any) -> Any:
+def apply_update(resource: Any, request: Any) -> Any:
     """The resource as an update makes it. Raises `RpcError`."""
     mask = list(request.update_mask.paths)
     if not mask:
@@ -65,7 +65,7 @@ def updated(resource: Any, request: Any) -> Any:
         new.MergeFrom(type(resource)(labels=wanted.labels))
     if set(_SIZES) & set(mask):
         _resize(new, wanted)
-    if found := list(_faults(new, True)):
+    if found := list(_violations(new, True)):
         raise invalid_fields(found)
     return new
 
@@ -91,7 +91,7 @@ def _resize(resource: Any, wanted: Any) -> None:
         pool.replica_count = given.replica_count
 
 
-def _faults(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
+def _violations(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
     top = "persistent_resource"
     if len(resource.display_name) > _MAX_DISPLAY_NAME:
         words = f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
@@ -104,11 +104,11 @@ def _faults(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
         path = f"{top}.resource_pools[{index}]"
         if ids[pool.id] > 1:
             yield Violation(f"{path}.id", f"{pool.id!r} is not unique.")
-        yield from _machine_faults(pool, path, allow_unknown)
-        yield from _size_faults(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
+        yield from _machine_violations(pool, path, allow_unknown)
+        yield from _size_violations(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
 
 
-def _machine_faults(pool: Any, path: str, allow_unknown: bool) -> Iterator[Violation]:
+def _machine_violations(pool: Any, path: str, allow_unknown: bool) -> Iterator[Violation]:
     machine, disk = pool.machine_spec, pool.disk_spec
     named = f"{path}.machine_spec.machine_type"
     if not machine.machine_type:
@@ -125,7 +125,7 @@ def _machine_faults(pool: Any, path: str, allow_unknown: bool) -> Iterator[Viola
         yield Violation(f"{path}.disk_spec.boot_disk_size_gb", words)
 
 
-def _size_faults(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
+def _size_violations(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
     if not pool.HasField("autoscaling_spec"):
         if pool.replica_count < 1:
             yield Violation(f"{path}.replica_count", "The replica count must be greater than 0.")
@@ -141,7 +141,7 @@ def _size_faults(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
         yield Violation(f"{path}.replica_count", words)
 
 
-Taken = Mapping[int, int]
+Usage = Mapping[int, int]
 """How many machines of each resource pool, by its position."""
 
 
@@ -151,7 +151,7 @@ def capacity(pool: Any) -> int:
     return int(max(pool.replica_count, most))
 
 
-def placed(job: Any, resource: Any, used: Taken) -> dict[int, int] | None:
+def placement(job: Any, resource: Any, used: Usage) -> dict[int, int] | None:
     """What a job takes where so much is used already; None where it does not fit.
 
     A worker pool is in one resource pool, the first that matches and has room.
@@ -172,12 +172,12 @@ def usage(resource: Any, jobs: Iterable[Any]) -> dict[int, int]:
     """What jobs, the oldest first, have taken. One that a pool was made too small for still has its share."""
     used: dict[int, int] = {}
     for job in jobs:
-        for index, count in (placed(job, resource, used) or _somewhere(job, resource)).items():
+        for index, count in (placement(job, resource, used) or _first_matches(job, resource)).items():
             used[index] = used.get(index, 0) + count
     return used
 
 
-def strangers(job: Any, resource: Any) -> Sequence[int]:
+def unmatched_pools(job: Any, resource: Any) -> Sequence[int]:
     """The positions of the worker pools that match no resource pool."""
     return [
         index
@@ -186,7 +186,7 @@ def strangers(job: Any, resource: Any) -> Sequence[int]:
     ]
 
 
-def settle(resource: Any, used: Taken) -> bool:
+def set_usage(resource: Any, used: Usage) -> bool:
     """Note what is used; autoscaled pools grow to it at once, and shrink again when less of them is.
 
     Whether the resource has changed.
@@ -217,7 +217,7 @@ def _matching(pool: Any, resource: Any) -> Sequence[int]:
     ]
 
 
-def _somewhere(job: Any, resource: Any) -> dict[int, int]:
+def _first_matches(job: Any, resource: Any) -> dict[int, int]:
     found: dict[int, int] = {}
     for pool in _needed(job):
         for index in _matching(pool, resource)[:1]:

@@ -111,7 +111,7 @@ class RestoredPersistentResource(RestoredRecord):
 
     def __init__(self, records: Records, document: Document, *, at: str) -> None:
         super().__init__(records, document)
-        checks.settle(self.message, {})
+        checks.set_usage(self.message, {})
         checks.check_new(self.id, self.message, allow_unknown_types=True)
         fill_in(self.message)
         if self.state not in STATES:
@@ -123,7 +123,7 @@ class RestoredPersistentResource(RestoredRecord):
         return checks.is_id(text)
 
 
-Kind = Literal["create", "update", "reboot", "delete"]
+ChangeKind = Literal["create", "update", "reboot", "delete"]
 
 _SCHEMA = (
     """
@@ -142,31 +142,31 @@ _SCHEMA = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class PendingChange:
     """One change: `operation` is the name of the operation that was answered; `due` is on the line of
     `Clock.seconds`.
     """
 
     place: Place
     id: str
-    kind: Kind
+    kind: ChangeKind
     operation: str
     due: float
 
 
-class Pending:
+class PendingChanges:
     """The changes under way, at most one of each resource. To be used under one lock."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         database.migrate("persistent resource changes", _SCHEMA)
-        self._changes: dict[tuple[str, str, str], Change] = {}
+        self._changes: dict[tuple[str, str, str], PendingChange] = {}
 
     def load(self) -> None:
         """Take up what an earlier emulator left: each takes its whole time once more."""
         for row in self._database.rows("SELECT * FROM persistent_resource_changes ORDER BY rowid"):
-            change = Change(
+            change = PendingChange(
                 place=Place(project=row["project"], location=row["location"]),
                 id=row["id"],
                 kind=row["kind"],
@@ -175,13 +175,15 @@ class Pending:
             )
             self._changes[_key(change.place, change.id)] = change
 
-    def begin(self, place: Place, resource_id: str, kind: Kind, operation: str, *, seconds: float) -> None:
+    def begin(
+        self, place: Place, resource_id: str, kind: ChangeKind, operation: str, *, seconds: float
+    ) -> None:
         """Note a change that takes so long; it takes the place of another one of the resource."""
         self._database.execute(
             "INSERT OR REPLACE INTO persistent_resource_changes VALUES (?, ?, ?, ?, ?, ?, ?)",
             (place.project, place.number, place.location, resource_id, kind, operation, seconds),
         )
-        self._changes[_key(place, resource_id)] = Change(
+        self._changes[_key(place, resource_id)] = PendingChange(
             place=place,
             id=resource_id,
             kind=kind,
@@ -189,15 +191,15 @@ class Pending:
             due=self._clock.seconds() + seconds,
         )
 
-    def of(self, place: Place, resource_id: str) -> Change | None:
+    def get(self, place: Place, resource_id: str) -> PendingChange | None:
         """The change of a resource."""
         return self._changes.get(_key(place, resource_id))
 
-    def all(self) -> list[Change]:
+    def all(self) -> list[PendingChange]:
         """All, the oldest first."""
         return list(self._changes.values())
 
-    def end(self, change: Change) -> None:
+    def end(self, change: PendingChange) -> None:
         """A change is done."""
         key = _key(change.place, change.id)
         self._database.execute(

@@ -22,13 +22,13 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.persistent_resources import checks, resources
-from vertex_emulator.persistent_resources.allocator import Sharing
+from vertex_emulator.persistent_resources.allocator import ResourceAllocator
 from vertex_emulator.persistent_resources.resources import (
     COLLECTION,
     ArchivedPersistentResources,
-    Change,
-    Kind,
-    Pending,
+    ChangeKind,
+    PendingChange,
+    PendingChanges,
 )
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
@@ -42,7 +42,7 @@ from vertex_emulator.vertex.service import Service
 DELAY_SECONDS = 0.3
 """How long each change takes unless a test sets another time."""
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 """How often it is looked whether the jobs on a resource that is being deleted have ended."""
 
 _LISTING = Listing(
@@ -62,12 +62,12 @@ class PersistentResources(Service):
         self._answers = answers
         self._jobs = jobs
         self._records = Records(database, clock, COLLECTION, table="persistent_resources")
-        self._pending = Pending(database, clock)
-        self._sharing = Sharing(self._records, jobs.holding_machines)
+        self._pending = PendingChanges(database, clock)
+        self._allocator = ResourceAllocator(self._records, jobs.holding_machines)
         self._lock = threading.RLock()
-        self._task = scheduler.add("changes of persistent resources", self._do_what_is_due)
+        self._task = scheduler.add("changes of persistent resources", self._run_due)
         self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
-        jobs.share(self._sharing)
+        jobs.use_resources(self._allocator)
 
     # --- the seam to the server
 
@@ -144,14 +144,14 @@ class PersistentResources(Service):
     def list(self, request: Any) -> Message:
         """ListPersistentResources, the newest first."""
         for record in self._records.everywhere():
-            self._sharing.settled(record)
+            self._allocator.with_usage(record)
         return listing.list_records(self._records, request, _LISTING)
 
     def update(self, request: Any) -> Message:
         """UpdatePersistentResource: display name, labels, and the sizes of pools."""
         with self._lock:
             record = self._find(request.persistent_resource.name)
-            new = checks.updated(record.message, request)
+            new = checks.apply_update(record.message, request)
             self._require(record, resources.RUNNING, doing="updated")
             return self._enter(record, "update", resources.UPDATING, new)
 
@@ -163,7 +163,7 @@ class PersistentResources(Service):
             if record.message.resource_runtime_spec.HasField("ray_spec"):
                 words = f'The PersistentResource "{record.name}" is a Ray cluster and cannot be rebooted.'
                 raise RpcError("FAILED_PRECONDITION", words)
-            if busy := self._sharing.jobs_of(record):
+            if busy := self._allocator.jobs_of(record):
                 raise RpcError(
                     "FAILED_PRECONDITION",
                     f'The PersistentResource "{record.name}" cannot be rebooted while jobs run on it: '
@@ -181,7 +181,7 @@ class PersistentResources(Service):
                     f'The PersistentResource "{record.name}" is in state {record.state} and cannot be '
                     "deleted.",
                 )
-            before = self._pending.of(record.place, record.id)
+            before = self._pending.get(record.place, record.id)
             answer = self._enter(record, "delete", resources.STOPPING, record.message)
         if before is not None:
             self._answers.fail(before.operation, CANCELLED, "CANCELLED")
@@ -196,7 +196,7 @@ class PersistentResources(Service):
         record = self._records.get(place, resource_id)
         if record is None:
             raise not_found(COLLECTION, name)
-        return self._sharing.settled(record)
+        return self._allocator.with_usage(record)
 
     def _require(self, record: Record, *states: str, doing: str) -> None:
         if record.state not in states:
@@ -205,7 +205,7 @@ class PersistentResources(Service):
                 f'The PersistentResource "{record.name}" is in state {record.state} and cannot be {doing}.',
             )
 
-    def _enter(self, record: Record, kind: Kind, state: str, new: Any) -> Message:
+    def _enter(self, record: Record, kind: ChangeKind, state: str, new: Any) -> Message:
         now = times.now(self._clock)
 
         def change(resource: Any) -> bool:
@@ -217,7 +217,7 @@ class PersistentResources(Service):
             self._records.change(record.id, change, place=record.place)
             return self._begin(record.place, record.id, kind, record.name)
 
-    def _begin(self, place: Place, resource_id: str, kind: Kind, name: str) -> Message:
+    def _begin(self, place: Place, resource_id: str, kind: ChangeKind, name: str) -> Message:
         metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
         operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
         self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)
@@ -225,7 +225,7 @@ class PersistentResources(Service):
         answer: Message = operation
         return answer
 
-    def _do_what_is_due(self) -> Next:
+    def _run_due(self) -> Next:
         with self._lock:
             changes = self._pending.all()
         now, left = self._clock.seconds(), []
@@ -233,10 +233,10 @@ class PersistentResources(Service):
             if change.due > now:
                 left.append(self._clock.real_seconds(change.due - now))
             elif not self._end(change):
-                left.append(_LOOK_SECONDS)
+                left.append(_POLL_SECONDS)
         return Next(seconds=min((each for each in left if each is not None), default=None))
 
-    def _end(self, change: Change) -> bool:
+    def _end(self, change: PendingChange) -> bool:
         """End a change that is due; False where it has to wait. Every step can be done twice: a kill between
         two of them is followed by all once more.
         """
@@ -245,19 +245,19 @@ class PersistentResources(Service):
             if record is not None and self._cancel_jobs(record):
                 return False
         with self._lock:
-            if self._pending.of(change.place, change.id) != change:
+            if self._pending.get(change.place, change.id) != change:
                 return True  # it was deleted meanwhile
             if change.kind == "delete":
                 self._records.delete(change.id, place=change.place)
                 response = descriptors.message("google.protobuf.Empty")
             else:
-                record = self._records.change(change.id, self._ran(change), place=change.place)
+                record = self._records.change(change.id, self._completed(change), place=change.place)
                 response = descriptors.message(resources.MESSAGE) if record is None else record.message
             self._answers.finish(change.operation, response)
             self._pending.end(change)
         return True
 
-    def _ran(self, change: Change) -> Any:
+    def _completed(self, change: PendingChange) -> Any:
         now = times.now(self._clock)
 
         def run(resource: Any) -> bool:
@@ -273,13 +273,13 @@ class PersistentResources(Service):
 
     def _cancel_jobs(self, record: Record) -> int:
         """Have the jobs on a resource cancelled, those that wait for it first; how many have not ended."""
-        jobs = self._jobs.on_resource(record.place, record.id)
+        jobs = self._jobs.jobs_on_resource(record.place, record.id)
         for job in sorted(jobs, key=lambda one: one.state != "JOB_STATE_QUEUED"):
             self._jobs.request_cancel(job.id)
         return len(jobs)
 
 
-_METADATA: Mapping[Kind, str] = {
+_METADATA: Mapping[ChangeKind, str] = {
     "create": "CreatePersistentResourceOperationMetadata",
     "update": "UpdatePersistentResourceOperationMetadata",
     "reboot": "RebootPersistentResourceOperationMetadata",

@@ -60,11 +60,11 @@ KEPT_BYTES = 20 * (1 << 30)
 """How much unpacked images may take together before those not used for the longest time go."""
 
 _NEW = ".new-"
-_PLACES = ".places.lock"
+_FOLDERS_LOCK = ".places.lock"
 _MARKER = "image.json"
 
 
-def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> Unpacked | None:
+def ensure(images: Path, layers: Sequence[Layer], *, keep_bytes: int = KEPT_BYTES) -> Unpacked | None:
     """Unpack the layers where they are not yet; None where they were. Raises `ImageError`, `OSError`.
 
     To be held by the caller; older images make way.
@@ -76,13 +76,13 @@ def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> 
         if (place / _MARKER).is_file():
             os.utime(place / _MARKER)
             return None
-        clean(images, kept=kept)
-        new, filling = _new_place(images)
+        clean(images, keep_bytes=keep_bytes)
+        new, filling = _new_folder(images)
         try:
             found = unpack(layers, new / "root")
             folder.write_json(
                 new / _MARKER,
-                {"entries": found.entries, "size": found.size, "passedOver": found.passed_over},
+                {"entries": found.entries, "size": found.size, "passedOver": found.skipped},
             )
             remove_tree(place)
             new.rename(place)
@@ -91,16 +91,16 @@ def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> 
             raise
         finally:
             os.close(filling)
-    clean(images, kept=kept)
+    clean(images, keep_bytes=keep_bytes)
     return found
 
 
-def clean(images: Path, *, kept: int = KEPT_BYTES) -> None:
+def clean(images: Path, *, keep_bytes: int = KEPT_BYTES) -> None:
     """Remove what was not finished, and the least recently used images above a bound, in bytes."""
     found: list[tuple[float, int, str]] = []
-    with _locked(images / _PLACES):
+    with _locked(images / _FOLDERS_LOCK):
         for place in images.glob(f"{_NEW}*"):
-            if _is_left_over(place):
+            if _is_abandoned(place):
                 remove_tree(place)
     for place in images.iterdir():
         if place.name.startswith(_NEW):
@@ -109,16 +109,16 @@ def clean(images: Path, *, kept: int = KEPT_BYTES) -> None:
             found.append(((place / _MARKER).stat().st_mtime, int(document["size"]), place.name))
     total = sum(size for _, size, _ in found)
     for _, size, key in sorted(found):
-        if total <= kept:
+        if total <= keep_bytes:
             return
         if _remove(images, key):
             total -= size
 
 
-def _new_place(images: Path) -> tuple[Path, int]:
+def _new_folder(images: Path) -> tuple[Path, int]:
     """A new folder to fill, locked by the descriptor as long as somebody does."""
     new = images / f"{_NEW}{secrets.token_hex(8)}"
-    with _locked(images / _PLACES):
+    with _locked(images / _FOLDERS_LOCK):
         (new / "root").mkdir(parents=True)
         (new / "root").chmod(0o755)
         descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -126,7 +126,7 @@ def _new_place(images: Path) -> tuple[Path, int]:
     return new, descriptor
 
 
-def _is_left_over(new: Path) -> bool:
+def _is_abandoned(new: Path) -> bool:
     """Whether nobody fills the folder: who does holds its lock."""
     with contextlib.suppress(OSError):
         descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY)
@@ -171,9 +171,9 @@ def main(request_file: Path) -> None:
     images = Path(wanted["images_dir"])
     try:
         found = ensure(images, [Layer(**each) for each in wanted["layers"]])
-        if found is not None and found.passed_over:
+        if found is not None and found.skipped:
             sys.stdout.write(
-                f"Emulator: {found.passed_over} devices and FIFOs of the image {wanted['name']} were not "
+                f"Emulator: {found.skipped} devices and FIFOs of the image {wanted['name']} were not "
                 "unpacked.\n"
             )
     except ImageError as error:

@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 
 from vertex_emulator.custom_jobs import store, submission
 from vertex_emulator.custom_jobs.checks.validation import MAX_REPLICAS
-from vertex_emulator.custom_jobs.plan import NOTHING, Addition
+from vertex_emulator.custom_jobs.plan import NO_ADDITION, Addition
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.http.bodies import body_of
@@ -221,7 +221,7 @@ class TuningService(Service):
         place: Place,
         tuning_job: Any,
         *,
-        addition: Addition = NOTHING,
+        addition: Addition = NO_ADDITION,
         job_id: str | None = None,
         allow_unknown_types: bool = True,
     ) -> Record:

@@ -166,7 +166,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return static_program(tmp_path_factory.mktemp("program"))
 
 
-def own_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) -> list[str]:
+def mount_image_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) -> list[str]:
     """What the program says as the only one in an image's root."""
     root = tar({"run": program, "etc/": None, "etc/hostname": "image\n", "data/a": "a\n"})
     image = push(registry(emulator), root, stand_in=None, Entrypoint=["/run"], **config)
@@ -192,17 +192,17 @@ def own_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) 
 def test_an_image_with_a_root_of_its_own(
     emulator: JobEmulator, program: bytes, words: list[str], config: dict[str, Any], said: list[str]
 ) -> None:
-    assert own_root(emulator, program, *words, **config) == said
+    assert mount_image_root(emulator, program, *words, **config) == said
 
 
 def test_the_root_of_an_image_has_the_image_s_entries_only(emulator: JobEmulator, program: bytes) -> None:
-    said = own_root(emulator, program, "l:/", "l:/proc/self/task")
+    said = mount_image_root(emulator, program, "l:/", "l:/proc/self/task")
     found = {line.rpartition("/")[2] for line in said if line.startswith("//")}
     assert found == {"data", "dev", "etc", "gcs", "proc", "run", "sys", "tmp"}
 
 
 def test_machines_of_the_job_are_known_by_name(emulator: JobEmulator, program: bytes) -> None:
-    said = own_root(emulator, program, "r:/etc/hosts")
+    said = mount_image_root(emulator, program, "r:/etc/hosts")
     assert any("cmle-training-workerpool0-" in line for line in said)
 
 

@@ -220,7 +220,7 @@ def started(program: Program) -> Running:
     """A replica that has run since the machine was started."""
     unused: Any = None
     child: Any = program
-    return Running(name="one", child=child, log=unused, ends={}, counts=True, began=0.0)
+    return Running(name="one", child=child, log=unused, ends={}, is_replica=True, started_at=0.0)
 
 
 class TestWhenSomethingIsDue:
@@ -233,32 +233,32 @@ class TestWhenSomethingIsDue:
         return Orders(JobFolder(folder), Clock(), grace_seconds=grace)
 
     def looks(self, orders: Orders, one: Running) -> list[float]:
-        return [at for at in orders.next_looks([one]) if at is not None]
+        return [at for at in orders.next_checks([one]) if at is not None]
 
     def test_at_the_end_of_the_grace(self, tmp_path: Path) -> None:
         orders, one = self.orders(tmp_path), started(Program())
-        orders.look([one])
+        orders.apply_due([one])
         [at] = self.looks(orders, one)
         assert 590 < at - time.monotonic() <= 600
 
     def test_never_for_a_replica_that_has_ended(self, tmp_path: Path) -> None:
         orders, one = self.orders(tmp_path), started(Program())
-        orders.look([])
+        orders.apply_due([])
         one.child.exit_code = 0
         assert self.looks(orders, one) == []
 
     def test_never_for_one_that_was_preempted_and_has_ended(self, tmp_path: Path) -> None:
         orders, one = self.orders(tmp_path, grace=0), started(Program())
-        orders.look([one])
+        orders.apply_due([one])
         one.child.exit_code = 143
         assert self.looks(orders, one) == []
 
     def test_not_for_the_start_before(self, tmp_path: Path) -> None:
         """It ended while the job was decided and nobody looked."""
         orders, second = self.orders(tmp_path, grace=0), Program()
-        orders.look([started(Program())])
+        orders.apply_due([started(Program())])
         one = started(second)
-        orders.look([one])
-        assert (one.struck, self.looks(orders, one)) == ("kill", [])
-        orders.look([one])
+        orders.apply_due([one])
+        assert (one.order_kind, self.looks(orders, one)) == ("kill", [])
+        orders.apply_due([one])
         assert second.told == []

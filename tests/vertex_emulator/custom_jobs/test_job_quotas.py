@@ -22,9 +22,9 @@ from support.job_emulator import (
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.queue import quotas
-from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.custom_jobs.store import CUSTOM_JOB
+from vertex_emulator.custom_jobs.store import CUSTOM_JOB, WaitingJobs
+from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import parse
 from vertex_emulator.rpc import descriptors
 from vertex_training.catalog import accelerators
@@ -184,25 +184,36 @@ def test_flex_start_that_was_due_before_it_gives_up_starts(emulator: JobEmulator
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
 
 
-@pytest.mark.parametrize("cancelled", [False, True], ids=["given up", "cancelled"])
-def test_a_job_that_was_to_end_in_a_kill_never_runs(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+class InterruptedWaitingJobs(WaitingJobs):
+    """Waiting jobs whose removal fails, as if the emulator were killed there."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.tried = threading.Event()
+
+    def remove(self, job_id: str) -> bool:
+        self.tried.set()
+        raise OSError(f"as if the emulator were killed while the job {job_id} ends")
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["expired", "cancelled"])
+def test_a_waiting_job_whose_end_was_interrupted_never_runs(
+    tmp_path: Path, sandbox: Sandbox, cancelled: bool
 ) -> None:
-    tried = threading.Event()
+    made: list[InterruptedWaitingJobs] = []
 
-    def end(*_: object) -> None:
-        tried.set()
-        raise OSError("as if the emulator were killed here")
+    def waiting_jobs(database: Database) -> WaitingJobs:
+        made.append(InterruptedWaitingJobs(database))
+        return made[0]
 
-    with running_jobs(tmp_path, sandbox=sandbox) as first, monkeypatch.context() as patch:
+    with running_jobs(tmp_path, sandbox=sandbox, waiting_jobs=waiting_jobs) as first:
         quota(first, "cpus", 0, whenExceeded="queue", preemptible=True)
         name = first.create(pool("pass"), scheduling={**FLEX, "maxWaitDuration": "3600s"})
-        patch.setattr(Reconciler, "_end", end)
         if cancelled:
             assert first.cancel(name).status == 429
         else:
             advance(first, 3600)
-        assert tried.wait(5)
+        assert made[0].tried.wait(5)
     with running_jobs(tmp_path, sandbox=sandbox) as second:
         ended = second.wait(name)
         assert ended["state"] == ("JOB_STATE_CANCELLED" if cancelled else "JOB_STATE_FAILED")

@@ -232,12 +232,12 @@ def test_a_supervisor_that_dies_without_a_word_is_not_started_for_ever(
 def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobEmulator) -> None:
     stop = threading.Event()
 
-    def look() -> None:
+    def list_jobs() -> None:
         while not stop.is_set():
             emulator.call("GET", "/_local/jobs")
 
-    lookers = [threading.Thread(target=look) for _ in range(3)]
-    for each in lookers:
+    readers = [threading.Thread(target=list_jobs) for _ in range(3)]
+    for each in readers:
         each.start()
     try:
         names = [emulator.create(pool(SLEEP)) for _ in range(6)]
@@ -251,7 +251,7 @@ def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobE
             )
     finally:
         stop.set()
-        for each in lookers:
+        for each in readers:
             each.join()
 
 

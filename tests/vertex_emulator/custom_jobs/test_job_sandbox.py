@@ -28,17 +28,17 @@ import ctypes, os, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 import psutil
-from test_job_sandbox import look
+from test_job_sandbox import output_of
 os.chdir("/")
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-code, said = look(Path({folder!r}), Sandbox(kind="namespaces", user=True, pids={pids}))
+code, said = output_of(Path({folder!r}), Sandbox(kind="namespaces", user=True, pids={pids}))
 print(code); sys.stdout.write(said)
 """
 
 
-def look(folder: Path, sandbox: Sandbox) -> tuple[int, str]:
+def output_of(folder: Path, sandbox: Sandbox) -> tuple[int, str]:
     """Run a shell in a view of a data folder; what it said."""
     data = folder / "data"
     for path in ("buckets/b", "jobs/1", "jobs/2"):
@@ -95,7 +95,7 @@ def check(folder: Path, said: str, sandbox: Sandbox, *, user: int) -> None:
 
 @pytest.mark.parametrize("sandbox", KINDS[:-1], ids=NAMES[:-1])
 def test_the_view_of_a_replica(tmp_path: Path, sandbox: Sandbox) -> None:
-    code, said = look(tmp_path, sandbox)
+    code, said = output_of(tmp_path, sandbox)
     assert code == 0, said
     check(tmp_path, said, sandbox, user=os.getuid())
 
@@ -231,8 +231,8 @@ def test_the_interpreter_may_lie_below_tmp(tmp_path: Path, sandbox: Sandbox) -> 
 
 def test_the_sandbox_is_told(emulator: JobEmulator, sandbox: Sandbox) -> None:
     assert sandbox.shows_gcs, f"this machine should allow namespaces: {sandbox.reason}"
-    assert "namespaces" in sandbox.in_words()
-    assert json.dumps(PLAIN.in_words()) == '"plain processes without /gcs (of a test)"'
+    assert "namespaces" in sandbox.describe()
+    assert json.dumps(PLAIN.describe()) == '"plain processes without /gcs (of a test)"'
 
 
 ORPHANS = """

@@ -35,7 +35,7 @@ SPOT = {"preempted": True, "spot": True}
         pytest.param({"code": 137}, "restart_replica", id="killed from outside"),
         pytest.param({"code": 143}, "restart_replica", id="terminated from outside"),
         pytest.param({**KILLED, "out_of_memory": True}, "fail", id="out of memory is permanent"),
-        pytest.param({**KILLED, "unwatched": True}, "fail", id="perhaps something of it is left"),
+        pytest.param({**KILLED, "shim_killed": True}, "fail", id="perhaps something of it is left"),
         pytest.param({**KILLED, "replica_restarts": 4}, "restart_replica", id="the fifth restart"),
         pytest.param({**KILLED, "replica_restarts": 5}, "restart_job", id="no sixth one"),
         pytest.param(
@@ -76,7 +76,7 @@ SPOT = {"preempted": True, "spot": True}
         pytest.param({**SPOT, "code": 0, "preemptions": 6}, "fail", id="no seventh one"),
         pytest.param({**SPOT, "code": 0, "job_restarts": 3}, "restart_job", id="they are counted alone"),
         pytest.param({**SPOT, "code": 0, "disable_retries": True}, "fail", id="no retry of a preemption"),
-        pytest.param({**SPOT, "code": 143, "unwatched": True}, "fail", id="perhaps it is not gone"),
+        pytest.param({**SPOT, "code": 143, "shim_killed": True}, "fail", id="perhaps it is not gone"),
         pytest.param({"code": 0, "preempted": True}, "restart_replica", id="another machine's end"),
         pytest.param({"code": 1, "preempted": True}, "restart_replica", id="another machine's, any status"),
         pytest.param(

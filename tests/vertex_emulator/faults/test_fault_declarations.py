@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.tables import every_row
-from vertex_emulator.faults.fault import STATUSES, Fault, FaultError, is_named, read
+from vertex_emulator.faults.fault import STATUSES, Fault, FaultError, matches_name, parse_fault
 from vertex_emulator.faults.switchboard import Faults
 from vertex_emulator.vertex.records import LookBack, Past, looking_back
 
@@ -33,7 +33,7 @@ CREATE = "JobService.CreateCustomJob"
     ],
 )
 def test_names(pattern: str, named: bool) -> None:
-    assert is_named(CREATE, pattern) is named
+    assert matches_name(CREATE, pattern) is named
 
 
 @every_row(
@@ -64,14 +64,14 @@ def test_names(pattern: str, named: bool) -> None:
 )
 def test_what_is_refused(document: Any, field: str, says: str) -> None:
     with pytest.raises(FaultError) as refused:
-        read(document)
+        parse_fault(document)
     assert [name for name, _ in refused.value.problems] == [field]
     assert says in str(refused.value)
 
 
 def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(FaultError) as refused:
-        read({"method": 1, "status": 1, "stall": "x", "nth": -1})
+        parse_fault({"method": 1, "status": 1, "stall": "x", "nth": -1})
     assert {name for name, _ in refused.value.problems} == {"method", "status", "stall", "nth"}
 
 
@@ -90,8 +90,8 @@ counts = st.fixed_dictionaries(
 
 @given(kinds, counts)
 def test_what_is_read_is_written_again(kind: dict[str, Any], count: dict[str, Any]) -> None:
-    fault = read({"method": CREATE, **kind, **count})
-    assert read(fault.to_json()) == fault
+    fault = parse_fault({"method": CREATE, **kind, **count})
+    assert parse_fault(fault.to_json()) == fault
     assert {**fault.to_json(), **kind, **count} == fault.to_json()
 
 

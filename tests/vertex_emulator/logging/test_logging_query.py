@@ -24,7 +24,7 @@ ENTRY: dict[str, Any] = {
 
 
 def holds(text: str) -> bool:
-    return filters.matches(logging_query.parse(text), logging_query.test_of(ENTRY))
+    return filters.matches(logging_query.parse(text), logging_query.predicate_of(ENTRY))
 
 
 @every_row(
@@ -115,7 +115,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         expression = logging_query.parse(text)
     except filters.FilterError:
         return
-    test = logging_query.test_of(ENTRY)
+    test = logging_query.predicate_of(ENTRY)
     found = filters.matches(expression, test)
     assert filters.matches(filters.Not(expression), test) is not found
     # The same in words, where `text` can stand in parentheses: what it leaves open, a comment hides.

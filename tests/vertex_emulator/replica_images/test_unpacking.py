@@ -71,7 +71,7 @@ def test_the_least_recently_used_goes(tmp_path: Path) -> None:
     unpacking.ensure(folder, [two])
     used_before(folder, one, 10)
     used_before(folder, two, 20)
-    unpacking.ensure(folder, [three], kept=2500)
+    unpacking.ensure(folder, [three], keep_bytes=2500)
     assert images(folder) == sorted([image.key_of([one]), image.key_of([three])])
 
 
@@ -81,10 +81,10 @@ def test_what_is_used_stays(tmp_path: Path) -> None:
     held = image.hold(folder, image.key_of([one]))
     unpacking.ensure(folder, [one])
     used_before(folder, one, 10)
-    unpacking.ensure(folder, [two], kept=0)
+    unpacking.ensure(folder, [two], keep_bytes=0)
     assert images(folder) == [image.key_of([one])]
     os.close(held)
-    unpacking.clean(folder, kept=0)
+    unpacking.clean(folder, keep_bytes=0)
     assert images(folder) == []
 
 

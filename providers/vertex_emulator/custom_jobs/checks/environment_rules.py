@@ -26,7 +26,7 @@ _MOUNT_FIELDS = {
 _REQUIRED = "Required field is not set."
 
 
-def key_faults(job: Any, location: str) -> Iterator[Violation]:
+def key_violations(job: Any, location: str) -> Iterator[Violation]:
     """Of `encryption_spec`; a job's key is in its region."""
     if not job.HasField("encryption_spec"):
         return
@@ -40,7 +40,7 @@ def key_faults(job: Any, location: str) -> Iterator[Violation]:
         yield Violation(path, f"The key is in {match[1]} and the job in {location}.")
 
 
-def network_faults(spec: Any) -> Iterator[Violation]:
+def network_violations(spec: Any) -> Iterator[Violation]:
     """Of `network`, `reserved_ip_ranges` and `psc_interface_config`."""
     if spec.network and not _NETWORK.fullmatch(spec.network):
         yield Violation("job_spec.network", f"{spec.network!r} is not the name of a network.")
@@ -60,7 +60,7 @@ def network_faults(spec: Any) -> Iterator[Violation]:
             yield Violation(f"{below}.domain", f"{peering.domain!r} does not end with a dot.")
 
 
-def record_faults(spec: Any) -> Iterator[Violation]:
+def record_violations(spec: Any) -> Iterator[Violation]:
     """Of `tensorboard` and `experiment_run`."""
     if spec.tensorboard:
         if not _TENSORBOARD.fullmatch(spec.tensorboard):
@@ -75,7 +75,7 @@ def record_faults(spec: Any) -> Iterator[Violation]:
         yield Violation("job_spec.experiment", "Required when `experiment_run` is set.")
 
 
-def reservation_faults(machine: Any, path: str) -> Iterator[Violation]:
+def reservation_violations(machine: Any, path: str) -> Iterator[Violation]:
     """Of a machine's `reservation_affinity`, at `path`."""
     if not machine.HasField("reservation_affinity"):
         return
@@ -88,7 +88,7 @@ def reservation_faults(machine: Any, path: str) -> Iterator[Violation]:
                 yield Violation(f"{below}.{name}", "Required for SPECIFIC_RESERVATION.")
 
 
-def mount_faults(pool: Any, path: str) -> Iterator[Violation]:
+def mount_violations(pool: Any, path: str) -> Iterator[Violation]:
     """Of the file shares of a pool, at `path`."""
     for kind, fields in _MOUNT_FIELDS.items():
         points = set()

@@ -25,7 +25,7 @@ def is_prebuilt(image_uri: str) -> bool:
     return found is not None and found.framework != "ray"
 
 
-def for_replica(
+def resolve_for_replica(
     images: Images, image_uri: str, *, has_command: bool, is_executor: bool, sandbox: Sandbox
 ) -> ReplicaImage:
     """What the image of a pool means. Raises `ImageError` with why it cannot run here.

@@ -67,7 +67,7 @@ def metric(name: str, *, preemptible: bool = False) -> str | None:
     return _PREEMPTIBLE + base if preemptible or short != base else base
 
 
-def known() -> list[str]:
+def metric_names() -> list[str]:
     """The metrics without the preemptible ones, and the names of accelerators."""
     return [*METRICS, *sorted(set(METRICS.values())), "cpus"]
 
@@ -120,7 +120,7 @@ class Quota:
     when_exceeded: Literal["refuse", "queue"] | None = None
 
 
-class Room:
+class FreeQuota:
     """What quotas leave at one moment; `usage` is of each project, by its number, and region."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Room:
         self._quotas = quotas
         self._usage = usage
 
-    def fits(self, place: Place, job: Any) -> bool:
+    def take(self, place: Place, job: Any) -> bool:
         """Whether there is enough left for a job, which then has it.
 
         Raises `RpcError` RESOURCE_EXHAUSTED for one that is not to wait.
@@ -164,11 +164,11 @@ class Quotas:
         self._changed = changed
         self._lock = threading.Lock()
 
-    def room(self) -> Room:
+    def free(self) -> FreeQuota:
         """What is left at present."""
         with self._lock:
             quotas = dict(self._quotas)
-        return Room(quotas, self._usage() if quotas else {})
+        return FreeQuota(quotas, self._usage() if quotas else {})
 
     def clear(self) -> None:
         """Remove all."""
@@ -261,7 +261,7 @@ def _region(given: object) -> str:
 def _metric(given: object, *, preemptible: bool) -> str:
     found = metric(given, preemptible=preemptible) if isinstance(given, str) else None
     if found is None:
-        near = difflib.get_close_matches(str(given), known(), n=1)
+        near = difflib.get_close_matches(str(given), metric_names(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise HttpError(
             400,

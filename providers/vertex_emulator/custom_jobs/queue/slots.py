@@ -42,9 +42,9 @@ class StartDelay:
 MOST = 100_000
 
 _LIMIT_PATH = "/_local/replica-limit"
-_FOR_EACH_CPU = 16
-_BYTES_EACH = 256 << 20
-_AT_LEAST = 8
+_PER_CPU = 16
+_BYTES_PER_REPLICA = 256 << 20
+_MINIMUM = 8
 
 
 def default_limit() -> int:
@@ -58,7 +58,7 @@ def default_limit() -> int:
 
 def limit_of(*, cpus: int, memory: int) -> int:
     """Return sixteen replicas for each CPU, as far as each can have 256 MiB of `memory`; at least eight."""
-    return max(_AT_LEAST, min(_FOR_EACH_CPU * cpus, memory // _BYTES_EACH))
+    return max(_MINIMUM, min(_PER_CPU * cpus, memory // _BYTES_PER_REPLICA))
 
 
 def replicas_of(job: Any) -> int:
@@ -77,9 +77,9 @@ class Slots:
         """Back to the default."""
         self.limit = default_limit()
 
-    def room(self, running: Iterable[Any]) -> Room:
+    def free(self, running: Iterable[Any]) -> FreeSlots:
         """What is left beside these jobs, `CustomJob` messages."""
-        return Room(limit=self.limit, used=sum(map(replicas_of, running)))
+        return FreeSlots(limit=self.limit, used=sum(map(replicas_of, running)))
 
     def routes(self) -> Sequence[Route]:
         """GET and PUT, with a body like {"replicas": 64}."""
@@ -98,20 +98,20 @@ class Slots:
         return self._get(request, match)
 
 
-class Room:
+class FreeSlots:
     """What the limit leaves at one moment, taken by one job after the other."""
 
     def __init__(self, *, limit: int, used: int) -> None:
         self._limit = limit
         self._used = used
-        self.is_over = False
+        self.is_full = False
         """Whether a job did not fit: those after it are to wait too."""
 
     def take(self, job: Any) -> bool:
         """Whether a job fits, which then has its part."""
         wanted = replicas_of(job)
-        if self.is_over or (self._used and self._used + wanted > self._limit):
-            self.is_over = True
+        if self.is_full or (self._used and self._used + wanted > self._limit):
+            self.is_full = True
             return False
         self._used += wanted
         return True

@@ -27,7 +27,7 @@ from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.variables import expand
 
-SEEN_AT = Path("/run/vertex-training")
+REDIRECT_PATH = Path("/run/vertex-training")
 """Where an image's own root has the folder of `sitecustomize`."""
 
 
@@ -105,9 +105,9 @@ def replica_command(
         visible=(*sandbox.interpreter_paths(), REDIRECT, *([venv.resolve()] if venv else ())),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
-        image=unpacked_image.view_of(plan, replica.image, folder.resolve()),
+        image=unpacked_image.image_view(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
-        shown={SEEN_AT: REDIRECT},
+        shown={REDIRECT_PATH: REDIRECT},
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -127,18 +127,18 @@ def replica_command(
     from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
-    place = _place(plan, replica.image, view, venv)
+    context = _context(plan, replica.image, view, venv)
     services = service_variables(plan)
-    environment = {**place.variables, **services, **plan.environment, **from_service}
+    environment = {**context.variables, **services, **plan.environment, **from_service}
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     if services:
-        environment = with_redirect(environment, SEEN_AT if place.own else REDIRECT)
+        environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
-        argv=argv if place.own else unpacked_image.host_word(argv),
+        argv=argv if context.own else unpacked_image.with_host_python(argv),
         environment=_without_proxy_for_loopback(environment),
-        cwd=place.cwd,
-        make_cwd=place.cwd != view.folder / "work",
+        cwd=context.cwd,
+        make_cwd=context.cwd != view.folder / "work",
         sandbox=plan.sandbox,
         view=view if plan.sandbox.kind == "namespaces" else None,
     )
@@ -161,7 +161,7 @@ def _metric_file(plan: Plan, view: sandbox.View) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Place:
+class _Context:
     """Where a program runs, and what it finds in any environment there; nothing of the emulator's own."""
 
     cwd: Path
@@ -169,7 +169,7 @@ class _Place:
     own: bool = False
 
 
-def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Place:
+def _context(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Context:
     common = {
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
@@ -182,7 +182,7 @@ def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Pat
             "PATH": unpacked_image.SYSTEM_PATH,
             "HOME": unpacked_image.home(view.image.root, user),
         }
-        return _Place(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
+        return _Context(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
     path = [
         *([str(venv / "bin")] if venv else []),
         str(_python_folder(view.folder)),
@@ -196,7 +196,7 @@ def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Pat
         "PATH": os.pathsep.join(path),
     }
     if image is None or view.image is None:
-        return _Place(cwd=view.folder / "work", variables=variables)
+        return _Context(cwd=view.folder / "work", variables=variables)
     if plan.sandbox.kind == "namespaces":
         cwd, seen_at = _working_dir(image), Path("/")
         _copy_temporary_files(view.image.root, view.folder)
@@ -204,7 +204,7 @@ def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Pat
         cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
     if entries := unpacked_image.python_path(image, view.image.root, seen_at=seen_at):
         variables["PYTHONPATH"] = os.pathsep.join(entries)
-    return _Place(cwd=cwd, variables=variables)
+    return _Context(cwd=cwd, variables=variables)
 
 
 def _working_dir(image: ReplicaImage) -> Path:

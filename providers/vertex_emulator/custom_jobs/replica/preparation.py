@@ -31,7 +31,7 @@ def unpack_images(
     done: set[str] = set()
     for replica in plan.replicas:
         image = replica.image
-        if image is None or not unpacked_image.has_root(image):
+        if image is None or not unpacked_image.needs_unpacking(image):
             continue
         key = key_of(image.layers)
         if key not in done:
@@ -56,7 +56,7 @@ def unpack_images(
                 )
             if answer["problem"]:
                 return tuple(held), _failed(answer["problem"])
-        if found := unpacked_image.problem(plan, replica):
+        if found := unpacked_image.start_problem(plan, replica):
             return tuple(held), _failed(found)
     return tuple(held), None
 

@@ -55,7 +55,7 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
     with _locked(venvs / f"{key}.lock"):
         requirements = _installed(path)
         if requirements is not None and not _missing(path, requirements):
-            _say(f"The packages are installed already, in {path}.")
+            _print(f"The packages are installed already, in {path}.")
             return path
         shutil.rmtree(path, ignore_errors=True)
         _build(path, archives)
@@ -69,7 +69,7 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
             f"The packages {names} cannot be installed: {sys.executable} has no pip. Install it with "
             f"`{sys.executable} -m ensurepip` and create the job again."
         )
-    _say(f"Installing {names} in {path}.")
+    _print(f"Installing {names} in {path}.")
     venv.EnvBuilder(with_pip=False, symlinks=True).create(path)
     site = _site_packages(path)
     lines = [f"import site; site.addsitedir({entry!r})\n" for entry in _host_site_packages()]
@@ -88,7 +88,7 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
     )
     requirements = _requirements(path)
     if missing := _missing(path, requirements):
-        _say(f"Installing what they require: {', '.join(missing)}.")
+        _print(f"Installing what they require: {', '.join(missing)}.")
         wanted = " ".join(f"'{requirement}'" for requirement in missing)
         _pip(
             path,
@@ -123,7 +123,7 @@ def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> N
         assert process.stdout is not None  # noqa: S101 - what PIPE means, said to the type checker
         for line in process.stdout:
             last.append(line.rstrip())
-            _say(f"pip: {line.rstrip()}")
+            _print(f"pip: {line.rstrip()}")
     if process.returncode != 0:
         said = "".join(f"\n    {line}" for line in last)
         raise InstallError(f"{failed} {remedy}\nThe last lines of pip:{said}")
@@ -226,7 +226,7 @@ def _parsed(text: str) -> Requirement:
     return Requirement(text)
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -28,22 +28,22 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 _MAX_PASSWD = 1 << 20
 
 
-def has_root(image: ReplicaImage | None) -> bool:
+def needs_unpacking(image: ReplicaImage | None) -> bool:
     """Whether something of the image is to be unpacked; not of a stand-in alone."""
     return image is not None and bool(image.root == "own" or image.layers or image.working_dir != "/")
 
 
-def unpacked(plan: Plan, image: ReplicaImage) -> Path:
+def unpacked_root(plan: Plan, image: ReplicaImage) -> Path:
     """Where the image's files are, once they are unpacked."""
     return root_of(plan.images_dir, key_of(image.layers))
 
 
-def problem(plan: Plan, replica: ReplicaPlan) -> str | None:
+def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
     """Why a replica cannot run its image, seen from the unpacked files; None when it can."""
     image = replica.image
-    if image is None or not has_root(image):
+    if image is None or not needs_unpacking(image):
         return None
-    root = unpacked(plan, image)
+    root = unpacked_root(plan, image)
     try:
         user_ids(image, root)
     except LookupError as error:
@@ -62,11 +62,11 @@ def problem(plan: Plan, replica: ReplicaPlan) -> str | None:
     return None
 
 
-def view_of(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageView | None:
+def image_view(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageView | None:
     """What of its image a replica is shown in namespaces of its own; `folder` is the replica's."""
-    if image is None or not has_root(image):
+    if image is None or not needs_unpacking(image):
         return None
-    root = unpacked(plan, image)
+    root = unpacked_root(plan, image)
     return ImageView(
         root=root.resolve(),
         own=image.root == "own",
@@ -80,7 +80,7 @@ def private_copy(plan: Plan, image: ReplicaImage, folder: Path) -> Path:
     """The image's files for a replica without namespaces, which may write them; its working directory."""
     copy = folder / "image"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(unpacked(plan, image), copy, symlinks=True)
+    shutil.copytree(unpacked_root(plan, image), copy, symlinks=True)
     work = copy / os.path.normpath(f"/{image.working_dir}").strip("/")
     if not work.resolve().is_relative_to(copy.resolve()):
         work = copy
@@ -111,7 +111,7 @@ def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
     return entries
 
 
-def host_word(argv: tuple[str, ...]) -> tuple[str, ...]:
+def with_host_python(argv: tuple[str, ...]) -> tuple[str, ...]:
     """The command with the base image's Python, named by its path, as the one that is in the PATH."""
     return ("python3", *argv[1:]) if argv and _PYTHON.fullmatch(argv[0]) else argv
 

@@ -14,8 +14,8 @@ import sys
 import time
 from dataclasses import dataclass
 
-from vertex_emulator.custom_jobs.sandbox.program import Command, never_returns
-from vertex_emulator.custom_jobs.sandbox.shim import keep
+from vertex_emulator.custom_jobs.sandbox.program import Command, run_and_exit
+from vertex_emulator.custom_jobs.sandbox.shim import run_shim
 
 
 @dataclass(kw_only=True)
@@ -99,7 +99,7 @@ def spawn(command: Command) -> Child:
         raise
     (status_r, status_w), (life_r, life_w), (out_r, out_w), (err_r, err_w) = pipes
     if shim == 0:
-        never_returns(lambda: keep(command, status_w, life_r, out_w, err_w), err_w)
+        run_and_exit(lambda: run_shim(command, status_w, life_r, out_w, err_w), err_w)
     for end in (status_w, life_r, out_w, err_w):
         os.close(end)
     for end in (status_r, out_r, err_r):

@@ -75,11 +75,11 @@ class Layering:
 
     def show(self, source: Path, path: str) -> None:
         """Show a folder of the image at a path of the root, together with what is there. Raises `OSError`."""
-        with ns.place(self.root, path, create=False) as there:
+        with ns.mount_point(self.root, path, create=False) as there:
             present = there is not None
             if there is not None and self.overlay(there, [str(source), there]):
                 return
-        with ns.place(self.root, path) as target:
+        with ns.mount_point(self.root, path) as target:
             if not present and self.overlay(str(target), [str(source)]):
                 return
         self.read_only = True
@@ -92,7 +92,7 @@ class Layering:
         """Without overlayfs: a folder in which every entry of both is bound, those of the image first."""
         merged = self._folder()
         inner = replace(self, root=merged)
-        with ns.place(self.root, path) as there:
+        with ns.mount_point(self.root, path) as there:
             here = Path(str(there))
             for name in sorted({*_names(here), *_names(source)}):
                 _bind_entry(merged, here / name, name)
@@ -115,7 +115,7 @@ def _layering(view: ImageView, root: Path, in_user_namespace: bool) -> Layering:
     )
 
 
-def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
     """Make the image the content of `root`. Gives lines for the log. Raises `OSError`."""
     layering = _layering(view, root, in_user_namespace)
     notes = []
@@ -135,7 +135,7 @@ def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[st
     return notes
 
 
-def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
     """Show the image's layers in `root`, which has the host's folders. Gives lines for the log."""
     layering = _layering(view, root, in_user_namespace)
     mounted = _mounts()
@@ -152,7 +152,7 @@ def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list
         layering.show(source, path)
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
-                with contextlib.suppress(OSError), ns.place(root, below, create=False) as target:
+                with contextlib.suppress(OSError), ns.mount_point(root, below, create=False) as target:
                     if target is not None:  # overlayfs does not show what is mounted below a folder
                         ns.bind(below, target)
     _working_dir(view, layering)
@@ -172,7 +172,7 @@ def _resolved(root: Path, name: str) -> str:
     """Where the host has a link to a folder (/bin to usr/bin), what the image has there belongs there."""
     with contextlib.suppress(OSError):
         target = str((root / name).readlink()).strip("/")
-        with ns.place(root, target, create=False) as there:
+        with ns.mount_point(root, target, create=False) as there:
             if there is not None:
                 return target
     return name
@@ -201,7 +201,7 @@ def _writable_work(view: ImageView, root: Path) -> str:
 
 
 def _devices(root: Path) -> None:
-    with ns.place(root, "dev") as target:
+    with ns.mount_point(root, "dev") as target:
         ns.mount("tmpfs", str(target), "tmpfs", ns.MS_NOSUID, "mode=755,size=64k")
     dev = Path(root, "dev")  # ours now
     for name in _DEVICES:

@@ -152,7 +152,9 @@ _FILE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else 0
 
 
 @contextlib.contextmanager
-def place(root: Path, path: str | Path, *, file: bool = False, create: bool = True) -> Iterator[str | None]:
+def mount_point(
+    root: Path, path: str | Path, *, file: bool = False, create: bool = True
+) -> Iterator[str | None]:
     """A path that leads to `path` below `root`, whatever is mounted there; None where it is not there.
 
     Made where it is missing; a link in the last place makes way. Raises `OSError`, also for a link on the
@@ -172,10 +174,10 @@ def bind_at(
     root: Path, path: str | Path, source: str | Path, *, writable: bool = False, file: bool = False
 ) -> None:
     """Show `source` at `path` below `root`. Raises `OSError`."""
-    with place(root, path, file=file) as target:
+    with mount_point(root, path, file=file) as target:
         bind(source, str(target))
     if not writable:
-        with place(root, path, file=file) as target:
+        with mount_point(root, path, file=file) as target:
             set_read_only(str(target))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, enter
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, apply_view
 from vertex_emulator.job_folder.outcome import START_ERROR
 
 _NOT_EXECUTABLE = 126
@@ -33,23 +33,23 @@ class Command:
     view: View | None = None
 
 
-def never_returns(body: Callable[[], None], errors: int) -> NoReturn:
+def run_and_exit(body: Callable[[], None], errors: int) -> NoReturn:
     """Run `body` in a forked process: no exception and no clean-up of the parent's gets past here."""
     try:
         body()
     except BaseException as error:
-        say(errors, f"{type(error).__name__}: {error}")
+        report_start_error(errors, f"{type(error).__name__}: {error}")
     finally:
         os._exit(START_ERROR)
 
 
-def say(errors: int, text: str) -> None:
+def report_start_error(errors: int, text: str) -> None:
     """Tell in the log of a program, its standard error, why it does not run."""
     with contextlib.suppress(OSError):
         os.write(errors, f"Emulator: the program could not be started: {text}\n".encode())
 
 
-def become(command: Command, shim: int, out: int, err: int) -> None:
+def exec_program(command: Command, shim: int, out: int, err: int) -> None:
     """Take the program's surroundings and become it. Raises `OSError` where they cannot be had.
 
     `shim` is the process that forked this one; without it there is nothing to be run.
@@ -59,7 +59,7 @@ def become(command: Command, shim: int, out: int, err: int) -> None:
     if os.getppid() not in (shim, 0):  # 0: the shim is outside this process namespace
         os._exit(START_ERROR)
     if command.view is not None:
-        for note in enter(command.sandbox, command.view):
+        for note in apply_view(command.sandbox, command.view):
             os.write(err, f"{note}\n".encode())
     ns.forbid_new_privileges()
     if command.make_cwd:
@@ -75,8 +75,10 @@ def become(command: Command, shim: int, out: int, err: int) -> None:
             command.argv[0], list(command.argv), dict(command.environment)
         )
     except FileNotFoundError:
-        say(2, f"{command.argv[0]}: no such file or directory in PATH={command.environment.get('PATH', '')}")
+        report_start_error(
+            2, f"{command.argv[0]}: no such file or directory in PATH={command.environment.get('PATH', '')}"
+        )
         os._exit(_NOT_FOUND)
     except OSError as error:
-        say(2, f"{command.argv[0]}: {error.strerror}")
+        report_start_error(2, f"{command.argv[0]}: {error.strerror}")
         os._exit(_NOT_EXECUTABLE)

@@ -21,7 +21,7 @@ from typing import Literal
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.file_shares import KINDS, ROOT
-from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, own_root, show_layers
+from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, mount_image_root, mount_layers
 from vertex_emulator.kernel.trees import remove_tree
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
@@ -44,7 +44,7 @@ class Sandbox:
         """Whether /gcs/<bucket> is there in a replica."""
         return self.kind == "namespaces"
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """One line for people."""
         if self.kind == "process":
             return f"plain processes without /gcs ({self.reason})"
@@ -91,7 +91,7 @@ def interpreter_paths() -> tuple[Path, ...]:
     return tuple(sorted(path.absolute() for path in found if path.exists()))
 
 
-def separate(sandbox: Sandbox, view: View | None = None) -> None:
+def unshare_namespaces(sandbox: Sandbox, view: View | None = None) -> None:
     """Enter new namespaces, in the process that will fork the replica. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return
@@ -106,7 +106,7 @@ def separate(sandbox: Sandbox, view: View | None = None) -> None:
         ns.map_own_ids(uid, gid, inside=inside)
 
 
-def enter(sandbox: Sandbox, view: View) -> list[str]:
+def apply_view(sandbox: Sandbox, view: View) -> list[str]:
     """Take the view, in the process that becomes the replica. Gives lines for its log. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return []
@@ -115,11 +115,11 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
     notes: list[str] = []
     ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
     if image is not None and image.own:
-        notes += own_root(image, root, in_user_namespace=in_user_namespace)
+        notes += mount_image_root(image, root, in_user_namespace=in_user_namespace)
     else:
         ns.bind(root, root)
         _host_folders(root, apart=_MOUNTS if view.shares else ())
-    with ns.place(root, "proc") as proc:
+    with ns.mount_point(root, "proc") as proc:
         if sandbox.pids:
             ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
         else:
@@ -134,7 +134,7 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
         ns.set_hostname(view.hostname)
     else:
         if image is not None:
-            notes += show_layers(image, root, in_user_namespace=in_user_namespace)
+            notes += mount_layers(image, root, in_user_namespace=in_user_namespace)
         _private_temporary_folders(root, view)
         _hide_data_folder(root, view)
         if (root / "etc/hosts").is_file():
@@ -156,7 +156,7 @@ def _mount_share(root: Path, at: str, folder: Path) -> None:
     except OSError as error:
         if error.errno != errno.EROFS:
             raise
-        with ns.place(root, _MOUNTS[0]) as mounts:
+        with ns.mount_point(root, _MOUNTS[0]) as mounts:
             ns.mount("tmpfs", str(mounts), "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=64k")
         ns.bind_at(root, at, folder, writable=True)
 
@@ -195,7 +195,7 @@ def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -
 
 def _private_temporary_folders(root: Path, view: View) -> None:
     ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
-    with ns.place(root, "var/tmp", create=False) as present:
+    with ns.mount_point(root, "var/tmp", create=False) as present:
         if present is not None:
             ns.bind(view.folder / "var-tmp", present)
     for path in view.visible:
@@ -204,7 +204,7 @@ def _private_temporary_folders(root: Path, view: View) -> None:
 
 
 def _hide_data_folder(root: Path, view: View) -> None:
-    with ns.place(root, view.hidden, create=False) as hidden:
+    with ns.mount_point(root, view.hidden, create=False) as hidden:
         if hidden is not None:
             ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
     for path in view.visible:

@@ -20,8 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.program import Command, become, never_returns, say
-from vertex_emulator.custom_jobs.sandbox.sandbox import separate
+from vertex_emulator.custom_jobs.sandbox.program import (
+    Command,
+    exec_program,
+    report_start_error,
+    run_and_exit,
+)
+from vertex_emulator.custom_jobs.sandbox.sandbox import unshare_namespaces
 from vertex_emulator.job_folder.outcome import START_ERROR
 
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ _LOADING_SECONDS = 10.0
 _REAPED_AT_ONCE = 100
 
 
-def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
+def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
     """Start the program, wait, and leave: the life of a forked process, given its ends of the pipes.
 
     What it writes to `status` is in the words that `Child.feed` reads.
@@ -41,26 +46,26 @@ def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> No
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    status, lifeline, out, err = _keep_only(status, lifeline, out, err)
+    status, lifeline, out, err = _keep_descriptors(status, lifeline, out, err)
     try:
-        separate(command.sandbox, command.view)
+        unshare_namespaces(command.sandbox, command.view)
         init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
         ns.adopt_orphans()
         exec_r, exec_w = os.pipe()
         shim = os.getpid()
         program = os.fork()
     except OSError as error:
-        say(err, str(error))
-        _tell(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
+        report_start_error(err, str(error))
+        _report(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
         os._exit(START_ERROR)
     if program == 0:
-        never_returns(lambda: become(command, shim, out, err), err)
+        run_and_exit(lambda: exec_program(command, shim, out, err), err)
     for end in (exec_w, out, err):
         os.close(end)
-    _tell(status, f"pid {program}\n")
+    _report(status, f"pid {program}\n")
     code = _wait(program, exec_r, lifeline, status)
     if code is not None:
-        _tell(status, f"exit {code} {time.monotonic_ns()}\n")
+        _report(status, f"exit {code} {time.monotonic_ns()}\n")
     if init is not None:
         os.kill(init, signal.SIGKILL)  # the kernel kills all other processes of the namespace with it
     if code is None:
@@ -68,7 +73,7 @@ def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> No
             os.killpg(program, signal.SIGKILL)
         os.kill(program, signal.SIGKILL)
         code = _exit_code(os.waitpid(program, 0)[1])
-        _tell(status, f"exit {code} {time.monotonic_ns()}\n")
+        _report(status, f"exit {code} {time.monotonic_ns()}\n")
     if init is not None:
         os.waitpid(init, 0)  # last: it ends only when the program, our child, has been waited for
     else:
@@ -76,7 +81,7 @@ def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> No
     os._exit(0)
 
 
-def _keep_only(*ends: int) -> tuple[int, ...]:
+def _keep_descriptors(*ends: int) -> tuple[int, ...]:
     """Move the ends to 3 and up, close everything else, standard streams to /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     high = [_move_high(end) for end in (*ends, null)]
@@ -102,7 +107,7 @@ def _limit() -> int:
         return 4096
 
 
-def _tell(status: int, text: str) -> None:
+def _report(status: int, text: str) -> None:
     with contextlib.suppress(OSError):  # the supervisor is gone, and nobody is left to tell
         os.write(status, text.encode())
 
@@ -159,14 +164,14 @@ def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None
     while True:
         code, more = _reap(program)
         if code is not None:
-            _tell(status, "started\n")
+            _report(status, "started\n")
             return code
         ready = select.select(ends, [], [], 0 if more else None)[0]
         if lifeline in ready:
             return None
         if exec_end in ready:  # closed by a successful exec, or by the program's end
             ends.remove(exec_end)
-            _tell(status, "started\n")
+            _report(status, "started\n")
         if wake_r in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_r, 4096)

@@ -27,9 +27,9 @@ _READ = 262_144
 class Running:
     """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
 
-    `ended`: nothing of it is left and its log is complete. `unwatched`: its shim was killed. `taken`: its
+    `ended`: nothing of it is left and its log is complete. `shim_killed`: its shim was killed. `taken`: its
     end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
-    and to have ended, in seconds of the emulator's clock. `struck`: the kind of
+    and to have ended, in seconds of the emulator's clock. `order_kind`: the kind of
     the order (`orders`) that ended it.
     """
 
@@ -37,51 +37,51 @@ class Running:
     child: Child
     log: LogWriter
     ends: dict[int, str]
-    counts: bool
+    is_replica: bool
     ended: bool = False
-    unwatched: bool = False
+    shim_killed: bool = False
     taken: bool = False
-    began: float | None = None
-    over: float | None = None
-    struck: str = ""
+    started_at: float | None = None
+    finished_at: float | None = None
+    order_kind: str = ""
 
 
 class Loop:
-    """The children of one supervisor. `woken` is called before anything that has happened is handled."""
+    """The children of one supervisor. `on_wake` is called before anything that has happened is handled."""
 
-    def __init__(self, doorbell: Path, *, woken: Callable[[], None] = lambda: None) -> None:
-        self._woken = woken
+    def __init__(self, doorbell: Path, *, on_wake: Callable[[], None] = lambda: None) -> None:
+        self._on_wake = on_wake
         self.running: dict[str, Running] = {}
-        self.told_to_stop = False
+        self.stop_requested = False
         self._selector = selectors.DefaultSelector()
         self._watch_signals()
         bell = os.open(doorbell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(bell, selectors.EVENT_READ, partial(_drain, bell))
 
-    def launch(self, name: str, command: Command, log: LogWriter, *, counts: bool = True) -> Running:
+    def launch(self, name: str, command: Command, log: LogWriter, *, is_replica: bool = True) -> Running:
         """Start a child, which takes the place of one of that name that has ended. Raises `OSError`."""
         child = spawn(command)
         ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
-        one = Running(name=name, child=child, log=log, counts=counts, ends=ends)
+        one = Running(name=name, child=child, log=log, is_replica=is_replica, ends=ends)
         self.running[name] = one
         for end in ends:
             self._selector.register(end, selectors.EVENT_READ, partial(self._read_log, one, end))
         self._selector.register(child.status, selectors.EVENT_READ, partial(self._read_status, one))
         return one
 
-    def turn(self, seconds: float) -> None:
+    def run_once(self, seconds: float) -> None:
         """Handle what has happened, or happens within this time."""
         events = self._selector.select(seconds)
-        self._woken()
+        self._on_wake()
         for key, _ in events:
             if self._selector.get_map().get(key.fd) is key:  # not closed by a handler before it
                 key.data()
 
     def replicas(self) -> list[Running]:
         """The children that count."""
-        return [one for one in self.running.values() if one.counts]
+        return [one for one in self.running.values() if one.is_replica]
 
-    def left(self) -> list[Running]:
+    def unfinished(self) -> list[Running]:
         """The children that have not ended."""
         return [one for one in self.running.values() if not one.ended]
 
@@ -103,9 +103,9 @@ class Loop:
             one.child.feed(data)
         elif data == b"":
             self._selector.unregister(one.child.status)
-            one.unwatched = one.child.finish()
-            if one.unwatched:
-                kill_strays({each.child.shim for each in self.left()})
+            one.shim_killed = one.child.finish()
+            if one.shim_killed:
+                kill_strays({each.child.shim for each in self.unfinished()})
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)
@@ -124,7 +124,7 @@ class Loop:
         self._selector.register(wake_r, selectors.EVENT_READ, partial(_drain, wake_r))
 
     def _on_term(self, *_: object) -> None:
-        self.told_to_stop = True
+        self.stop_requested = True
 
 
 def _read(end: int) -> bytes | None:

@@ -58,7 +58,7 @@ Step = Literal["fail", "restart_replica", "restart_job"]
 class Failure:
     """A replica's program ended with a status other than 0, or with its machine.
 
-    `replica_restarts`: of this replica in this attempt of the job. `unwatched`: the process that keeps the
+    `replica_restarts`: of this replica in this attempt of the job. `shim_killed`: the process that keeps the
     program was killed, so nobody knows that nothing of the program is left. `preempted`: its machine was
     taken away, `spot` a Spot VM, which has happened `preemptions` times to the job before.
     """
@@ -70,7 +70,7 @@ class Failure:
     disable_retries: bool = False
     restart_job_on_worker_restart: bool = False
     out_of_memory: bool = False
-    unwatched: bool = False
+    shim_killed: bool = False
     preempted: bool = False
     spot: bool = False
     preemptions: int = 0
@@ -120,7 +120,7 @@ class History:
 
 def decide(failure: Failure) -> Decision:
     """What happens after the failure; see the module for the rules."""
-    if failure.unwatched:
+    if failure.shim_killed:
         return Decision(step="fail")
     if not failure.preempted and (failure.out_of_memory or failure.code not in TRANSIENT | TAKEN_AWAY):
         return Decision(step="fail")
@@ -178,7 +178,7 @@ _KILLED = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Consequence:
     """`outcome`: how the job ends; `restart`: what is started again instead. Neither: the job goes on.
 
     `history` is that of the job's restarts, this one included.
@@ -189,20 +189,20 @@ class Verdict:
     restart: Decision | None = None
 
 
-def judge(
+def consequence_of(
     one: Running,
     plan: Plan,
     scheduling: Scheduling,
     history: History,
     *,
     ran_out_of_memory: Callable[[str], bool],
-) -> Verdict:
+) -> Consequence:
     """Decide about a replica that has ended; `ran_out_of_memory` is asked by its name."""
     code = one.child.exit_code or 0
     end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
-    preempted = one.struck == "preempt"
+    preempted = one.order_kind == "preempt"
     if code or preempted:
-        no_memory = one.struck == "out_of_memory" or ran_out_of_memory(one.name)
+        no_memory = one.order_kind == "out_of_memory" or ran_out_of_memory(one.name)
         failure = Failure(
             replica=one.name,
             code=code,
@@ -211,7 +211,7 @@ def judge(
             disable_retries=scheduling.disable_retries,
             restart_job_on_worker_restart=scheduling.restart_job_on_worker_restart,
             out_of_memory=no_memory and code == _KILLED,
-            unwatched=one.unwatched,
+            shim_killed=one.shim_killed,
             preempted=preempted,
             spot=scheduling.strategy in ("SPOT", "LOW_COST"),
             preemptions=history.preemptions,
@@ -220,9 +220,9 @@ def judge(
         spot_ended = failure.preempted and failure.spot
         history = history.after(decision.step, replica=one.name, spot_ended=spot_ended)
         if decision.step != "fail":
-            return Verdict(history=history, restart=decision)
+            return Consequence(history=history, restart=decision)
         if failure.preempted:
-            return Verdict(history=history, outcome=outcome.stockout(plan.location, decision.words))
+            return Consequence(history=history, outcome=outcome.stockout(plan.location, decision.words))
         end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
     where_to_look = f"vertex-training logs {plan.job}"
-    return Verdict(history=history, outcome=outcome.after(end, where_to_look=where_to_look))
+    return Consequence(history=history, outcome=outcome.after(end, where_to_look=where_to_look))

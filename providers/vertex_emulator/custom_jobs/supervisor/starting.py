@@ -117,7 +117,7 @@ def oom_kills(*, own_group: Path = _OWN_GROUP, groups: Path = _GROUPS) -> int:
         return 0
 
 
-_TOGETHER = 50
+_BATCH = 50
 
 
 class NotStartedError(Exception):
@@ -157,20 +157,20 @@ class Starter:
 
         `begin` is told the name of each just before, and says for the how manieth time, counted from 1.
         """
-        for first in range(0, len(several), _TOGETHER):
-            self._start_together(several[first : first + _TOGETHER], begin)
+        for first in range(0, len(several), _BATCH):
+            self._start_batch(several[first : first + _BATCH], begin)
 
-    def _start_together(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
+    def _start_batch(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
         """Everything is made ready before the first is started: what this process does between two forks, the
         shims do not share.
         """
         commands = []
         for replica in several:
-            with _named(replica):
+            with _start_errors(replica):
                 commands.append(self._command(replica))
         for replica, command in zip(several, commands, strict=True):
             attempt = begin(replica.name)
-            with _named(replica):
+            with _start_errors(replica):
                 self._launch(replica, command, attempt=attempt)
 
     def _command(self, replica: ReplicaPlan) -> Command:
@@ -212,7 +212,7 @@ class Starter:
 
 
 @contextmanager
-def _named(replica: ReplicaPlan) -> Iterator[None]:
+def _start_errors(replica: ReplicaPlan) -> Iterator[None]:
     """Raises `NotStartedError` for an `OSError`."""
     try:
         yield

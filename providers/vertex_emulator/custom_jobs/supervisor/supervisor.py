@@ -26,7 +26,7 @@ from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
 from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
-from vertex_emulator.custom_jobs.supervisor.restarts import judge
+from vertex_emulator.custom_jobs.supervisor.restarts import consequence_of
 from vertex_emulator.custom_jobs.supervisor.starting import NoPortError, NotStartedError, Starter
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
@@ -59,7 +59,7 @@ class Supervisor:
         self.reporter = Reporter(
             job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas], emulated
         )
-        self.loop = Loop(job_folder.doorbell, woken=emulated.look)
+        self.loop = Loop(job_folder.doorbell, on_wake=emulated.look)
         self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
@@ -94,7 +94,7 @@ class Supervisor:
         while self.outcome is None and self._starter is not None:
             self._attempt(self._starter)
             if self._job_restarts:
-                self._make_way(self._starter)
+                self._stop_attempt(self._starter)
         self._stop_all()
         self._finish()
 
@@ -118,8 +118,8 @@ class Supervisor:
     def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
         """Run a program of the emulator's own; whether it ended before the job was decided."""
         command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
-        helper = self.loop.launch(name, command, self.service_log, counts=False)
-        self._pump(lambda: self._is_decided() or not self.loop.left())
+        helper = self.loop.launch(name, command, self.service_log, is_replica=False)
+        self._run_until(lambda: self._is_decided() or not self.loop.unfinished())
         return helper.ended and not self._is_decided()
 
     def _attempt(self, starter: Starter) -> None:
@@ -129,7 +129,7 @@ class Supervisor:
         self._start(starter, self.plan.replicas)
         if self.outcome is not None:
             return
-        if not self._pump(
+        if not self._run_until(
             lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS
         ):
             late = [one.name for one in self.loop.replicas() if not one.child.started]
@@ -139,56 +139,56 @@ class Supervisor:
             self._deadline = self.clock.seconds() + self.plan.timeout_seconds
             self.reporter.enter("JOB_STATE_RUNNING")  # and it stays so when the job is restarted: ours
         self.say("Job is running.")
-        self._pump(self._is_decided)
+        self._run_until(self._is_decided)
 
     def _start(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
         try:
-            starter.start(several, begin=self._begin)
+            starter.start(several, begin=self._record_start)
         except NotStartedError as error:
             self.outcome = outcome.broken(str(error))
 
-    def _begin(self, name: str) -> int:
+    def _record_start(self, name: str) -> int:
         """A replica is about to be started; for the how manieth time."""
         progress = self.reporter.replicas[name]
         progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
         return progress.attempt
 
-    def _make_way(self, starter: Starter) -> None:
+    def _stop_attempt(self, starter: Starter) -> None:
         """Stop what is left of an attempt of the job, so that the next one can begin."""
         self._stop_all()
-        if self.outcome is None and (left := [one.name for one in self.loop.left()]):
+        if self.outcome is None and (left := [one.name for one in self.loop.unfinished()]):
             self.outcome = outcome.broken(
                 f"The job was not restarted: {', '.join(left)} could not be stopped."
             )
         self._resume = self._next_attempt
-        self._pump(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
+        self._run_until(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
         self._resume = -math.inf
         if self.outcome is None:
             starter.clear_folders()
             self._job_restarts = False
 
-    def _pump(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
+    def _run_until(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
         """Handle what happens until the condition holds (True) or the machine's time is over (False)."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._look()
+        self._check()
         while not until():
-            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_looks()]
+            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_checks()]
             wait = min(each for each in times if each is not None) - time.monotonic()
             if deadline is not None and time.monotonic() >= deadline:
                 return False
-            self.loop.turn(max(wait, 0.0))
-            self._look()
+            self.loop.run_once(max(wait, 0.0))
+            self._check()
             with contextlib.suppress(OSError):
                 os.utime(self.folder.lock)
         return True
 
-    def _next_looks(self) -> list[float | None]:
+    def _next_checks(self) -> list[float | None]:
         """When something is to be done even if nothing happens, on `time.monotonic()`'s clock."""
         if self.outcome is not None:
             return []
         settled_at = self._exits.settled_at  # until then, the deadline waits
-        orders = () if self._is_decided() else self._orders.next_looks(self.loop.replicas())
+        orders = () if self._is_decided() else self._orders.next_checks(self.loop.replicas())
         waits = [*self._due.values(), self._resume]
         if settled_at is None and self._deadline is not None:
             waits.append(self._deadline)
@@ -197,19 +197,19 @@ class Supervisor:
     def _is_decided(self) -> bool:
         return self.outcome is not None or self._job_restarts
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Take note of replicas that started and ended, decide about the job, and tell."""
         for one in self.loop.replicas():
-            self._note(one, self.reporter.replicas[one.name])
+            self._record_progress(one, self.reporter.replicas[one.name])
         if not self._is_decided():
-            self._orders.look(self.loop.replicas())
+            self._orders.apply_due(self.loop.replicas())
         while self._starter and not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
-            self._judge(end, self._starter)
+            self._handle_end(end, self._starter)
         if self._is_decided():
             self._exits.settled_at = None
         if self.outcome is None and self._exits.settled_at is None:
-            self._look_outside()
-        if self.outcome is None and self.loop.told_to_stop:
+            self._check_end_conditions()
+        if self.outcome is None and self.loop.stop_requested:
             self.outcome = outcome.broken(
                 "The job's supervisor got SIGTERM from outside the emulator, as at the end of a login "
                 "session, and stopped the replicas. Create the job again."
@@ -217,7 +217,7 @@ class Supervisor:
         self._start_due()
         self.reporter.flush()
 
-    def _look_outside(self) -> None:
+    def _check_end_conditions(self) -> None:
         if self.folder.cancel.exists():
             self.outcome = outcome.cancelled()
         elif not self.folder.path.exists():
@@ -233,14 +233,14 @@ class Supervisor:
                 del self._due[replica.name]
                 self._start(self._starter, [replica])
 
-    def _note(self, one: Running, progress: ReplicaProgress) -> None:
-        if one.began is None and one.child.started:
-            one.began = self.clock.seconds()
+    def _record_progress(self, one: Running, progress: ReplicaProgress) -> None:
+        if one.started_at is None and one.child.started:
+            one.started_at = self.clock.seconds()
         if progress.pid != one.child.pid:
             progress.state, progress.pid, progress.started = "running", one.child.pid, times.now(self.clock)
             self.reporter.changed()
         if one.ended and progress.ended is None:
-            one.over = self.clock.seconds()
+            one.finished_at = self.clock.seconds()
             progress.exit_code, progress.ended = one.child.exit_code, times.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
@@ -248,21 +248,23 @@ class Supervisor:
                 progress.state = "failed" if one.child.exit_code else "succeeded"
             self.reporter.changed()
 
-    def _judge(self, one: Running, starter: Starter) -> None:
+    def _handle_end(self, one: Running, starter: Starter) -> None:
         """Decide what the end of a replica means, and do it."""
-        verdict = judge(
+        consequence = consequence_of(
             one, self.plan, self.scheduling, self._history, ran_out_of_memory=starter.ran_out_of_memory
         )
-        self._history = verdict.history
-        if verdict.restart is not None:
-            self._restart(one, verdict.restart)
+        self._history = consequence.history
+        if consequence.restart is not None:
+            self._restart(one, consequence.restart)
         else:
-            self.outcome = verdict.outcome
+            self.outcome = consequence.outcome
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
         self.say(decision.words, severity="WARNING")
         # From its end on: whoever has seen that and advances the clock is not to come too early.
-        due = (self.clock.seconds() if one.over is None else one.over) + self.plan.restart_seconds
+        due = (
+            self.clock.seconds() if one.finished_at is None else one.finished_at
+        ) + self.plan.restart_seconds
         if decision.step == "restart_job":
             self._job_restarts = True
             self._next_attempt = due
@@ -274,21 +276,21 @@ class Supervisor:
 
     def _stop_all(self) -> None:
         """Ask the programs that are left to end, then end them."""
-        for one in self.loop.left():
+        for one in self.loop.unfinished():
             one.child.terminate()
-        self._pump(lambda: not self.loop.left(), seconds=self.plan.grace_seconds)
-        for one in self.loop.left():
-            if one.counts:
+        self._run_until(lambda: not self.loop.unfinished(), seconds=self.plan.grace_seconds)
+        for one in self.loop.unfinished():
+            if one.is_replica:
                 self.say(
                     f"{one.name} did not end within {self.plan.grace_seconds:g} s of SIGTERM: killed.",
                     severity="WARNING",
                 )
             one.child.kill()
-        if not self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS):
-            for one in self.loop.left():
+        if not self._run_until(lambda: not self.loop.unfinished(), seconds=_KILL_SECONDS):
+            for one in self.loop.unfinished():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(one.child.shim, signal.SIGKILL)
-            self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS)
+            self._run_until(lambda: not self.loop.unfinished(), seconds=_KILL_SECONDS)
 
     def _finish(self) -> None:
         result = self.outcome or outcome.broken("The job ended without a result.")
