@@ -1,7 +1,4 @@
-"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC, projects.
-
-A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
-"""
+"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC, projects."""
 
 from __future__ import annotations
 
@@ -31,7 +28,10 @@ Replicas = Callable[[Record], Sequence[ReplicaProgress]]
 
 
 def admin_routes(records: Records, replicas: Replicas) -> list[Route]:
-    """`records` gives all jobs for None, or the one of an id if there is one."""
+    """Return the routes of the jobs' progress.
+
+    `records` returns all jobs if called with None, else the job with that id or nothing.
+    """
 
     def all_jobs(_request: Request, _match: re.Match[str]) -> Response:
         return json_response({"jobs": [_view(record, replicas(record)) for record in records(None)]})
@@ -74,7 +74,10 @@ MOST_TIMES = 1000
 
 
 def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> list[Route]:
-    """`records` gives the job of an id as it is now, if there is one."""
+    """Return the routes that kill or preempt a replica.
+
+    `records` returns the current record of the job with an id, or nothing.
+    """
     lock = threading.Lock()
 
     def kill(request: Request, match: re.Match[str]) -> Response:
@@ -131,17 +134,21 @@ _CONTRACTS: tuple[Contract, ...] = get_args(Contract)
 
 
 class ClusterContract:
-    """`chosen` is one of `vertex_training.environment.cluster_variables`."""
+    """The form of CLUSTER_SPEC that new jobs get: a setting for tests, kept in memory.
+
+    `chosen` is one of the forms of `vertex_training.environment.cluster_variables`. It applies to jobs that
+    are created after it was set.
+    """
 
     def __init__(self) -> None:
         self.chosen: Contract = "observed"
 
     def reset(self) -> None:
-        """As real jobs get it, as at the start."""
+        """Go back to the form that real jobs get."""
         self.chosen = "observed"
 
     def routes(self) -> Sequence[Route]:
-        """GET and PUT, with a body like {"contract": "documented"}."""
+        """Return GET and PUT; their body looks like {"contract": "documented"}."""
         return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
@@ -156,7 +163,10 @@ class ClusterContract:
 
 
 def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
-    """The route. `known` gives ids of projects: an id can be told only for the number of one of these."""
+    """Return the route of Resource Manager's GetProject.
+
+    `known` returns project ids; a project number is answered only if it belongs to one of them.
+    """
 
     def get(_: Request, match: re.Match[str]) -> Response:
         asked = unquote(match[1])

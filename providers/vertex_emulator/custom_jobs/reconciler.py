@@ -1,7 +1,7 @@
-"""Keep the records of jobs in step with their supervisors, also after a restart, and tell who waits.
+"""Keep the records of jobs in step with their supervisors, also after a restart of the emulator.
 
-A record is committed before its supervisor starts; afterwards it follows what the supervisor tells in the
-job's folder, whenever somebody looks.
+A record is committed before its supervisor starts. Afterwards each read of the record applies what the
+supervisor has written into the job's folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from vertex_emulator.vertex.records import Record
 
 
 class Supervisors:
-    """The supervisors of one emulator. They outlive it; after a restart only their folders tell of them."""
+    """The supervisor processes of one emulator.
+
+    They outlive the emulator. After its restart, only the locks of their folders show which are alive.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,7 +42,7 @@ class Supervisors:
         self._started: set[str] = set()
 
     def start(self, job_id: str, folder: JobFolder) -> None:
-        """Start the supervisor of a job, detached: a session of its own, standard streams to its log.
+        """Start the supervisor of a job, detached: it has its own session, and its streams go to its log.
 
         Raises `OSError`.
         """
@@ -62,11 +65,11 @@ class Supervisors:
             self._started.add(job_id)
 
     def has_started(self, job_id: str) -> bool:
-        """Whether this emulator has started the supervisor of a job."""
+        """Return whether this emulator has started the supervisor of a job."""
         return job_id in self._started
 
     def is_alive(self, job_id: str, folder: JobFolder) -> bool:
-        """Whether the supervisor of a job lives or is just starting."""
+        """Return whether the supervisor of a job is running or about to run."""
         with self._lock:
             pid = self._children.get(job_id)
             if pid is not None:
@@ -76,7 +79,7 @@ class Supervisors:
         return folder.is_held()
 
     def collect(self) -> None:
-        """Take the ended ones out of the process table."""
+        """Reap the supervisors that have ended."""
         with self._lock:
             self._children = {job: pid for job, pid in self._children.items() if not _has_ended(pid)}
 
@@ -91,11 +94,11 @@ def _has_ended(pid: int) -> bool:
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
 DELETED = ".deleted-"
-"""How the names of folders begin that are to be removed, at the next start at the latest."""
+"""Prefix of the folders to remove. A folder that is left over is removed at the next start."""
 
 
 class Reconciler:
-    """The jobs of one emulator; `jobs_dir` holds a folder for each."""
+    """Brings the records of one emulator's jobs up to date; `jobs_dir` has a folder for each job."""
 
     def __init__(
         self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs, time: Clock
@@ -109,11 +112,11 @@ class Reconciler:
         self._found = [path.name for path in jobs_dir.glob("*")]
 
     def folder(self, job_id: str) -> JobFolder:
-        """The folder of a job."""
+        """Return the folder of a job."""
         return JobFolder(self._jobs_dir / job_id)
 
     def recover(self) -> None:
-        """Take up the jobs that were there before; supervisors that are missing are started."""
+        """Resume the jobs of an earlier emulator; start supervisors that are missing."""
         self._remove_orphans()
         for job_id in self._store.ids_in(store.CANCELLING):
             if job_id in self._waiting:  # the emulator was killed between the two
@@ -121,12 +124,12 @@ class Reconciler:
         for record in self._store.started():
             folder = self.folder(record.id)
             if record.state == store.CANCELLING and not folder.cancel.exists():
-                with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
+                with contextlib.suppress(OSError):  # its folder is gone; `refresh` ends the job
                     self.request_cancel(record.id)
             self.refresh(record)
 
     def live(self) -> list[Record]:
-        """The jobs that have started and not ended, as they are now."""
+        """Return the current records of the jobs that have started and not ended."""
         records = []
         for record in self._store.started():
             with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
@@ -134,13 +137,14 @@ class Reconciler:
         return [record for record in records if record.state not in store.TERMINAL]
 
     def waiting(self) -> Sequence[WaitingJob]:
-        """The jobs that have not started, the oldest first."""
+        """Return the jobs that have not started, oldest first."""
         return self._waiting.all()
 
     def add(self, place: Place, job_id: str, job: Any, *, wait: WaitingJob | None = None) -> None:
-        """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
+        """Record a job whose folder exists, then start its supervisor, or let it wait with `wait`.
 
-        In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.
+        Both happen under the lock: a reader between the two would find the supervisor missing. Raises
+        `sqlite3.Error`.
         """
         with self._lock:
             if wait is None:
@@ -152,7 +156,7 @@ class Reconciler:
                     self._waiting.put(wait)
 
     def admit(self, one: WaitingJob, *, starts: int) -> WaitingJob:
-        """A queued job is let in and starts at that time; how it waits then."""
+        """Make a queued job PENDING, to start at a time in microseconds. Return its new waiting entry."""
         changed = replace(one, queued=False, starts=starts)
         now = times.now(self._time)
         with self._lock:
@@ -163,7 +167,7 @@ class Reconciler:
         return changed
 
     def shift_waiting(self, by: int) -> None:
-        """The time of day has jumped: what waits goes on waiting for as long as before."""
+        """Move all waiting times after the clock has jumped, so that every job waits as long as before."""
         with self._lock, self._store.transaction():
             for one in self._waiting.all():
                 gives_up = None if one.gives_up is None else one.gives_up + by
@@ -184,14 +188,14 @@ class Reconciler:
                     self._waiting.remove(job_id)
 
     def _start(self, job_id: str) -> None:
-        """Start the supervisor of a recorded job; the job fails where that cannot be done."""
+        """Start the supervisor of a recorded job; the job fails if that is impossible."""
         try:
             self._supervisors.start(job_id, self.folder(job_id))
         except OSError as error:
             self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
 
     def request_cancel(self, job_id: str) -> None:
-        """Tell the supervisor; a job without one ends at once. Raises `OSError`."""
+        """Ask the supervisor to cancel the job; a job without a supervisor ends at once. Raises `OSError`."""
         with self._lock:
             if job_id in self._waiting:
                 with self._store.transaction():
@@ -203,12 +207,12 @@ class Reconciler:
         folder.ring()
 
     def wake_supervisors(self) -> None:
-        """Make every supervisor look at its folder and the clock now."""
+        """Make every supervisor check its folder and the clock now."""
         for job_id in self._store.started_ids():
             self.folder(job_id).ring()
 
     def refresh(self, record: Record) -> Record:
-        """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
+        """Bring a record up to date with its supervisor; end the job if the supervisor is gone."""
         if record.state in store.TERMINAL:
             return record
         with self._lock:
@@ -276,7 +280,7 @@ class Reconciler:
         return record
 
     def remove(self, job_id: str) -> None:
-        """Remove the folder of a job that has ended, once its supervisor has left."""
+        """Remove the folder of a job that has ended, once its supervisor has exited."""
         folder = self.folder(job_id)
         deadline = time.monotonic() + _EXIT_SECONDS
         while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
@@ -289,7 +293,7 @@ class Reconciler:
         remove_tree(trash)
 
     def _remove_orphans(self) -> None:
-        """Remove folders without a record: the emulator was killed while it made or removed a job."""
+        """Remove folders without a record: the emulator was killed while it created or removed a job."""
         for name in self._found:
             if name.startswith(DELETED) or self._store.find(name) is None:
                 remove_tree(self._jobs_dir / name)
@@ -312,11 +316,11 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.05
 
 OnEnd = Callable[[str, "Record | None"], None]
-"""Called with a job's id and its record; None: it was deleted meanwhile."""
+"""Called with a job's id and its record, or None if the job was deleted meanwhile."""
 
 
 class JobWatcher:
-    """Those who wait for jobs; in memory only: after a restart they ask again."""
+    """Calls back when jobs end. Callbacks are kept in memory: after a restart, callers register again."""
 
     def __init__(self, store: JobStore, reconciler: Reconciler, scheduler: Scheduler) -> None:
         self._store = store
@@ -326,7 +330,7 @@ class JobWatcher:
         self._task = scheduler.add("ends of jobs", self._check_all)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
-        """Call `on_end` once, in a thread of its own, when the job has ended."""
+        """Call `on_end` once when the job has ended, in a thread of the scheduler."""
         with self._lock:
             self._waiting.setdefault(job_id, []).append(on_end)
         self._task.wake()

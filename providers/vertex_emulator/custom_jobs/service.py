@@ -1,4 +1,4 @@
-"""The custom jobs of one emulator: put together, and what the server and the other services need of them."""
+"""JobService for custom jobs: the service that other services use, and the methods of the API."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ from vertex_emulator.vertex.records import Record
 class JobService:
     """The custom jobs of one emulator.
 
-    `environment` is what every replica gets besides its own variables; `sandbox` None: found out by trying.
+    `environment` is added to the variables of every replica. If `sandbox` is None, it is found by trying.
+    `waiting_jobs` opens the store of the jobs that wait.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class JobService:
     # --- the seam to the server
 
     def routes(self) -> list[Route]:
-        """The admin view, and Cloud Logging."""
+        """Return the admin routes and those of Resource Manager."""
         return [
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._reconciler.folder),
@@ -129,12 +130,12 @@ class JobService:
         ]
 
     def start(self) -> None:
-        """Take up the jobs that were there before; supervisors that are missing are started."""
+        """Resume the jobs of an earlier emulator; start supervisors that are missing."""
         threading.Thread(target=self._submitter.sandbox, name="sandbox probe", daemon=True).start()
         self._reconciler.recover()
 
     def live_jobs(self) -> int:
-        """How many jobs have not ended."""
+        """Return how many jobs have not ended."""
         return len(self._reconciler.live()) + len(self._reconciler.waiting())
 
     def close(self) -> None:
@@ -143,27 +144,27 @@ class JobService:
 
     @contextmanager
     def clock_changing(self, jump: int) -> Iterator[None]:
-        """Let what waits and the supervisors follow the clock, which is set within the block.
+        """Let waiting jobs and supervisors follow the clock, which the caller sets within the block.
 
-        The time of day jumps by so many microseconds while no time passes.
+        The time of day jumps by `jump` microseconds while no time passes.
         """
         with self._queue.clock_jump(jump):
             yield
         self._reconciler.wake_supervisors()
 
     def all_jobs(self) -> AllJobs:
-        """All jobs at once."""
+        """Return the view of all jobs at once."""
         return self._all_jobs
 
     def info(self) -> Mapping[str, Any]:
-        """What to tell about this service in the emulator's information."""
+        """Return what the emulator's information shows about this service."""
         sandbox = self._submitter.sandbox()
         return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs}
 
     # --- for the methods of the API
 
     def get(self, name: str) -> Record:
-        """The job of a name, as it is now. Raises `RpcError`."""
+        """Return the current record of the job with a resource name. Raises `RpcError`."""
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
         record = self._store.get(place, job_id)
         if record is None:
@@ -171,11 +172,11 @@ class JobService:
         return self._reconciler.refresh(record)
 
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
-        """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
+        """Yield the records of a location as they were last refreshed (`live_jobs`), newest first."""
         return self._store.newest_first(place, before=before)
 
     def cancel(self, record: Record) -> None:
-        """Ask a job to stop. Raises `RpcError`, also for one that has ended."""
+        """Ask a job to stop. Raises `RpcError`, also if the job has ended."""
         now = times.now(self._clock)
         changed = self._store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
         if changed is None:
@@ -192,9 +193,10 @@ class JobService:
     def check(
         self, place: Place, job: Any, *, allow_unknown_types: bool = True
     ) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`.
+        """Check whether a `CustomJob` message can run in a location. Return its images. Raises `RpcError`.
 
-        What was asked for from outside says whether machine types may be unknown; later, they may.
+        Only a request from outside decides whether unknown machine types are allowed; later checks allow
+        them.
         """
         return self._submitter.check(place, job, allow_unknown_types=allow_unknown_types)
 
@@ -209,8 +211,7 @@ class JobService:
     ) -> Record:
         """Check, record and start a job. Raises `RpcError`.
 
-        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
-        had come to that.
+        A caller that records `job_id` before the call can find out after a kill whether the job was created.
         """
         job_id = job_id or names.new_id()
         job = self._submitter.submit(
@@ -227,12 +228,12 @@ class JobService:
         self._queue.allocator = allocator
 
     def holding_machines(self) -> Sequence[Record]:
-        """The jobs that have not ended and are not queued."""
+        """Return the jobs that have not ended and are not queued."""
         self._reconciler.live()
         return self._store.holding_quota()
 
     def jobs_on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
-        """The jobs of a persistent resource that have not ended, queued ones too."""
+        """Return the live jobs of a persistent resource, queued ones included."""
         self._reconciler.live()
         return [
             record
@@ -242,20 +243,20 @@ class JobService:
         ]
 
     def record(self, job_id: str) -> Record | None:
-        """A job as it is now."""
+        """Return the current record of a job, or None."""
         record = self._store.find(job_id)
         return record and self._reconciler.refresh(record)
 
     def folder(self, job_id: str) -> JobFolder:
-        """The folder of a job."""
+        """Return the folder of a job."""
         return self._reconciler.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
-        """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
+        """Call `on_end` once from another thread when the job has ended, at once if it already has."""
         self._watcher.watch(job_id, on_end)
 
     def request_cancel(self, job_id: str) -> None:
-        """Ask a job to stop; nothing for one that has ended or is gone. Raises `RpcError`."""
+        """Ask a job to stop; do nothing if it has ended or is gone. Raises `RpcError`."""
         record = self.record(job_id)
         if record is not None and record.live:
             with suppress(RpcError):
@@ -269,7 +270,7 @@ class JobService:
     # --- the admin view
 
     def records(self, job_id: str | None = None) -> list[Record]:
-        """The jobs as they are now: one, or all with the newest first."""
+        """Return the current records: of one job, or of all with the newest first."""
         self.live_jobs()
         if job_id is None:
             return self._store.everywhere()
@@ -277,7 +278,7 @@ class JobService:
         return [record] if record else []
 
     def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
-        """The replicas of a job. What a killed supervisor left running or restarting has been stopped."""
+        """Return the replicas of a job. Replicas that a killed supervisor left running have been stopped."""
         _, replicas = progress.read(self._reconciler.folder(record.id))
         for replica in replicas:
             if record.state in store.TERMINAL and replica.state in ("pending", "running", "restarting"):
@@ -285,7 +286,7 @@ class JobService:
         return replicas
 
     def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
-        """The logs of one job, or of all."""
+        """Yield the logs of one job, or of all jobs."""
         if job_id is None:
             records = self._store.everywhere()
         else:
@@ -302,7 +303,10 @@ class JobService:
         self._starts.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
-        """But for those that run on a persistent resource, whose machines are there already."""
+        """Return the jobs that count against quotas.
+
+        A job on a persistent resource does not: it uses machines that are reserved already.
+        """
         return [
             record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
         ]
@@ -321,14 +325,14 @@ _LISTING = Listing(
 
 
 class JobMethods:
-    """What is answered to them."""
+    """The methods of the API for custom jobs."""
 
     def __init__(self, jobs: JobService, answers: Answers) -> None:
         self._jobs = jobs
         self._answers = answers
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods, by their full names."""
+        """Return the methods by their full names."""
         service = descriptors.JOB_SERVICE
         return {
             f"{service}.CreateCustomJob": WithHeaders(self.create),
@@ -339,7 +343,7 @@ class JobMethods:
         }
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
-        """CreateCustomJob."""
+        """Answer CreateCustomJob."""
         place = names.parse_parent(request.parent)
         allowed = self._jobs.unknown_types.are_allowed(headers)
         record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
@@ -347,23 +351,26 @@ class JobMethods:
         return created
 
     def get(self, request: Any) -> Message:
-        """GetCustomJob."""
+        """Answer GetCustomJob."""
         found: Message = self._jobs.get(request.name).message
         return found
 
     def list_jobs(self, request: Any) -> Message:
-        """ListCustomJobs, the newest first."""
+        """Answer ListCustomJobs, newest first."""
         self._jobs.live_jobs()
         return listing.list_records(self._jobs, request, _LISTING)
 
     def cancel(self, request: Any) -> Message:
-        """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
+        """Answer CancelCustomJob.
+
+        The job becomes CANCELLED only after the last of its processes has ended.
+        """
         self._jobs.cancel(self._jobs.get(request.name))
         empty: Message = descriptors.message("google.protobuf.Empty")
         return empty
 
     def delete(self, request: Any) -> Message:
-        """DeleteCustomJob: only of a job that has ended."""
+        """Answer DeleteCustomJob. Only a job that has ended can be deleted."""
         record = self._jobs.get(request.name)
         if record.live:
             raise cannot_delete(CUSTOM_JOBS, record.name, record.state)

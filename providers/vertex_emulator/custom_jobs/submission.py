@@ -1,6 +1,10 @@
-"""What makes a custom job of a request: the checks, the record, and the folder that its supervisor reads.
+"""Submit a custom job: check the request, fill in defaults, write the plan, record the job.
 
-A job's record is committed before its supervisor starts, so that there is never a process without a record.
+A job's record is committed before its supervisor starts, so that no process is ever without a record.
+
+Seen in the service's answers: every pool with replicas gets a boot disk. Everything else is stored as it was
+sent, trailing empty pools included, except for empty messages. The machines with another type of disk come
+from Vertex AI documentation, "Configure compute resources for serverless training".
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ _MAY_BE_EMPTY = ("scheduling", "psc_interface_config")
 
 
 def fill_in(job_spec: Any) -> None:
-    """Change a `CustomJobSpec` message, which has been checked."""
+    """Fill in the service's defaults of a `CustomJobSpec` message that has been checked."""
     for pool in job_spec.worker_pool_specs:
         if pool.replica_count:
             hyperdisk = pool.machine_spec.machine_type in _HYPERDISK_MACHINES
@@ -63,7 +67,7 @@ def fill_in(job_spec: Any) -> None:
 
 
 def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
-    """A job in its JSON form where every pool without replicas is `{}`, whatever else it was given."""
+    """Return a job in its JSON form with `{}` for every pool without replicas."""
     spec = dict(job["jobSpec"])
     spec["workerPoolSpecs"] = [
         pool if int(pool.get("replicaCount", 0)) else {} for pool in spec["workerPoolSpecs"]
@@ -74,7 +78,7 @@ def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
 def replica_plans(
     spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
 ) -> tuple[ReplicaPlan, ...]:
-    """What each replica of a job runs. `found` has what each of the job's image names means."""
+    """Return the plan of each replica. `found` has the image for each image name in the job."""
     shares = [file_shares.shares_of(pool) for pool in spec.worker_pool_specs]
     return tuple(
         _plan(each, spec.worker_pool_specs[each.pool], found, sandbox, shares[each.pool])
@@ -83,7 +87,7 @@ def replica_plans(
 
 
 def lines(spec: CustomJobSpec, *, data_dir: Path) -> tuple[str, ...]:
-    """What the service's log says of a job's fields that are another thing here than on Google Cloud."""
+    """Return log lines about the fields of a job that have another effect here than on Google Cloud."""
     return limitations.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
 
 
@@ -121,10 +125,11 @@ def _plan(
 
 
 def container_argv(image: ReplicaImage, command: tuple[str, ...], args: tuple[str, ...]) -> tuple[str, ...]:
-    """What a container runs: `command` replaces the image's entrypoint and drops the image's own command,
-    which `args` replace. References are expanded in the job's words only, so those of the image are escaped.
+    """Return the command line of a container.
 
-    Sources: Vertex AI documentation, "Custom containers for training"; Kubernetes has the same rules.
+    `command` replaces the image's entrypoint and drops the image's own command; `args` replace that command.
+    Only the job's words are expanded, so references in the image's words are escaped. Sources: Vertex AI
+    documentation, "Custom containers for training"; Kubernetes has the same rules.
     """
     if command:
         return (*command, *args)
@@ -144,8 +149,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class JobDefaults:
-    """What all jobs of an emulator have in common: folders, times in seconds, and `environment`, which every
-    replica gets besides its own variables.
+    """Settings that all jobs of an emulator share. Times are in seconds.
+
+    `environment` is added to the variables of every replica.
     """
 
     data_dir: Path
@@ -157,7 +163,7 @@ class JobDefaults:
 
 
 class JobSubmitter:
-    """Checks and submits the jobs of one emulator; `sandbox` None: found out by trying."""
+    """Checks and submits the jobs of one emulator. If `sandbox` is None, it is found by trying."""
 
     def __init__(
         self,
@@ -180,7 +186,7 @@ class JobSubmitter:
         self._sandbox_lock = threading.Lock()
 
     def sandbox(self) -> Sandbox:
-        """How replicas are started here; found out at the first call, which takes about 0.1 s."""
+        """Return how replicas are started here. The first call finds out, which takes about 0.1 s."""
         with self._sandbox_lock:
             if self._sandbox is None:
                 self._sandbox = probe()
@@ -188,7 +194,7 @@ class JobSubmitter:
             return self._sandbox
 
     def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
+        """Check whether a `CustomJob` message can run in a location. Return its images. Raises `RpcError`."""
         validation.check(job, location=place.location, allow_unknown_types=allow_unknown_types)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
@@ -211,7 +217,10 @@ class JobSubmitter:
         job_id: str,
         allow_unknown_types: bool,
     ) -> Any:
-        """Check and record a job under a new id, and let it begin; its message. Raises `RpcError`."""
+        """Check and record a job under a new id, and start or queue it. Return its message.
+
+        Raises `RpcError`.
+        """
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(request)
         for field in OUTPUT_ONLY:
@@ -271,7 +280,7 @@ class JobSubmitter:
 
 
 def cannot_write(data_dir: Path, error: Exception) -> RpcError:
-    """The error about a data folder that cannot be written to."""
+    """Return the error for a data folder that cannot be written to."""
     return RpcError(
         "RESOURCE_EXHAUSTED",
         f"The emulator cannot write to its data folder {data_dir}: {error}. Free space on that disk or make "

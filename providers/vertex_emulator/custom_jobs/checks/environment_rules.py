@@ -1,4 +1,4 @@
-"""The service's checks of what surrounds a job's replicas: network, file shares, key, records.
+"""The service's checks of a job's environment: network, file shares, key, records.
 
 The rules are those of the API's messages and of the documentation, "Use TensorBoard with serverless training"
 and "Mount a Network File System share for serverless training"; the words are ours.
@@ -27,7 +27,7 @@ _REQUIRED = "Required field is not set."
 
 
 def key_violations(job: Any, location: str) -> Iterator[Violation]:
-    """Of `encryption_spec`; a job's key is in its region."""
+    """Yield violations of `encryption_spec`; the key of a job is in the job's region."""
     if not job.HasField("encryption_spec"):
         return
     path, name = "encryption_spec.kms_key_name", job.encryption_spec.kms_key_name
@@ -41,7 +41,7 @@ def key_violations(job: Any, location: str) -> Iterator[Violation]:
 
 
 def network_violations(spec: Any) -> Iterator[Violation]:
-    """Of `network`, `reserved_ip_ranges` and `psc_interface_config`."""
+    """Yield violations of `network`, `reserved_ip_ranges` and `psc_interface_config`."""
     if spec.network and not _NETWORK.fullmatch(spec.network):
         yield Violation("job_spec.network", f"{spec.network!r} is not the name of a network.")
     if spec.reserved_ip_ranges and not spec.network:
@@ -61,7 +61,7 @@ def network_violations(spec: Any) -> Iterator[Violation]:
 
 
 def record_violations(spec: Any) -> Iterator[Violation]:
-    """Of `tensorboard` and `experiment_run`."""
+    """Yield violations of `tensorboard` and `experiment_run`."""
     if spec.tensorboard:
         if not _TENSORBOARD.fullmatch(spec.tensorboard):
             yield Violation(
@@ -76,7 +76,7 @@ def record_violations(spec: Any) -> Iterator[Violation]:
 
 
 def reservation_violations(machine: Any, path: str) -> Iterator[Violation]:
-    """Of a machine's `reservation_affinity`, at `path`."""
+    """Yield violations of a machine's `reservation_affinity`; `path` is the machine's."""
     if not machine.HasField("reservation_affinity"):
         return
     affinity, below = machine.reservation_affinity, f"{path}.reservation_affinity"
@@ -89,7 +89,7 @@ def reservation_violations(machine: Any, path: str) -> Iterator[Violation]:
 
 
 def mount_violations(pool: Any, path: str) -> Iterator[Violation]:
-    """Of the file shares of a pool, at `path`."""
+    """Yield violations of the file shares of a pool; `path` is the pool's."""
     for kind, fields in _MOUNT_FIELDS.items():
         points = set()
         for index, mount in enumerate(getattr(pool, kind)):

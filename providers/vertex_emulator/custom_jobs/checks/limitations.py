@@ -1,4 +1,4 @@
-"""What the emulator does with each field of a custom job: one table, and the log lines made from it.
+"""The effect of each field of a custom job on the emulator: one table, and the log lines made from it.
 
 Every field is accepted and returned as it was sent. A field that has no effect here, and that a program or a
 person could rely on, gets a line in the job's log. Pure.
@@ -64,12 +64,11 @@ FIELDS: Mapping[str, str | None] = {
     "job_spec.enable_dashboard_access": "there is no dashboard, so webAccessUris stays empty.",
     "job_spec.models": "nothing is done with {0}.",
 }
-"""Each field that a request can set: None for one that has its effect, else the log line that says what is
-not done. `{0}` stands for the value.
+"""Each field that a request can set: None if it has its effect, else the log line about the missing effect.
 
-A message without entries for its fields is meant as a whole. The effect of machines, disks and accelerators
-is that quotas count them and that the log of each replica names them. The line of a file share
-(`nfs_mounts`, `lustre_mounts`) says where its files are.
+`{0}` is the value. A message without entries for its fields is meant as a whole. Machines, disks and
+accelerators have the effect that quotas count them and that the log of each replica names them. The line of a
+file share (`nfs_mounts`, `lustre_mounts`) names the folder of its files.
 """
 
 

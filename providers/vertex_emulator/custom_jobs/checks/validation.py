@@ -37,7 +37,7 @@ _GCS = re.compile(r"(?<![\w.-])/gcs(?![\w.-])")
 
 
 def check(job: Any, *, location: str, allow_unknown_types: bool) -> None:
-    """Raises `RpcError` INVALID_ARGUMENT with every fault of the job, a `CustomJob` message."""
+    """Check a `CustomJob` message. Raises `RpcError` INVALID_ARGUMENT with every violation."""
     if found := [*_violations(job, allow_unknown_types), *environment_rules.key_violations(job, location)]:
         raise invalid_fields(found)
     for _, pool in _used_pools(job):
@@ -45,7 +45,7 @@ def check(job: Any, *, location: str, allow_unknown_types: bool) -> None:
 
 
 def _check_accelerator(machine: Any) -> None:
-    """Known only by its words, which come alone."""
+    """Check an accelerator against its machine type; the service reports this error without any others."""
     kind, known = accelerators.by_number(machine.accelerator_type), machines.machine(machine.machine_type)
     if machine.accelerator_type and known is not None and kind not in known.accelerators:
         raise RpcError(
@@ -55,7 +55,7 @@ def _check_accelerator(machine: Any) -> None:
 
 
 def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, ReplicaImage]:
-    """What each image of the job means, by its name in the job.
+    """Resolve each image of the job; the keys are the names in the job.
 
     Raises `RpcError` FAILED_PRECONDITION with every image that cannot run here.
     """
@@ -82,7 +82,10 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
 
 
 def check_size(job: Any) -> None:
-    """Raises `RpcError` FAILED_PRECONDITION for more replicas than one machine can be asked to run."""
+    """Check the number of replicas.
+
+    Raises `RpcError` FAILED_PRECONDITION if it is too much for one machine.
+    """
     count = sum(pool.replica_count for _, pool in _used_pools(job))
     if count > MAX_REPLICAS:
         raise RpcError(
@@ -93,7 +96,10 @@ def check_size(job: Any) -> None:
 
 
 def check_mount(job: Any, *, why: str) -> None:
-    """Where replicas have no /gcs: raises `RpcError` FAILED_PRECONDITION for a job that names it."""
+    """Check that a job does not name /gcs, for replicas without it. Raises `RpcError` FAILED_PRECONDITION.
+
+    `why` says why there is no /gcs.
+    """
     found = [path for path, text in _texts(job) if _GCS.search(text)]
     if found:
         raise RpcError(
@@ -107,7 +113,12 @@ def check_mount(job: Any, *, why: str) -> None:
 
 
 def check_shares(job: Any, *, why: str) -> None:
-    """Where nothing can be mounted: raises `RpcError` FAILED_PRECONDITION for a job with file shares."""
+    """Check that a job has no file shares, for replicas without mounts.
+
+    Raises `RpcError` FAILED_PRECONDITION.
+
+    `why` says why nothing can be mounted.
+    """
     found = [
         f"{path}.{kind}_mounts"
         for path, pool in _used_pools(job)

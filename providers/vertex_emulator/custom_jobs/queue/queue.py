@@ -1,4 +1,4 @@
-"""The queue of jobs between creation and start: which one a quota admits, waits for a slot, or expires."""
+"""The queue of jobs between creation and start: admitted by quotas, waiting for slots, or expired."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from vertex_emulator.rpc.methods import RpcError
 
 
 class FreeMachines(Protocol):
-    """What is left of persistent resources at one moment."""
+    """The machines of persistent resources that are free at one moment."""
 
     def take(self, place: Place, job: Any) -> bool:
-        """Whether there is room for a job on the resource that it names, which it then has."""
+        """Take the machines for a job on its persistent resource. Return whether there were enough."""
 
 
 class Allocator(Protocol):
-    """The persistent resources."""
+    """Allocates the machines of persistent resources to jobs."""
 
     def check(self, place: Place, job: Any) -> None:
-        """Raises `RpcError` for a job that names a resource on which it can never run."""
+        """Check that a job can ever run on the persistent resource that it names. Raises `RpcError`."""
 
     def free(self) -> FreeMachines:
-        """What is left at present."""
+        """Return the machines that are free now."""
 
 
 class NoResources:
-    """Where there are none."""
+    """The allocator of an emulator without persistent resources."""
 
     def check(self, place: Place, job: Any) -> None:
         wanted = f"{place}/persistentResources/{job.job_spec.persistent_resource_id}"
@@ -52,14 +52,15 @@ class NoResources:
 
 
 DEFAULT_MAX_WAIT = 24 * 3600
-"""Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""
+"""Seconds that a job with FLEX_START waits unless it sets another time (API, `Scheduling.max_wait_duration`).
+"""
 
 _POLL_SECONDS = 0.2
-"""How often it is looked whether a job has ended and left its quota to the next."""
+"""Interval between checks whether a job has ended and its quota is free for the next one."""
 
 
 class Queue:
-    """Lets jobs in, now or later."""
+    """Starts jobs, at once or when there is capacity for them."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Queue:
         self.allocator: Allocator = NoResources()
 
     def add(self, place: Place, job_id: str, job: Any) -> None:
-        """Record a new job and start it when it may. Raises `RpcError`, `sqlite3.Error`."""
+        """Record a new job, and start it if it may start now. Raises `RpcError`, `sqlite3.Error`."""
         with self._lock:
             now = self._clock.microseconds()
             if job.job_spec.persistent_resource_id:  # its machines are there
@@ -102,7 +103,10 @@ class Queue:
             self._reconciler.add(place, job_id, job, wait=wait)
 
     def _take_machines(self, place: Place, job: Any) -> bool:
-        """Whether a new job can start at once on its persistent resource: nobody is overtaken."""
+        """Return whether a new job can start at once on its persistent resource.
+
+        The queued jobs take their machines first, so that none is overtaken.
+        """
         free = self.allocator.free()
         waiting = (self._store.find(one.id) for one in self._reconciler.waiting() if one.queued)
         for record in waiting:
@@ -112,14 +116,14 @@ class Queue:
 
     @contextmanager
     def clock_jump(self, jump: int) -> Iterator[None]:
-        """The time of day jumps by so many microseconds within the block: who waits does so for no less."""
+        """Let waiting jobs wait as long as before while the time of day jumps by `jump` microseconds."""
         with self._lock:
             yield
             if jump:
                 self._reconciler.shift_waiting(jump)
 
     def run_due(self) -> Next:
-        """Start the jobs whose time has come, let queued ones in, end those that have waited too long."""
+        """Start the jobs that are due, admit queued ones, and end those that have waited too long."""
         with self._lock:  # the clock and who waits for it change together
             now = self._clock.microseconds()
             waiting = self._reconciler.waiting()
@@ -138,7 +142,7 @@ class Queue:
         return Next(at=at, seconds=_POLL_SECONDS if others_end else None)
 
     def _can_start(self, job: Any, now: int) -> bool:
-        """Whether there is a slot for each replica of a job, and nobody who has waited for some longer."""
+        """Return whether there is a slot for each replica of a job, and no older job is due."""
         if any(_is_due(one, now) for one in self._reconciler.waiting()):
             return False
         if self._slots.free(each.message for each in self._store.started()).take(job):
@@ -149,7 +153,10 @@ class Queue:
         return self._slots.free(each.message for each in self._reconciler.live())
 
     def _start_due(self, waiting: Sequence[WaitingJob], now: int) -> None:
-        """The oldest first; what finds no slots waits, and all after it."""
+        """Start the jobs that are due, oldest first.
+
+        A job without slots waits, and so do all jobs after it.
+        """
         due = [one for one in waiting if _is_due(one, now)]
         free = self._free_slots() if due else None
         for one in due:
@@ -159,7 +166,7 @@ class Queue:
             self._reconciler.start_waiting(one.id)
 
     def _admit(self, waiting: Sequence[WaitingJob], now: int) -> list[WaitingJob]:
-        """The oldest first; the jobs as they wait then."""
+        """Admit queued jobs, oldest first. Return all waiting entries as they are then."""
         free, shared = self._quotas.free(), self.allocator.free()
         left = []
         for one in waiting:
@@ -183,7 +190,7 @@ def _is_due(one: WaitingJob, now: int) -> bool:
 
 
 def _has_expired(one: WaitingJob, now: int) -> bool:
-    """Whether a job has waited too long. One that was due before and found no running emulator has not."""
+    """Return whether a job has waited too long; a job that was due before, while no emulator ran, has not."""
     if one.gives_up is None or now < one.gives_up:
         return False
     return one.queued or one.gives_up < one.starts
@@ -199,7 +206,7 @@ def _take(free: FreeQuota, shared: FreeMachines, place: Place, job: Any) -> bool
 
 
 def _max_wait(job: Any) -> float | None:
-    """Seconds; None for ever."""
+    """Return the seconds that a job waits at most, or None if there is no limit."""
     scheduling = job.job_spec.scheduling
     if store.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
         return None

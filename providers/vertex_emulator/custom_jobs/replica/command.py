@@ -1,4 +1,9 @@
-"""The command and the environment of one replica on this machine."""
+"""The command and the environment of one replica on this machine.
+
+The environment leads Google's clients and tools to the emulator, where a replica of the service finds Google
+Cloud. Its credentials are those of a machine's service account, for Google's services in the emulator.
+Neither the emulator's token nor its admin paths are open to a replica.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,11 @@ from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.variables import expand
 
 REDIRECT_PATH = Path("/run/vertex-training")
-"""Where an image's own root has the folder of `sitecustomize`."""
+"""Path of the folder of `sitecustomize` in a root of the image's own."""
 
 
 def emulator_url(data_dir: Path) -> str:
-    """Where the emulator of the folder answers, or did last; empty where that is not known."""
+    """Return the URL at which the emulator of a data folder answers, or last did; empty if it is unknown."""
     try:
         record = data_folder.read_record(DataFolder(root=data_dir))
     except DataFolderError:
@@ -41,7 +46,7 @@ def emulator_url(data_dir: Path) -> str:
 
 
 def service_variables(plan: Plan) -> dict[str, str]:
-    """How Google's clients and tools find the emulator; nothing where it is not known where that is."""
+    """Return the variables that lead Google's clients to the emulator, or none if its URL is unknown."""
     url = emulator_url(plan.data_dir) or plan.emulator_url
     try:
         token = data_folder.read_token(DataFolder(root=plan.data_dir))
@@ -51,13 +56,13 @@ def service_variables(plan: Plan) -> dict[str, str]:
 
 
 def with_redirect(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The variables with the folder of `sitecustomize` before what PYTHONPATH has."""
+    """Put the folder of `sitecustomize` in front of the entries of PYTHONPATH."""
     present = environment.get("PYTHONPATH", "")
     return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), present]))}
 
 
 def make_folder(buckets_dir: Path, address: str) -> None:
-    """Make what gs://BUCKET/PREFIX/ is at /gcs, in a bucket that is there; nothing for any other address."""
+    """Create the folder that gs://BUCKET/PREFIX/ has at /gcs, if the bucket exists; ignore other addresses."""
     try:
         found = uris.parse(address)
     except ValueError:
@@ -78,7 +83,7 @@ _LOCAL = "127.0.0.1,localhost"
 
 
 def addresses_by_pool(pools: Sequence[WorkerPoolSpec], addresses: Sequence[str]) -> list[list[str]]:
-    """One list of addresses a pool, from one list over all replicas."""
+    """Split the addresses of all replicas into one list for each pool."""
     rest = iter(addresses)
     return [[next(rest) for _ in range(pool.replica_count)] for pool in pools]
 
@@ -92,7 +97,7 @@ def replica_command(
     venv: Path | None,
     folder: Path,
 ) -> Command:
-    """What to start for a replica whose own folder is `folder`; makes the folder. Raises `OSError`."""
+    """Return the command of a replica; create its own folder, `folder`. Raises `OSError`."""
     names = [
         host_name(plan.job_id, pool, index)
         for pool, each in enumerate(spec.worker_pool_specs)
@@ -145,7 +150,10 @@ def replica_command(
 
 
 def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
-    """That of the job, which for a trial ends in its number: there, that of the tuning job."""
+    """Return the base output directory of the job, or for a trial that of its tuning job.
+
+    The directory of a trial ends in the number of the trial.
+    """
     directory = spec.base_output_directory
     if directory is None or plan.addition.trial is None:
         return directory
@@ -153,7 +161,10 @@ def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
 
 
 def _metric_file(plan: Plan, view: sandbox.View) -> str:
-    """Where a replica of a trial reports its metrics, as it sees it; makes the folder. Raises `OSError`."""
+    """Return the path at which a trial's replica reports metrics, as the replica sees it.
+
+    Creates the folder. Raises `OSError`.
+    """
     path = view.folder / "tmp" / METRIC_FILE
     if plan.addition.trial is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +173,10 @@ def _metric_file(plan: Plan, view: sandbox.View) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Context:
-    """Where a program runs, and what it finds in any environment there; nothing of the emulator's own."""
+    """The working directory of a program and the variables of its root or Python.
+
+    `own`: the program has a root of the image's own.
+    """
 
     cwd: Path
     variables: Mapping[str, str]
@@ -212,14 +226,17 @@ def _working_dir(image: ReplicaImage) -> Path:
 
 
 def _copy_temporary_files(root: Path, folder: Path) -> None:
-    """What the image has in /tmp, which is the replica's own."""
+    """Copy the image's /tmp into the replica's private one."""
     source = root / "tmp"
     if source.is_dir() and not source.is_symlink():
         shutil.copytree(source, folder / "tmp", symlinks=True, dirs_exist_ok=True)
 
 
 def _python_folder(folder: Path) -> Path:
-    """A folder in which `python` and `python3` are the host's Python; made where its own has not both."""
+    """Return a folder in which `python` and `python3` are the host's Python.
+
+    Creates one if the folder of the running Python lacks them.
+    """
     own = Path(sys.executable).parent
     if all(_same(own / name, Path(sys.executable)) for name in ("python", "python3")):
         return own
@@ -240,14 +257,17 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _without_proxy_for_loopback(environment: Mapping[str, str]) -> dict[str, str]:
-    """TensorFlow and JAX send even loopback traffic to a proxy that the program's environment names."""
+    """Exempt loopback from proxies.
+
+    TensorFlow and JAX send even that traffic to a proxy that the environment names.
+    """
     names = ("no_proxy", "NO_PROXY")
     extended = {name: ",".join(filter(None, [environment.get(name, ""), _LOCAL])) for name in names}
     return {**environment, **extended}
 
 
 def _hosts(names: Sequence[str]) -> str:
-    """The host's /etc/hosts with the names of the job's machines."""
+    """Return the host's /etc/hosts with the names of the job's machines added."""
     try:
         text = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
     except OSError:

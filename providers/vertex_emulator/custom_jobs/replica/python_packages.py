@@ -1,11 +1,11 @@
-"""The virtual environment in which a job's Python packages are installed; cached by what is in it.
+"""The virtual environment of a job's Python packages, cached by their content.
 
     python -m vertex_emulator.custom_jobs.replica.python_packages REQUEST
 
-The supervisor runs this as a process of its own, which can be killed at any moment: an environment counts
-only when its marker is there, and is built under a lock. It sees the packages of the Python that the emulator
-runs with, as a prebuilt image has packages of its own; what a job's packages require besides is installed
-from the package index.
+The supervisor runs this as a process of its own, which can be killed at any moment: an environment is valid
+only with its marker, and is built under a lock. It sees the packages of the Python that runs the emulator, as
+a prebuilt image has packages of its own. Further requirements of a job's packages are installed from the
+package index.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class InstallError(Exception):
 
 
 def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
-    """The environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
+    """Return the environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
     for archive in archives:
         path = Path(archive["path"])
         if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is no object
@@ -130,7 +130,7 @@ def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> N
 
 
 def _copies(target: Path, archives: Sequence[Mapping[str, str]]) -> list[Path]:
-    """The archives under their own file names, which pip reads: apart, because two may have the same."""
+    """Copy the archives under their own file names, which pip reads, in one folder each: names may repeat."""
     copies = []
     for number, archive in enumerate(archives):
         copy = target / str(number) / Path(archive["path"]).name
@@ -159,7 +159,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _installed(path: Path) -> list[str] | None:
-    """The requirements of a finished environment, None where there is none."""
+    """Return the requirements of a finished environment, or None if there is no such environment."""
     marker = folder.read_json(path / _MARKER)
     return None if marker is None else list(marker["requirements"])
 
@@ -174,7 +174,7 @@ def _host_site_packages() -> list[str]:
 
 
 def _requirements(path: Path) -> list[str]:
-    """What the installed packages require on this Python."""
+    """Return the requirements of the installed packages on this Python."""
     from importlib.metadata import distributions
 
     found: dict[str, None] = {}
@@ -188,9 +188,9 @@ def _requirements(path: Path) -> list[str]:
 
 
 def _missing(path: Path, requirements: Sequence[str]) -> list[str]:
-    """The requirements that neither the environment nor the host's packages meet.
+    """Return the requirements that neither the environment nor the host's packages satisfy.
 
-    One with extras is always left to pip, which knows what they stand for.
+    A requirement with extras is always left to pip, which knows their meaning.
     """
     from importlib.metadata import distributions
 
@@ -232,7 +232,7 @@ def _print(line: str) -> None:
 
 
 def main(request_file: Path) -> None:
-    """Carry out the request and write the result beside it."""
+    """Carry out the request and write the result next to it."""
     wanted = folder.read_json(request_file)
     answer = {"path": "", "problem": ""}
     try:

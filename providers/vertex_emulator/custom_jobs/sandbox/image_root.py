@@ -1,8 +1,8 @@
 """The root of a replica that runs an image: the image's own, or the host's with the image's layers in it.
 
-Called in the child that becomes the replica, in its own mount namespace. An unpacked image is shared by all
-replicas: each writes into a layer of its own above it (overlayfs). Where the kernel has none for us, the
-image is shown read-only, and only the working directory is a copy.
+Called in the child that becomes the replica, in its own mount namespace. All replicas share an unpacked
+image: each writes into a layer of its own above it (overlayfs). If the kernel has no overlayfs for this user,
+the image is shown read-only, and only the working directory is a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FLAGS = ns.MS_NOSUID | ns.MS_NODEV
 
 READ_ONLY = (
     "Emulator: this machine has no overlayfs for this user, so the files of the image are read-only here, "
-    "but for /tmp{more}; on the service they can be written."
+    "except for /tmp{more}. On the service they can be written."
 )
 
 
@@ -33,9 +33,9 @@ READ_ONLY = (
 class ImageView:
     """The unpacked image that a replica gets.
 
-    `own`: it is the whole root. `scratch`: the replica's own folder, empty, for what it writes. `inside`:
-    user and group that the replica is to see itself as. `overlays`: overlayfs is used where the kernel has
-    one for this user.
+    `own`: the image is the whole root. `scratch`: an empty folder of the replica for its changes. `inside`:
+    the user and group that the replica sees as its own. `overlays`: use overlayfs if the kernel has it for
+    this user.
     """
 
     root: Path
@@ -48,7 +48,7 @@ class ImageView:
 
 @dataclass
 class Layering:
-    """Shows folders of an image in a replica's root; `read_only` when some could not be made writable."""
+    """Shows folders of an image in a replica's root; `read_only` is set if some could not be made writable."""
 
     root: Path
     scratch: Path
@@ -58,7 +58,10 @@ class Layering:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def overlay(self, target: str, lower: Sequence[str]) -> bool:
-        """Mount folders above each other at `target`, the first uppermost, with a writable one on top."""
+        """Mount folders above each other at `target`, the first on top, below a writable one.
+
+        Return False without overlayfs.
+        """
         if not self.overlays:
             return False
         folder = self._folder()
@@ -74,7 +77,10 @@ class Layering:
         return False
 
     def show(self, source: Path, path: str) -> None:
-        """Show a folder of the image at a path of the root, together with what is there. Raises `OSError`."""
+        """Show a folder of the image at a path of the root, merged with the folder there.
+
+        Raises `OSError`.
+        """
         with ns.mount_point(self.root, path, create=False) as there:
             present = there is not None
             if there is not None and self.overlay(there, [str(source), there]):
@@ -89,7 +95,7 @@ class Layering:
         self._merge(source, path)
 
     def _merge(self, source: Path, path: str) -> None:
-        """Without overlayfs: a folder in which every entry of both is bound, those of the image first."""
+        """Merge without overlayfs: bind every entry of both into a new folder; the image's entries win."""
         merged = self._folder()
         inner = replace(self, root=merged)
         with ns.mount_point(self.root, path) as there:
@@ -116,7 +122,7 @@ def _layering(view: ImageView, root: Path, in_user_namespace: bool) -> Layering:
 
 
 def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
-    """Make the image the content of `root`. Gives lines for the log. Raises `OSError`."""
+    """Make the image the content of `root`. Return lines for the log. Raises `OSError`."""
     layering = _layering(view, root, in_user_namespace)
     notes = []
     if not layering.overlay(str(root), [str(view.root)]):
@@ -136,7 +142,7 @@ def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) ->
 
 
 def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
-    """Show the image's layers in `root`, which has the host's folders. Gives lines for the log."""
+    """Show the image's layers in `root`, which has the host's folders. Return lines for the log."""
     layering = _layering(view, root, in_user_namespace)
     mounted = _mounts()
     folders = []
@@ -160,7 +166,7 @@ def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> lis
 
 
 def _working_dir(view: ImageView, layering: Layering) -> None:
-    """A working directory that is not of the image is made, or can be written, all the same."""
+    """Create a writable working directory even if the image does not have it."""
     first, *rest = [part for part in os.path.normpath(f"/{view.working_dir}").split("/") if part] or [""]
     if first and first not in {*_names(view.root), *_NOT_FROM_IMAGES}:
         made = view.scratch / "working-dir" / first
@@ -169,7 +175,7 @@ def _working_dir(view: ImageView, layering: Layering) -> None:
 
 
 def _resolved(root: Path, name: str) -> str:
-    """Where the host has a link to a folder (/bin to usr/bin), what the image has there belongs there."""
+    """Resolve a link of the host to a folder (/bin to usr/bin): the image's entries belong there."""
     with contextlib.suppress(OSError):
         target = str((root / name).readlink()).strip("/")
         with ns.mount_point(root, target, create=False) as there:
@@ -179,7 +185,7 @@ def _resolved(root: Path, name: str) -> str:
 
 
 def _writable_work(view: ImageView, root: Path) -> str:
-    """Make the working directory a copy that the replica may write; what to say in the log."""
+    """Make the working directory a copy that the replica can write. Return a line for the log."""
     path = os.path.normpath(f"/{view.working_dir}").strip("/")
     if not path:
         return READ_ONLY.format(more=" and /")
@@ -221,7 +227,7 @@ def _devices(root: Path) -> None:
 
 
 def _bind_entry(folder: Path, source: Path, name: str) -> None:
-    """Show a file, folder or link under a name in a folder that is ours; a folder read-only."""
+    """Show a file, folder or link under a name in a folder of ours; a folder is read-only."""
     status = source.lstat() if os.path.lexists(source) else None
     target = folder / name
     if status is None:
@@ -243,14 +249,14 @@ def _names(folder: Path) -> list[str]:
 
 
 def _mounts() -> list[str]:
-    """Where something is mounted on the host."""
+    """Return the mount points of the host."""
     lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
     return [line.split(" ")[4].replace("\\040", " ") for line in lines]
 
 
 @contextlib.contextmanager
 def _opened(paths: Sequence[str | Path]) -> Iterator[list[str]]:
-    """Other names for folders: their descriptors."""
+    """Open folders. Yield paths of their descriptors."""
     ends: list[int] = []
     try:
         for path in paths:

@@ -1,7 +1,10 @@
-"""The few Linux system calls that give a replica its own view of the machine, through ctypes.
+"""Linux namespaces and mounts that give a replica its own view of the machine, through ctypes.
 
 Standard library only, no side effect on import, importable on every system. All of it is called in a child
 between fork and exec, so nothing here may start a thread.
+
+Mount points in a replica's root are found without following a link: the files there are not ours. While the
+host's /proc is mounted, an open descriptor has a path.
 """
 
 from __future__ import annotations
@@ -58,12 +61,12 @@ def _checked(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave the parent's namespaces for new ones (unshare(2)). Raises `OSError`."""
+    """Leave the parent's namespaces for new ones, as unshare(2). Raises `OSError`."""
     _checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
 
 
 def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) -> None:
-    """After `unshare(CLONE_NEWUSER)`: be the same user and group in the new user namespace, or `inside`."""
+    """Keep the user and group in a new user namespace (`unshare(CLONE_NEWUSER)`), or become `inside`."""
     new_uid, new_gid = inside or (uid, gid)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{new_uid} {uid} 1")
@@ -71,7 +74,7 @@ def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) ->
 
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """mount(2). Raises `OSError` with both paths in its text."""
+    """Mount a file system, as mount(2). Raises `OSError` with both paths in its text."""
     result = _libc().mount(
         os.fsencode(source),
         os.fsencode(target),
@@ -83,7 +86,7 @@ def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0
 
 
 def bind(source: str | Path, target: str | Path) -> None:
-    """Show `source` and what is mounted below it at `target`, which has to exist."""
+    """Show `source` and the mounts below it at `target`, which has to exist."""
     mount(source, target, flags=MS_BIND | MS_REC)
 
 
@@ -122,9 +125,9 @@ def set_hostname(name: str) -> None:
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Get the signal when the thread that forked this process ends (PR_SET_PDEATHSIG). No effect off Linux.
+    """Let this process get the signal when the thread that forked it ends (PR_SET_PDEATHSIG).
 
-    The setting survives exec, and is lost across fork.
+    The setting survives exec and is lost across fork. No effect off Linux.
     """
     _prctl(_PR_SET_PDEATHSIG, number)
 
@@ -155,10 +158,10 @@ _FILE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else 0
 def mount_point(
     root: Path, path: str | Path, *, file: bool = False, create: bool = True
 ) -> Iterator[str | None]:
-    """A path that leads to `path` below `root`, whatever is mounted there; None where it is not there.
+    """Yield a path that leads to `path` below `root`, whatever is mounted there.
 
-    Made where it is missing; a link in the last place makes way. Raises `OSError`, also for a link on the
-    way.
+    Creates a missing entry and replaces a link in the last component. With `create=False`, yields None if the
+    entry is missing. Raises `OSError`, also for a link in another component.
     """
     descriptor = _open(root, path, file=file, create=create)
     if descriptor is None:

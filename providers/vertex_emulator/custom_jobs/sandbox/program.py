@@ -20,9 +20,9 @@ _NOT_FOUND = 127
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A program to run. `environment` is all that it gets; `argv[0]` is looked up in its PATH.
+    """A program to run. `environment` is its whole environment; `argv[0]` is looked up in its PATH.
 
-    `make_cwd`: the folder `cwd` is made in the replica's root where it is missing.
+    `make_cwd`: create the folder `cwd` in the replica's root if it is missing.
     """
 
     argv: tuple[str, ...]
@@ -34,7 +34,7 @@ class Command:
 
 
 def run_and_exit(body: Callable[[], None], errors: int) -> NoReturn:
-    """Run `body` in a forked process: no exception and no clean-up of the parent's gets past here."""
+    """Run `body` in a forked process and exit: no exception or clean-up of the parent leaves this call."""
     try:
         body()
     except BaseException as error:
@@ -44,15 +44,15 @@ def run_and_exit(body: Callable[[], None], errors: int) -> NoReturn:
 
 
 def report_start_error(errors: int, text: str) -> None:
-    """Tell in the log of a program, its standard error, why it does not run."""
+    """Write to the log of a program, its standard error, why it does not run."""
     with contextlib.suppress(OSError):
         os.write(errors, f"Emulator: the program could not be started: {text}\n".encode())
 
 
 def exec_program(command: Command, shim: int, out: int, err: int) -> None:
-    """Take the program's surroundings and become it. Raises `OSError` where they cannot be had.
+    """Set up the program's sandbox, streams and working directory, then execute it. Raises `OSError`.
 
-    `shim` is the process that forked this one; without it there is nothing to be run.
+    `shim` is the process that forked this one; if it is gone, the program is not run.
     """
     os.setsid()
     ns.die_with_parent()

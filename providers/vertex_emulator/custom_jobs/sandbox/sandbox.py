@@ -1,9 +1,9 @@
-"""What a replica sees of this machine, and which way of arranging that works here.
+"""The view that a replica has of this machine, and the kind of sandbox that works here.
 
-In `namespaces` each replica has a root of its own made of read-only views of the host's folders, with the
-buckets at /gcs, a private /tmp, its host name, its own process ids, and none of the emulator's data folder
-but its own part. Vertex AI mounts Cloud Storage at /gcs, and programs have that path written into them. Where
-the kernel refuses (containers, some distributions), a replica is a plain process and /gcs is missing.
+In `namespaces` each replica has a root of its own: read-only views of the host's folders, the buckets at
+/gcs, a private /tmp, its host name and its own process ids. Of the emulator's data folder it sees only its
+own part. Vertex AI mounts Cloud Storage at /gcs, and programs use that path. If the kernel refuses namespaces
+(containers, some distributions), a replica is a plain process without /gcs.
 
 This keeps a training program's files apart from yours. It is not a defence against a hostile program.
 """
@@ -41,11 +41,11 @@ class Sandbox:
 
     @property
     def shows_gcs(self) -> bool:
-        """Whether /gcs/<bucket> is there in a replica."""
+        """True if a replica has /gcs/<bucket>."""
         return self.kind == "namespaces"
 
     def describe(self) -> str:
-        """One line for people."""
+        """Return one line for users."""
         if self.kind == "process":
             return f"plain processes without /gcs ({self.reason})"
         apart = "mounts, host name and processes" if self.pids else "mounts and host name"
@@ -54,13 +54,13 @@ class Sandbox:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The part of the machine that one replica gets.
+    """The part of the machine that one replica sees.
 
     `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
-    emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
-    below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
-    where that is a stand-in alone. `shares` are folders, by the path in the replica where each is mounted;
-    `shown` are further ones by where a root of the image's own has them.
+    emulator's data folder. `visible` are paths to show read-only, even below `hidden` or /tmp. `hosts` is the
+    text of /etc/hosts. `image` is the unpacked image, None for a stand-in alone. `shares` are folders by
+    their mount points in the replica. `shown` are further folders by their paths in a root of the image's
+    own.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ def make_folders(view: View) -> None:
 
 
 def interpreter_paths() -> tuple[Path, ...]:
-    """What this Python needs to run: its prefixes and the entries of its module search path."""
+    """Return the paths that this Python needs: its prefixes and the entries of its module search path."""
     found = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent}
     found.update(Path(entry) for entry in sys.path if entry)
     return tuple(sorted(path.absolute() for path in found if path.exists()))
@@ -107,7 +107,7 @@ def unshare_namespaces(sandbox: Sandbox, view: View | None = None) -> None:
 
 
 def apply_view(sandbox: Sandbox, view: View) -> list[str]:
-    """Take the view, in the process that becomes the replica. Gives lines for its log. Raises `OSError`."""
+    """Apply the view, in the process that becomes the replica. Return lines for its log. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return []
     root, image = view.folder / "root", view.image
@@ -148,8 +148,9 @@ def apply_view(sandbox: Sandbox, view: View) -> list[str]:
 
 
 def _mount_share(root: Path, at: str, folder: Path) -> None:
-    """Where the replica's root has no place for it, being an image that cannot be written here, /mnt is a new
-    folder in memory.
+    """Mount a share.
+
+    If the image's root is read-only and has no folder for it, /mnt becomes a folder in memory.
     """
     try:
         ns.bind_at(root, at, folder, writable=True)
@@ -162,7 +163,7 @@ def _mount_share(root: Path, at: str, folder: Path) -> None:
 
 
 def _host_folders(root: Path, *, apart: Collection[str]) -> None:
-    """The host's root; the folders `apart` are new ones, in which everything of the host's is shown."""
+    """Show the host's root; the folders `apart` are new ones with the host's entries in them."""
     for name in apart:
         (root / name).mkdir(exist_ok=True)
         if Path("/", name).is_dir():

@@ -1,10 +1,10 @@
-"""What stands between a program and its supervisor: it waits for the program and ends what that has left.
+"""The process between a program and its supervisor: it waits for the program and kills what is left of it.
 
-A shim is a fork of the supervisor without Python code to load. It waits for the program and for the
-lifeline, a pipe whose other end only the supervisor holds. When either ends, the shim kills whatever the
-program left behind, children that called setsid included: with process namespaces the kernel does it, else
-the shim is the adoptive parent of all orphans below it (Linux), or looks for descendants (elsewhere). If
-the shim itself is killed, the kernel kills the program (Linux).
+A shim is a fork of the supervisor that loads no further Python code. It waits for the program and for the
+lifeline, a pipe whose other end only the supervisor holds. When either ends, the shim kills all processes
+that the program left behind, even children that called setsid. With process namespaces the kernel does that;
+otherwise the shim adopts all orphans below it (Linux) or searches for descendants (elsewhere). If the shim
+itself is killed, the kernel kills the program (Linux).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _REAPED_AT_ONCE = 100
 
 
 def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
-    """Start the program, wait, and leave: the life of a forked process, given its ends of the pipes.
+    """Start the program, wait for it and exit: the life of a forked process with its ends of the pipes.
 
-    What it writes to `status` is in the words that `Child.feed` reads.
+    `Child.feed` reads the lines that it writes to `status`.
     """
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
@@ -82,7 +82,7 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
 
 
 def _keep_descriptors(*ends: int) -> tuple[int, ...]:
-    """Move the ends to 3 and up, close everything else, standard streams to /dev/null."""
+    """Move the ends to 3 and up, close everything else, open the standard streams on /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     high = [_move_high(end) for end in (*ends, null)]
     os.closerange(3, min(high))
@@ -113,11 +113,11 @@ def _report(status: int, text: str) -> None:
 
 
 def _start_init(*ends: int) -> int:
-    """The first process of the new process namespace; it collects orphans, and the rest dies with it.
+    """Start the first process of the new process namespace: it collects orphans, and all others die with it.
 
-    It becomes a program that only sleeps, which takes a twentieth of this one's memory. What it was told here
-    of its parent and of its children survives that. It is waited for: it has the program's root, so once that
-    is another one, what it would still have to load may not be there.
+    It becomes a program that only sleeps, which needs a twentieth of this one's memory; its settings for
+    parent and children survive that. The shim waits for it: it has the program's root, and after a change of
+    root the files that it would still load may be missing.
     """
     started, starting = os.pipe()
     init = os.fork()
@@ -141,7 +141,7 @@ def _start_init(*ends: int) -> int:
 
 
 def _wait_until_asleep(pid: int) -> None:
-    """Until a process that has just become another program has loaded it and sleeps, or is gone."""
+    """Wait until a process that has just executed another program has loaded it and sleeps, or is gone."""
     until = time.monotonic() + _LOADING_SECONDS
     while time.monotonic() < until:
         try:
@@ -154,7 +154,7 @@ def _wait_until_asleep(pid: int) -> None:
 
 
 def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None:
-    """The program's exit code, or None when the lifeline broke first."""
+    """Return the program's exit code, or None when the lifeline broke first."""
     wake_r, wake_w = os.pipe()
     os.set_blocking(wake_r, False)
     os.set_blocking(wake_w, False)
@@ -178,9 +178,11 @@ def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None
 
 
 def _reap(program: int) -> tuple[int | None, bool]:
-    """Collect ended children: the program's exit code if it is among them, and whether there may be more.
+    """Collect ended children.
 
-    Only so many at once: a program can make orphans faster than they are collected.
+    Return the program's exit code if it is among them, and whether there may be more.
+
+    The number is limited: a program can create orphans faster than they are collected.
     """
     with contextlib.suppress(ChildProcessError):
         for _ in range(_REAPED_AT_ONCE):
@@ -202,9 +204,9 @@ _STRAY_SECONDS = 5.0
 
 
 def kill_strays(shims: Collection[int]) -> None:
-    """Kill all children of this process but the shims: what a killed shim left behind (Linux).
+    """Kill all children of this process except for the shims (Linux): a killed shim left them behind.
 
-    Needs `adopt_orphans`. Waits for each a little only, and for all together: the first process of a process
+    Needs `adopt_orphans`. The wait is short for each and for all together: the first process of a process
     namespace ends after its members.
     """
     import psutil
@@ -222,7 +224,7 @@ def kill_strays(shims: Collection[int]) -> None:
 
 
 def kill_descendants() -> None:
-    """Without a process namespace: kill until no descendant is left. Orphans become our children (Linux)."""
+    """Kill until no descendant is left, without a process namespace. Orphans become our children (Linux)."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if sys.platform == "linux" and not _has_children():
         return
@@ -249,7 +251,7 @@ def _has_children() -> bool:
 
 
 def _kill(process: psutil.Process) -> None:
-    """Kill a process and its group, the group at once: who forks and ends all the time cannot slip away."""
+    """Kill a process and its group at once, so that a program that forks all the time cannot escape."""
     import psutil
 
     with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):

@@ -1,7 +1,7 @@
-"""The loop of the supervisor: read the children's output, signals and the doorbell; order their exits.
+"""The loop of the supervisor: it reads output, signals and the doorbell, and orders the exits of children.
 
-One thread. A child's output goes to its log as it comes; its end is known when its shim has ended, by which
-time nothing of the program is left.
+There is one thread. A child's output goes to its log as it comes. A child has ended when its shim has, at
+which time no process of the program is left.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ _READ = 262_144
 
 @dataclass(kw_only=True)
 class Running:
-    """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
+    """A child and its log. `ends` are its open output pipes, with the severity of each.
 
-    `ended`: nothing of it is left and its log is complete. `shim_killed`: its shim was killed. `taken`: its
-    end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
-    and to have ended, in seconds of the emulator's clock. `order_kind`: the kind of
-    the order (`orders`) that ended it.
+    `ended`: no process of it is left and its log is complete. `shim_killed`: its shim was killed. `taken`:
+    its end was handled. `is_replica` is False for helpers. `started_at` and `finished_at` are in seconds of
+    the emulator's clock. `order_kind` is the kind of the order (`orders`) that ended it.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Running:
 
 
 class Loop:
-    """The children of one supervisor. `on_wake` is called before anything that has happened is handled."""
+    """The children of one supervisor. `on_wake` is called before events are handled."""
 
     def __init__(self, doorbell: Path, *, on_wake: Callable[[], None] = lambda: None) -> None:
         self._on_wake = on_wake
@@ -59,7 +58,7 @@ class Loop:
         self._selector.register(bell, selectors.EVENT_READ, partial(_drain, bell))
 
     def launch(self, name: str, command: Command, log: LogWriter, *, is_replica: bool = True) -> Running:
-        """Start a child, which takes the place of one of that name that has ended. Raises `OSError`."""
+        """Start a child; it replaces an ended child of the same name. Raises `OSError`."""
         child = spawn(command)
         ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
         one = Running(name=name, child=child, log=log, is_replica=is_replica, ends=ends)
@@ -70,7 +69,7 @@ class Loop:
         return one
 
     def run_once(self, seconds: float) -> None:
-        """Handle what has happened, or happens within this time."""
+        """Wait up to `seconds` for events and handle them."""
         events = self._selector.select(seconds)
         self._on_wake()
         for key, _ in events:
@@ -78,11 +77,11 @@ class Loop:
                 key.data()
 
     def replicas(self) -> list[Running]:
-        """The children that count."""
+        """Return the children that are replicas."""
         return [one for one in self.running.values() if one.is_replica]
 
     def unfinished(self) -> list[Running]:
-        """The children that have not ended."""
+        """Return the children that have not ended."""
         return [one for one in self.running.values() if not one.ended]
 
     def _read_log(self, one: Running, end: int) -> None:
@@ -128,7 +127,7 @@ class Loop:
 
 
 def _read(end: int) -> bytes | None:
-    """What is there to read; b"" at the end, None when there is nothing now."""
+    """Read what is available; return b"" at the end, None if there is nothing now."""
     try:
         return os.read(end, _READ)
     except BlockingIOError:
@@ -146,16 +145,16 @@ _SETTLE_SECONDS = 0.05
 class Exits:
     """The ends of replicas in the order in which they happened.
 
-    Often one replica fails because another did, and the two are heard of in any order: so the word of a first
-    end is given a moment in which earlier ones can arrive. `settled_at`, on `time.monotonic()`'s clock, is
-    when that moment is over; None while there is no end to look at.
+    Often one replica fails because another did, and the two are reported in any order. So the first reported
+    end waits a moment in which earlier ones can arrive. `settled_at`, on `time.monotonic()`'s clock, is the
+    end of that moment; None while no end is reported.
     """
 
     def __init__(self) -> None:
         self.settled_at: float | None = None
 
     def take(self, running: Iterable[Running]) -> Running | None:
-        """The next replica whose end has not been taken yet; None when there is none, or not yet."""
+        """Return the replica that ended first and was not handled yet, or None if no end is settled."""
         ends = [one for one in running if one.child.exit_code is not None and not one.taken]
         if not ends:
             self.settled_at = None

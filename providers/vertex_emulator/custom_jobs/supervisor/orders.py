@@ -1,7 +1,7 @@
-"""Replicas that are to be killed or preempted on request: the file orders.json in the job's folder.
+"""Orders to kill or preempt replicas: the file orders.json in the job's folder.
 
-The emulator appends to it; the supervisor, who knows when a replica runs and which start of it that is,
-carries it out. One order meets one start of a replica at most, so that two of them meet two.
+The emulator appends to it. The supervisor, which knows when a replica starts and which start that is, carries
+it out. One order affects at most one start of a replica, so that two orders affect two starts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ FILE = "orders.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What happens to `times` starts of a replica, `after` so many seconds of running.
+    """An order for `times` starts of a replica, each `after` so many seconds of running.
 
-    `kill`: SIGKILL to its program, as from outside; `out_of_memory`: the same, and it counts as the kernel's.
+    `kill`: SIGKILL to its program, as from outside. `out_of_memory`: the same, reported as the kernel's.
     `preempt`: its machine is taken away, which begins with SIGTERM.
     """
 
@@ -40,7 +40,7 @@ class Order:
 
 
 def add(job_folder: folder.JobFolder, order: Order) -> None:
-    """Append an order and wake the supervisor. To be called by one at a time. Raises `OSError`."""
+    """Append an order and wake the supervisor. Not safe for concurrent callers. Raises `OSError`."""
     path = job_folder.path / FILE
     folder.write_json(path, [*(folder.read_json(path) or ()), asdict(order)])
     job_folder.ring()
@@ -59,7 +59,7 @@ class Orders:
         self._gone_at: dict[str, float] = {}  # preempted replicas, and when their machine is gone
 
     def apply_due(self, running: Iterable[Running]) -> None:
-        """Do what is due to the replicas that run."""
+        """Carry out the orders that are due for the running replicas."""
         self._read_new()
         for one in running:
             if one.child.exit_code is not None:
@@ -77,7 +77,7 @@ class Orders:
                 one.child.kill()
 
     def next_checks(self, running: Iterable[Running]) -> Iterator[float | None]:
-        """When something will be due, on `time.monotonic()`'s clock."""
+        """Yield the times at which an order will be due, on `time.monotonic()`'s clock."""
         for one in running:
             if one.started_at is None or one.child.exit_code is not None:
                 continue

@@ -1,4 +1,12 @@
-"""Start the replicas of a job, as often as it takes, and notice kills for lack of memory."""
+"""Start the replicas of a job, each with a port of its own, and detect kills for lack of memory.
+
+Each replica gets one free loopback port, claimed so that no other job of this machine gets the same one. The
+ports lie outside the range from which the kernel picks ports for outgoing connections, so that none is taken
+by chance between its release and the moment the program listens. The claim is a UDP socket on the same
+number, held until the job ends: the programs use TCP, other supervisors see the claim, and the kernel
+releases it when the supervisor dies. TCP is held until just before the program starts, because some
+frameworks (TensorFlow) refuse a port on which any process listens, whatever the address.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +33,12 @@ _DEFAULT_EPHEMERAL = (32_768, 65_535)
 
 
 class NoPortError(Exception):
-    """There is no free port left."""
+    """No free port is left."""
 
 
 @dataclass(kw_only=True)
 class Claim:
-    """A port that is ours; see the module."""
+    """A claimed port; see the module."""
 
     port: int
     _udp: socket.socket = field(repr=False)
@@ -50,7 +58,7 @@ class Claim:
 
 
 def claim(count: int) -> list[Claim]:
-    """Claim `count`  Raises `NoPortError`."""
+    """Claim `count` ports. Raises `NoPortError`."""
     claims: list[Claim] = []
     for port in _candidates():
         if len(claims) == count:
@@ -104,9 +112,9 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def oom_kills(*, own_group: Path = _OWN_GROUP, groups: Path = _GROUPS) -> int:
-    """How many processes of our control group (version 2) the kernel has killed for want of memory so far.
+    """Return how many processes of our control group (version 2) the kernel has killed for lack of memory.
 
-    0 where that is not told; a killed program then looks as one that somebody else killed.
+    Return 0 if the number is unknown; a killed program then looks like one that was killed from outside.
     """
     try:
         lines = own_group.read_text(encoding="utf-8").splitlines()
@@ -121,14 +129,14 @@ _BATCH = 50
 
 
 class NotStartedError(Exception):
-    """A replica could not be started; the message says which, and why."""
+    """A replica could not be started; the message says which one, and why."""
 
 
 class Starter:
-    """The replicas of one job.
+    """Starts the replicas of one job.
 
-    `environments` has a virtual environment for each set of packages. Claims a port for each replica, and
-    keeps it until `close`. Raises `NoPortError`.
+    `environments` has a virtual environment for each set of packages. Claims a port for each replica until
+    `close`. Raises `NoPortError`.
     """
 
     def __init__(
@@ -153,16 +161,18 @@ class Starter:
         self._oom_kills: dict[str, int] = {}
 
     def start(self, several: Sequence[ReplicaPlan], *, begin: Callable[[str], int]) -> None:
-        """Start replicas, in their order. Raises `NotStartedError`.
+        """Start replicas in their order. Raises `NotStartedError`.
 
-        `begin` is told the name of each just before, and says for the how manieth time, counted from 1.
+        `begin` is called with the name of each replica just before its start, and returns the number of the
+        attempt, counted from 1.
         """
         for first in range(0, len(several), _BATCH):
             self._start_batch(several[first : first + _BATCH], begin)
 
     def _start_batch(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
-        """Everything is made ready before the first is started: what this process does between two forks, the
-        shims do not share.
+        """Prepare all replicas, then start them.
+
+        Memory that this process changes between two forks would not be shared by the shims.
         """
         commands = []
         for replica in several:
@@ -174,7 +184,7 @@ class Starter:
                 self._launch(replica, command, attempt=attempt)
 
     def _command(self, replica: ReplicaPlan) -> Command:
-        """What to start for a replica; makes its folder. Raises `OSError`."""
+        """Return the command of a replica; create its folder. Raises `OSError`."""
         return replica_command(
             self._plan,
             self._spec,
@@ -185,7 +195,7 @@ class Starter:
         )
 
     def _launch(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
-        """Start one; its log goes on. Raises `OSError`."""
+        """Start one replica; its log continues. Raises `OSError`."""
         log = self._logs.get(replica.name)
         if log is None:
             log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)
@@ -197,23 +207,23 @@ class Starter:
         self._loop.launch(replica.name, command, log)
 
     def ran_out_of_memory(self, name: str) -> bool:
-        """Whether the kernel ended a process for want of memory since that replica was started."""
+        """Return whether the kernel killed a process for lack of memory since a replica was started."""
         return oom_kills() > self._oom_kills[name]
 
     def clear_folders(self) -> None:
-        """Remove the replicas' own folders, as a restart of the job gets new machines."""
+        """Remove the replicas' own folders: after a restart of the job the machines are new."""
         for replica in self._plan.replicas:
             remove_tree(self._folder.replica(replica.name))
 
     def close(self) -> None:
-        """Give the ports back."""
+        """Release the ports."""
         for claim in self._claims.values():
             claim.close()
 
 
 @contextmanager
 def _start_errors(replica: ReplicaPlan) -> Iterator[None]:
-    """Raises `NotStartedError` for an `OSError`."""
+    """Turn an `OSError` within the block into a `NotStartedError`."""
     try:
         yield
     except OSError as error:

@@ -1,9 +1,10 @@
-"""The process that runs one job: `python -m vertex_emulator.custom_jobs.supervisor.supervisor FOLDER`.
+"""The process that runs one job.
 
-It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
-where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
-folder. If it is killed, its replicas die with it
-(`shim`), and the emulator sees that the folder's lock is free.
+    python -m vertex_emulator.custom_jobs.supervisor.supervisor FOLDER
+
+It outlives the emulator that started it. It starts the replicas, waits for their ends, restarts them by the
+rules (`restarts`), decides how the job ends, stops the remaining replicas, and reports to the job's folder.
+If it is killed, its replicas die with it (`shim`), and the emulator sees that the folder's lock is free.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from vertex_training.job import custom_job
 from vertex_training.job.job_spec import Scheduling
 
 SERVICE = "service"
-"""The task name of what the service itself logs."""
+"""Task name of the service's own log."""
 
 _TICK_SECONDS = 0.5
 _START_SECONDS = 60.0
@@ -46,7 +47,7 @@ _KILL_SECONDS = 10.0
 
 
 class Supervisor:
-    """One job, from the first word to the last."""
+    """Runs one job from its start to its end."""
 
     def __init__(
         self, job_folder: folder.JobFolder, plan: Plan, job: dict[str, Any], emulated: Clock
@@ -99,13 +100,13 @@ class Supervisor:
         self._finish()
 
     def say(self, message: str, *, severity: str = "INFO") -> None:
-        """Log a line of the service."""
+        """Write a line to the service's log."""
         self.service_log.write(message, severity=severity)
 
     def _prepare(self) -> Mapping[tuple[str, ...], Path]:
-        """Unpack the images and hold them; an environment for each set of packages that a pool asks for.
+        """Unpack and hold the images. Return a virtual environment for each set of packages.
 
-        The outcome where that fails.
+        Sets the job's outcome if that fails.
         """
         self._held, problem = preparation.unpack_images(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
@@ -116,7 +117,7 @@ class Supervisor:
         return environments
 
     def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
-        """Run a program of the emulator's own; whether it ended before the job was decided."""
+        """Run a program of the emulator's own. Return whether it ended before the job was decided."""
         command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
         helper = self.loop.launch(name, command, self.service_log, is_replica=False)
         self._run_until(lambda: self._is_decided() or not self.loop.unfinished())
@@ -148,7 +149,7 @@ class Supervisor:
             self.outcome = outcome.broken(str(error))
 
     def _record_start(self, name: str) -> int:
-        """A replica is about to be started; for the how manieth time."""
+        """Record that a replica is about to start. Return the attempt number, counted from 1."""
         progress = self.reporter.replicas[name]
         progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
@@ -169,7 +170,10 @@ class Supervisor:
             self._job_restarts = False
 
     def _run_until(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
-        """Handle what happens until the condition holds (True) or the machine's time is over (False)."""
+        """Handle events until the condition holds, or `seconds` of real time have passed.
+
+        Return whether it holds.
+        """
         deadline = None if seconds is None else time.monotonic() + seconds
         self._check()
         while not until():
@@ -184,7 +188,7 @@ class Supervisor:
         return True
 
     def _next_checks(self) -> list[float | None]:
-        """When something is to be done even if nothing happens, on `time.monotonic()`'s clock."""
+        """Return the times at which something is due without an event, on `time.monotonic()`'s clock."""
         if self.outcome is not None:
             return []
         settled_at = self._exits.settled_at  # until then, the deadline waits
@@ -198,7 +202,7 @@ class Supervisor:
         return self.outcome is not None or self._job_restarts
 
     def _check(self) -> None:
-        """Take note of replicas that started and ended, decide about the job, and tell."""
+        """Record starts and ends of replicas, decide about the job, and report."""
         for one in self.loop.replicas():
             self._record_progress(one, self.reporter.replicas[one.name])
         if not self._is_decided():
@@ -249,7 +253,7 @@ class Supervisor:
             self.reporter.changed()
 
     def _handle_end(self, one: Running, starter: Starter) -> None:
-        """Decide what the end of a replica means, and do it."""
+        """Decide on the consequence of a replica's end, and carry it out."""
         consequence = consequence_of(
             one, self.plan, self.scheduling, self._history, ran_out_of_memory=starter.ran_out_of_memory
         )
@@ -275,7 +279,7 @@ class Supervisor:
             self.reporter.changed()
 
     def _stop_all(self) -> None:
-        """Ask the programs that are left to end, then end them."""
+        """Send SIGTERM to the remaining programs, then kill them."""
         for one in self.loop.unfinished():
             one.child.terminate()
         self._run_until(lambda: not self.loop.unfinished(), seconds=self.plan.grace_seconds)
@@ -309,7 +313,7 @@ class Supervisor:
 
 
 def main(path: str) -> int:
-    """Run the job whose folder is `path`; 0 also when another supervisor has it already."""
+    """Run the job whose folder is `path`. Return 0 also if another supervisor already runs it."""
     os.umask(0o077)
     ns.adopt_orphans()  # what a killed shim leaves behind comes to us
     job_folder = folder.JobFolder(Path(path))
