@@ -39,7 +39,7 @@ def admin_routes(records: Records, replicas: Replicas) -> list[Route]:
     def one_job(_request: Request, match: re.Match[str]) -> Response:
         for record in records(match[1]):
             return json_response(_view(record, replicas(record)))
-        raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists those it has.")
+        raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists its jobs.")
 
     return [Route("GET", "/_local/jobs", all_jobs), Route("GET", r"/_local/jobs/([0-9]+)", one_job)]
 
@@ -83,7 +83,7 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
     def kill(request: Request, match: re.Match[str]) -> Response:
         body = body_of(request, "after", "times", "outOfMemory")
         if not isinstance(body.get("outOfMemory", False), bool):
-            raise HttpError(400, "", "outOfMemory has to be true or false.")
+            raise HttpError(400, "", "outOfMemory must be true or false.")
         return ordered("out_of_memory" if body.get("outOfMemory") else "kill", match, body)
 
     def preempt(request: Request, match: re.Match[str]) -> Response:
@@ -92,7 +92,7 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
     def ordered(kind: OrderKind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
         times = number(body, "times", least=1, most=MOST_TIMES, what="a whole number", default=1)
         if times != int(times):
-            raise HttpError(400, "", f"times has to be a whole number, not {times:g}.")
+            raise HttpError(400, "", f"times must be a whole number, not {times:g}.")
         order = Order(
             kind=kind,
             replica=_replica(match[2], folder_of(_live(records, match[1]))),
@@ -113,10 +113,10 @@ def _live(records: Records, job_id: str) -> str:
             raise HttpError(
                 400,
                 "FAILED_PRECONDITION",
-                f"The job {job_id} is in state {record.state}: nothing of it runs.",
+                f"The job {job_id} is in state {record.state}: none of its replicas is running.",
             )
         return record.id
-    raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists those it has.")
+    raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists its jobs.")
 
 
 def _replica(name: str, job_folder: JobFolder) -> str:
@@ -157,7 +157,7 @@ class ClusterContract:
     def _put(self, request: Request, match: re.Match[str]) -> Response:
         given = body_of(request, "contract").get("contract")
         if given not in _CONTRACTS:
-            raise HttpError(400, "", f"contract has to be {' or '.join(_CONTRACTS)}.")
+            raise HttpError(400, "", f"contract must be {' or '.join(_CONTRACTS)}.")
         self.chosen = _CONTRACTS[_CONTRACTS.index(given)]
         return self._get(request, match)
 

@@ -118,10 +118,10 @@ class AllJobs:
         self._contract.reset()
         self._end_all()
         for record in self._store.everywhere():
-            if record.state in store.TERMINAL:  # else somebody has created it just now
+            if record.state in store.TERMINAL:  # otherwise it was created just now
                 self._store.delete(record.id)
                 self._reconciler.remove(record.id)
-        self.before_removal()  # what somebody has created meanwhile
+        self.before_removal()  # again, for resources that were created meanwhile
         file_shares.remove_all(self._jobs_dir.parent)
         self._quotas.clear()
         self._slots.reset()
@@ -140,8 +140,8 @@ class AllJobs:
                         asked.add(job_id)
             if time.monotonic() >= until:
                 raise TimeoutError(
-                    f"the job {left[-1]} had been cancelled and had not ended {_END_SECONDS:g} s after the "
-                    "reset had begun"
+                    f"the job {left[-1]} was cancelled, and has not ended {_END_SECONDS:g} s after the "
+                    "reset began"
                 )
             time.sleep(_POLL_SECONDS)
 
@@ -161,7 +161,7 @@ class AllJobs:
 
 def interruption_message(noun: str, state: str) -> str:
     """Return why an imported job, trial or pipeline has failed."""
-    return f"The {noun} was in state {state} when it was exported; an imported {noun} does not go on."
+    return f"The {noun} was in state {state} when it was exported; an imported {noun} is not resumed."
 
 
 def end_interrupted(job: Any, *, at: str) -> bool:

@@ -119,7 +119,7 @@ class Reconciler:
         """Resume the jobs of an earlier emulator; start supervisors that are missing."""
         self._remove_orphans()
         for job_id in self._store.ids_in(store.CANCELLING):
-            if job_id in self._waiting:  # the emulator was killed between the two
+            if job_id in self._waiting:  # the emulator was killed before it ended the job
                 self.end_waiting(job_id, outcome.cancelled())
         for record in self._store.started():
             folder = self.folder(record.id)
@@ -183,7 +183,7 @@ class Reconciler:
         """End a job that has waited and never ran."""
         with self._lock:
             if job_id in self._waiting:
-                with self._store.transaction():  # a kill between the two would start it after all
+                with self._store.transaction():  # otherwise a kill between the two would let it start
                     self._end(job_id, how)
                     self._waiting.remove(job_id)
 
@@ -256,7 +256,7 @@ class Reconciler:
                     f"The job's supervisor could not start. Its last lines:\n{said or '    (none)'}"
                 ),
             )
-        self._start(record.id)  # the emulator was killed before it came to that
+        self._start(record.id)  # the emulator was killed before it started the supervisor
         return record
 
     def _end(self, job_id: str, how: outcome.Outcome) -> Record:
@@ -284,7 +284,7 @@ class Reconciler:
         folder = self.folder(job_id)
         deadline = time.monotonic() + _EXIT_SECONDS
         while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
-            time.sleep(0.005)  # it has told the end and is about to leave
+            time.sleep(0.005)  # it has reported the end and is about to exit
         trash = folder.path.with_name(DELETED + job_id)
         try:
             folder.path.rename(trash)
@@ -300,7 +300,7 @@ class Reconciler:
 
 
 def _not_found(job_id: str) -> RpcError:
-    return RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
+    return RpcError("NOT_FOUND", f"The job {job_id} no longer exists.")
 
 
 def _last_lines(path: Path) -> str:
@@ -355,5 +355,5 @@ class JobWatcher:
         for call in calls:
             try:
                 call(job_id, record)
-            except Exception:  # the others are to be told nevertheless
-                log.exception("The end of job %s could not be dealt with", job_id)
+            except Exception:  # the other callbacks still run
+                log.exception("A callback for the end of job %s failed", job_id)

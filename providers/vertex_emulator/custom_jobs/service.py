@@ -114,7 +114,7 @@ class JobService:
             sandbox=sandbox,
         )
 
-    # --- the seam to the server
+    # For the server
 
     def routes(self) -> list[Route]:
         """Return the admin routes and those of Resource Manager."""
@@ -161,7 +161,7 @@ class JobService:
         sandbox = self._submitter.sandbox()
         return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs}
 
-    # --- for the methods of the API
+    # For the methods of the API
 
     def get(self, name: str) -> Record:
         """Return the current record of the job with a resource name. Raises `RpcError`."""
@@ -188,7 +188,7 @@ class JobService:
         except OSError as error:
             raise cannot_write(self._data_dir, error) from error
 
-    # --- for the services whose resources run as custom jobs
+    # For services whose resources run as custom jobs
 
     def check(
         self, place: Place, job: Any, *, allow_unknown_types: bool = True
@@ -267,7 +267,7 @@ class JobService:
         self._store.delete(job_id)
         self._reconciler.remove(job_id)
 
-    # --- the admin view
+    # For the admin view
 
     def records(self, job_id: str | None = None) -> list[Record]:
         """Return the current records: of one job, or of all with the newest first."""
@@ -297,7 +297,7 @@ class JobService:
                 job_id=record.id, project=record.project, folder=self._reconciler.folder(record.id).logs
             )
 
-    # --- inside
+    # Internal
 
     def _wake(self) -> None:
         self._starts.wake()

@@ -1,4 +1,4 @@
-"""The faults that are set: which call meets which, what then happens to it, and `/_local/faults`."""
+"""The active faults: which call matches which fault, its effect, and `/_local/faults`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DroppedError(ConnectionError):
 
 @dataclass
 class ActiveFault:
-    """A fault that is set; `seen` calls of its method, of which it spoilt `fired` and now holds `held`."""
+    """A fault that is set. It has seen `seen` calls of its method, spoilt `fired` and now holds `held`."""
 
     number: int
     fault: Fault
@@ -39,13 +39,13 @@ class ActiveFault:
         return left and self.seen >= self.fault.nth
 
     def to_json(self) -> dict[str, Any]:
-        """The fault with its number and its counts."""
+        """Return the fault with its number and its counts."""
         counts = {"seen": self.seen, "fired": self.fired, "held": self.held}
         return {"number": self.number, **self.fault.to_json(), **counts}
 
 
 class Faults:
-    """All faults of an emulator, the oldest first. One whose times are over stays until it is removed."""
+    """All faults of an emulator, oldest first. A fault whose times are used up stays until it is removed."""
 
     def __init__(self) -> None:
         self._active: list[ActiveFault] = []
@@ -53,26 +53,28 @@ class Faults:
         self._number = 0
 
     def add(self, fault: Fault) -> dict[str, Any]:
-        """Set a fault; as JSON, with its number. Raises `HttpError` 429 beyond `MAX_FAULTS`."""
+        """Set a fault. Return it as JSON, with its number. Raises `HttpError` 429 beyond `MAX_FAULTS`."""
         with self._lock:
             if len(self._active) >= MAX_FAULTS:
-                raise HttpError(429, "", f"There are {MAX_FAULTS} faults already. Remove some first.")
+                raise HttpError(
+                    429, "", f"There are {MAX_FAULTS} faults already. Remove some first: DELETE {_PATH}."
+                )
             self._number += 1
             active = ActiveFault(self._number, fault)
             self._active.append(active)
             return active.to_json()
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The faults that are set."""
+        """Return the faults that are set."""
         with self._lock:
             return [active.to_json() for active in self._active]
 
     def clear(self) -> int:
-        """Remove all; whom they stall goes on at once. The number of faults that there were."""
+        """Remove all faults; stalled calls continue at once. Return how many there were."""
         return self._remove(lambda _: True)
 
     def remove(self, number: int) -> bool:
-        """Remove one; False when there is no such fault."""
+        """Remove one fault. Return False if it does not exist."""
         return self._remove(lambda active: active.number == number) > 0
 
     def _remove(self, meant: Callable[[ActiveFault], bool]) -> int:
@@ -84,7 +86,7 @@ class Faults:
         return len(gone)
 
     def due(self, call: str) -> Intervention | None:
-        """Count a call, and return the oldest fault that it meets."""
+        """Count a call. Return the intervention of the oldest fault that matches it, or None."""
         if not self._active or not call:
             return None
         chosen = None
@@ -101,7 +103,7 @@ class Faults:
         return Intervention(chosen.number, partial(self._carry_out, chosen, call))
 
     def _carry_out(self, active: ActiveFault, call: str, act: Callable[[], Response]) -> Response:
-        """Answer a call that meets a fault. Raises `HttpError`, `DroppedError`."""
+        """Answer a call that a fault matches. Raises `HttpError`, `DroppedError`."""
         fault = active.fault
         if fault.drop == "after":
             with contextlib.suppress(HttpError):
@@ -112,7 +114,9 @@ class Faults:
         if fault.drop == "before":
             raise DroppedError
         if fault.status is not None:
-            raise HttpError(fault.status, "", fault.message or f"Fault {active.number}: {call} was to fail.")
+            raise HttpError(
+                fault.status, "", fault.message or f"Fault {active.number}: {call} fails as declared."
+            )
         if fault.stale is not None:
             with looking_back(fault.stale):
                 return act()
@@ -122,7 +126,7 @@ class Faults:
             self._hold(active, fault.delay or 0.0)
 
     def _hold(self, active: ActiveFault, seconds: float) -> None:
-        """Let the time pass, less when the fault is removed meanwhile."""
+        """Let the time pass; stop when the fault is removed."""
         if not seconds:
             return
         with self._lock:
@@ -145,7 +149,7 @@ _PATH = "/_local/faults"
 
 
 def fault_routes(faults: Faults, calls: Collection[str]) -> Sequence[Route]:
-    """`calls` are the names of all methods; a fault for none of them is refused."""
+    """Return the routes of faults. `calls` are the names of all methods; a fault must match at least one."""
 
     def listed(_request: Request, _match: re.Match[str]) -> Response:
         return json_response({"faults": faults.to_json()})
@@ -163,7 +167,7 @@ def fault_routes(faults: Faults, calls: Collection[str]) -> Sequence[Route]:
 
     def remove(_request: Request, match: re.Match[str]) -> Response:
         if not faults.remove(int(match[1])):
-            raise HttpError(404, "", f"There is no fault {match[1]}. GET {_PATH} lists those there are.")
+            raise HttpError(404, "", f"There is no fault {match[1]}. GET {_PATH} lists all faults.")
         return json_response({"removed": 1})
 
     return (

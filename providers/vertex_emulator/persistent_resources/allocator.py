@@ -1,4 +1,4 @@
-"""Who may run on a persistent resource, and when: implements `jobs.sharing.ResourceAllocator`."""
+"""Allocate the machines of persistent resources to jobs; implements `custom_jobs.queue.queue.Allocator`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ Holding = Callable[[], Sequence[Record]]
 
 
 class ResourceAllocator:
-    """The persistent resources as jobs see them. `holding` gives the jobs that have machines, in no order."""
+    """The persistent resources as jobs see them.
+
+    `holding` returns the jobs that have machines, in any order.
+    """
 
     def __init__(self, records: Records, holding: Holding) -> None:
         self._records = records
         self._holding = holding
 
     def check(self, place: Place, job: Any) -> None:
-        """Raises `RpcError` for a job that names a resource on which it can never run."""
+        """Check that a job can ever run on the persistent resource that it names. Raises `RpcError`."""
         wanted = job.job_spec.persistent_resource_id
         record = self._records.get(place, wanted)
         if record is None:
@@ -39,15 +42,15 @@ class ResourceAllocator:
             raise invalid_fields(found)
 
     def free(self) -> FreePools:
-        """What is left of all resources at present."""
+        """Return the machines of all resources that are free now."""
         return FreePools(self._records, self._holding)
 
     def jobs_of(self, record: Record) -> Sequence[Record]:
-        """The jobs that have machines of a resource, the oldest first."""
+        """Return the jobs that have machines of a resource, oldest first."""
         return _jobs_on(record, self._holding())
 
     def with_usage(self, record: Record) -> Record:
-        """A resource with what is used of it now."""
+        """Return a resource with its present usage."""
         used = checks.usage(record.message, [each.message for each in self.jobs_of(record)])
         changed = self._records.change(
             record.id, lambda resource: checks.set_usage(resource, used), place=record.place
@@ -56,8 +59,9 @@ class ResourceAllocator:
 
 
 class FreePools:
-    """What is left at one moment, in which the jobs are asked for in their order; nobody looks before the
-    first one is.
+    """The machines that are free at one moment, taken by jobs in their order.
+
+    Usage is read with the first job.
     """
 
     def __init__(self, records: Records, holding: Holding) -> None:
@@ -67,9 +71,9 @@ class FreePools:
         self._full: set[tuple[str, str, str]] = set()
 
     def take(self, place: Place, job: Any) -> bool:
-        """Whether a job has room on the resource that it names, which it then has.
+        """Take the machines for a job on its resource. Return whether there were enough.
 
-        Where one does not, none after it does: they are let in in order.
+        After a job that does not fit, no later job of the resource fits: jobs are admitted in order.
         """
         wanted = job.job_spec.persistent_resource_id
         key = (place.number, place.location, wanted)
@@ -100,7 +104,7 @@ def _jobs_on(record: Record, jobs: Sequence[Record]) -> list[Record]:
 
 
 def _mismatches(job: Any, resource: Any) -> list[Violation]:
-    """What of a job does not agree with the resource; the words are ours."""
+    """Return where a job contradicts the resource; the words are ours."""
     spec, found = job.job_spec, []
     for index in checks.unmatched_pools(job, resource):
         words = "The machine and disk specs do not match any resource pool of the persistent resource."

@@ -1,11 +1,12 @@
-"""The checks of persistent resources, and of whether a job fits into one.
+"""The checks of persistent resources, and of whether a job fits on one.
 
 Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
 rules of ids and of labels (a public log). The rules come from the comments of the API's messages and from the
 documentation, "Create a persistent resource" and "Reboot a persistent resource".
 
 Vertex AI documentation, "Run training jobs on a persistent resource": machine and disk of a worker pool are
-those of a resource pool exactly, and its replicas fit into what that pool has left, or may grow to.
+exactly those of a resource pool, and its replicas fit into the machines that are free in that pool, or that
+it can still add.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _SIZES = ("resource_pools", "resource_pools.replica_count")
 
 
 def is_id(text: str) -> bool:
-    """Whether a persistent resource can have that id."""
+    """Return whether a text is a valid id of a persistent resource."""
     return _ID.fullmatch(text) is not None
 
 
 def check_new(resource_id: str, resource: Any, *, allow_unknown_types: bool) -> None:
-    """Raises `RpcError` INVALID_ARGUMENT with every fault of a resource that is to be made."""
+    """Check a new resource. Raises `RpcError` INVALID_ARGUMENT with every violation."""
     found = [] if is_id(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
     found += _violations(resource, allow_unknown_types)
     if found:
@@ -45,7 +46,7 @@ def check_new(resource_id: str, resource: Any, *, allow_unknown_types: bool) -> 
 
 
 def apply_update(resource: Any, request: Any) -> Any:
-    """The resource as an update makes it. Raises `RpcError`."""
+    """Return the resource after an update. Raises `RpcError`."""
     mask = list(request.update_mask.paths)
     if not mask:
         raise invalid_fields([Violation("update_mask", "Required field is not set.")])
@@ -142,19 +143,19 @@ def _size_violations(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violati
 
 
 Usage = Mapping[int, int]
-"""How many machines of each resource pool, by its position."""
+"""The number of machines in use in each resource pool, by its position."""
 
 
 def capacity(pool: Any) -> int:
-    """The most machines that a resource pool can have."""
+    """Return the most machines that a resource pool can have."""
     most = pool.autoscaling_spec.max_replica_count if pool.HasField("autoscaling_spec") else 0
     return int(max(pool.replica_count, most))
 
 
 def placement(job: Any, resource: Any, used: Usage) -> dict[int, int] | None:
-    """What a job takes where so much is used already; None where it does not fit.
+    """Return the machines that a job takes from each pool in addition to `used`; None if it does not fit.
 
-    A worker pool is in one resource pool, the first that matches and has room.
+    A worker pool goes into one resource pool, the first that matches and has enough free machines.
     """
     found: dict[int, int] = {}
     for pool in _needed(job):
@@ -169,7 +170,10 @@ def placement(job: Any, resource: Any, used: Usage) -> dict[int, int] | None:
 
 
 def usage(resource: Any, jobs: Iterable[Any]) -> dict[int, int]:
-    """What jobs, the oldest first, have taken. One that a pool was made too small for still has its share."""
+    """Return the machines that jobs, oldest first, have taken.
+
+    A job stays counted even if its pool was made too small for it.
+    """
     used: dict[int, int] = {}
     for job in jobs:
         for index, count in (placement(job, resource, used) or _first_matches(job, resource)).items():
@@ -178,7 +182,7 @@ def usage(resource: Any, jobs: Iterable[Any]) -> dict[int, int]:
 
 
 def unmatched_pools(job: Any, resource: Any) -> Sequence[int]:
-    """The positions of the worker pools that match no resource pool."""
+    """Return the positions of the worker pools that match no resource pool."""
     return [
         index
         for index, pool in enumerate(job.job_spec.worker_pool_specs)
@@ -187,9 +191,9 @@ def unmatched_pools(job: Any, resource: Any) -> Sequence[int]:
 
 
 def set_usage(resource: Any, used: Usage) -> bool:
-    """Note what is used; autoscaled pools grow to it at once, and shrink again when less of them is.
+    """Write the usage into a resource. Return whether the resource has changed.
 
-    Whether the resource has changed.
+    Autoscaled pools grow to the usage at once, and shrink again when it falls.
     """
     changed = False
     for index, pool in enumerate(resource.resource_pools):

@@ -32,7 +32,7 @@ _DISK, _SIZE = "pd-ssd", 100
 
 
 def state_of(resource: Any) -> str:
-    """The name of its state."""
+    """Return the name of a resource's state."""
     name: str = _states(resource).values_by_number[resource.state].name
     return name
 
@@ -47,7 +47,7 @@ COLLECTION = Collection(
 
 
 def enter(resource: Any, state: str, *, at: str) -> None:
-    """Put it into a state at a time; `start_time` is when it ran first."""
+    """Put a resource into a state at a time; `start_time` is set when it first runs."""
     resource.state = _states(resource).values_by_name[state].number
     resource.update_time.FromJsonString(at)
     if state == RUNNING and not resource.HasField("start_time"):
@@ -55,9 +55,9 @@ def enter(resource: Any, state: str, *, at: str) -> None:
 
 
 def fill_in(resource: Any) -> None:
-    """What the service makes of a resource that it was sent: ids and disks of pools, and their first size.
+    """Fill in the service's defaults: ids and disks of pools, and their first size.
 
-    Ids as they have been seen: `n1-standard-4`, `n1-highmem-2-nvidia-tesla-t4-1`.
+    Generated ids are as seen on the service: `n1-standard-4`, `n1-highmem-2-nvidia-tesla-t4-1`.
     """
     for pool in resource.resource_pools:
         pool.ClearField("used_replica_count")
@@ -94,7 +94,7 @@ def _states(resource: Any) -> Any:
 
 
 class ArchivedPersistentResources(ArchivedRecords):
-    """All persistent resources."""
+    """The persistent resources of an archive."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         super().__init__(records)
@@ -105,7 +105,7 @@ class ArchivedPersistentResources(ArchivedRecords):
 
 
 class RestoredPersistentResource(RestoredRecord):
-    """One persistent resource; what it was on its way to at its export is not carried out."""
+    """One persistent resource of an archive; a change that was pending at its export is not carried out."""
 
     ids_everywhere = False
 
@@ -115,7 +115,7 @@ class RestoredPersistentResource(RestoredRecord):
         checks.check_new(self.id, self.message, allow_unknown_types=True)
         fill_in(self.message)
         if self.state not in STATES:
-            raise ValueError(f"no persistent resource comes into the state {self.state} here")
+            raise ValueError(f"a persistent resource of the emulator cannot be in state {self.state}")
         if self.state not in (RUNNING, ERROR):
             enter(self.message, RUNNING, at=at)
 
@@ -143,8 +143,9 @@ _SCHEMA = (
 
 @dataclass(frozen=True, kw_only=True)
 class PendingChange:
-    """One change: `operation` is the name of the operation that was answered; `due` is on the line of
-    `Clock.seconds`.
+    """One pending change of a resource.
+
+    `operation` is the name of the operation that the call returned; `due` is on the line of `Clock.seconds`.
     """
 
     place: Place
@@ -155,7 +156,7 @@ class PendingChange:
 
 
 class PendingChanges:
-    """The changes under way, at most one of each resource. To be used under one lock."""
+    """The pending changes, at most one for each resource. Not thread-safe; the caller holds a lock."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -164,7 +165,7 @@ class PendingChanges:
         self._changes: dict[tuple[str, str, str], PendingChange] = {}
 
     def load(self) -> None:
-        """Take up what an earlier emulator left: each takes its whole time once more."""
+        """Load the changes that an earlier emulator left; each starts its whole time again."""
         for row in self._database.rows("SELECT * FROM persistent_resource_changes ORDER BY rowid"):
             change = PendingChange(
                 place=Place(project=row["project"], location=row["location"]),
@@ -178,7 +179,7 @@ class PendingChanges:
     def begin(
         self, place: Place, resource_id: str, kind: ChangeKind, operation: str, *, seconds: float
     ) -> None:
-        """Note a change that takes so long; it takes the place of another one of the resource."""
+        """Record a change that takes `seconds`; it replaces an earlier change of the resource."""
         self._database.execute(
             "INSERT OR REPLACE INTO persistent_resource_changes VALUES (?, ?, ?, ?, ?, ?, ?)",
             (place.project, place.number, place.location, resource_id, kind, operation, seconds),
@@ -192,15 +193,15 @@ class PendingChanges:
         )
 
     def get(self, place: Place, resource_id: str) -> PendingChange | None:
-        """The change of a resource."""
+        """Return the pending change of a resource, or None."""
         return self._changes.get(_key(place, resource_id))
 
     def all(self) -> list[PendingChange]:
-        """All, the oldest first."""
+        """Return all changes, oldest first."""
         return list(self._changes.values())
 
     def end(self, change: PendingChange) -> None:
-        """A change is done."""
+        """Remove a change that is done."""
         key = _key(change.place, change.id)
         self._database.execute(
             "DELETE FROM persistent_resource_changes WHERE project_number = ? AND location = ? AND id = ?",
@@ -209,7 +210,7 @@ class PendingChanges:
         self._changes.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all changes."""
         self._database.execute("DELETE FROM persistent_resource_changes")
         self._changes.clear()
 

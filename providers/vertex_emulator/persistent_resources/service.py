@@ -1,7 +1,7 @@
-"""PersistentResourceService: the methods, and what happens meanwhile.
+"""PersistentResourceService: the methods, and the changes that they begin.
 
-Creation, update, reboot and deletion take a moment of the emulator's clock (`delay`), so that their states
-can be seen. The record is committed before the call is answered; what it is on its way to is kept beside it.
+Creation, update, reboot and deletion take some time on the emulator's clock (`delay`), so that their states
+can be seen. The record is committed before the call returns, together with the pending change.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from vertex_emulator.vertex.records import Record, Records
 from vertex_emulator.vertex.service import Service
 
 DELAY_SECONDS = 0.3
-"""How long each change takes unless a test sets another time."""
+"""Duration of each change unless a test sets another one."""
 
 _POLL_SECONDS = 0.1
-"""How often it is looked whether the jobs on a resource that is being deleted have ended."""
+"""Interval between checks whether the jobs on a resource that is being deleted have ended."""
 
 _LISTING = Listing(
     answer=f"{descriptors.VERTEX_AI}.ListPersistentResourcesResponse",
@@ -53,7 +53,7 @@ _LISTING = Listing(
 
 
 class PersistentResources(Service):
-    """The persistent resources of one emulator; `jobs` are told who may run on them."""
+    """The persistent resources of one emulator; `jobs` run on them."""
 
     def __init__(
         self, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers, jobs: JobService
@@ -69,10 +69,10 @@ class PersistentResources(Service):
         self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
         jobs.use_resources(self._allocator)
 
-    # --- the seam to the server
+    # For the server
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods, by their full names."""
+        """Return the methods by their full names."""
         methods: Mapping[str, Binding] = {
             "CreatePersistentResource": WithHeaders(self.create),
             "GetPersistentResource": self.get,
@@ -85,34 +85,34 @@ class PersistentResources(Service):
         return {f"{service}.{name}": method for name, method in methods.items()}
 
     def routes(self) -> Sequence[Route]:
-        """How long a change takes."""
+        """Return the routes of the duration of changes."""
         return self.delay.routes()
 
     def start(self) -> None:
-        """Go on with what was under way."""
+        """Continue the changes that were pending."""
         with self._lock:
             self._pending.load()
 
     def live(self) -> int:
-        """How many are on their way to another state."""
+        """Return how many changes are pending."""
         with self._lock:
             return len(self._pending.all())
 
     def archived(self) -> Sequence[Archived]:
-        """The resources, without the changes under way."""
+        """Return the resources for an archive, without pending changes."""
         return [ArchivedPersistentResources(self._records, self._clock)]
 
     def remove_all(self) -> None:
-        """Forget all; the jobs on them are ended by their own service."""
+        """Remove all resources; the jobs on them are ended by their own service."""
         with self._lock:
             self._pending.clear()
             self._records.clear()
             self.delay.seconds = DELAY_SECONDS
 
-    # --- the methods
+    # Methods of the API
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
-        """CreatePersistentResource."""
+        """Answer CreatePersistentResource."""
         place = names.parse_parent(request.parent)
         resource = descriptors.message(resources.MESSAGE)
         resource.CopyFrom(request.persistent_resource)
@@ -137,18 +137,18 @@ class PersistentResources(Service):
                 raise already_exists(COLLECTION, resource.name) from None
 
     def get(self, request: Any) -> Message:
-        """GetPersistentResource."""
+        """Answer GetPersistentResource."""
         found: Message = self._find(request.name).message
         return found
 
     def list(self, request: Any) -> Message:
-        """ListPersistentResources, the newest first."""
+        """Answer ListPersistentResources, newest first."""
         for record in self._records.everywhere():
             self._allocator.with_usage(record)
         return listing.list_records(self._records, request, _LISTING)
 
     def update(self, request: Any) -> Message:
-        """UpdatePersistentResource: display name, labels, and the sizes of pools."""
+        """Answer UpdatePersistentResource: display name, labels and the sizes of pools."""
         with self._lock:
             record = self._find(request.persistent_resource.name)
             new = checks.apply_update(record.message, request)
@@ -156,7 +156,7 @@ class PersistentResources(Service):
             return self._enter(record, "update", resources.UPDATING, new)
 
     def reboot(self, request: Any) -> Message:
-        """RebootPersistentResource: only while no job runs on it."""
+        """Answer RebootPersistentResource. Only a resource without running jobs can be rebooted."""
         with self._lock:
             record = self._find(request.name)
             self._require(record, resources.RUNNING, resources.ERROR, doing="rebooted")
@@ -172,7 +172,7 @@ class PersistentResources(Service):
             return self._enter(record, "reboot", resources.REBOOTING, record.message)
 
     def delete(self, request: Any) -> Message:
-        """DeletePersistentResource: the jobs on it are cancelled first."""
+        """Answer DeletePersistentResource; cancels the jobs on the resource first."""
         with self._lock:
             record = self._find(request.name)
             if record.state in (resources.REBOOTING, resources.STOPPING):
@@ -188,10 +188,10 @@ class PersistentResources(Service):
         self._cancel_jobs(record)
         return answer
 
-    # --- inside
+    # Internal
 
     def _find(self, name: str) -> Record:
-        """The resource as it is now."""
+        """Return the resource as it is now."""
         place, resource_id = names.parse_name(name, COLLECTION.id)
         record = self._records.get(place, resource_id)
         if record is None:
@@ -237,8 +237,9 @@ class PersistentResources(Service):
         return Next(seconds=min((each for each in left if each is not None), default=None))
 
     def _end(self, change: PendingChange) -> bool:
-        """End a change that is due; False where it has to wait. Every step can be done twice: a kill between
-        two of them is followed by all once more.
+        """End a change that is due. Return False if it has to wait.
+
+        Every step can be repeated: after a kill between two steps, all of them run again.
         """
         if change.kind == "delete":
             record = self._records.get(change.place, change.id)
@@ -246,7 +247,7 @@ class PersistentResources(Service):
                 return False
         with self._lock:
             if self._pending.get(change.place, change.id) != change:
-                return True  # it was deleted meanwhile
+                return True  # deleted meanwhile
             if change.kind == "delete":
                 self._records.delete(change.id, place=change.place)
                 response = descriptors.message("google.protobuf.Empty")
@@ -272,7 +273,7 @@ class PersistentResources(Service):
         return run
 
     def _cancel_jobs(self, record: Record) -> int:
-        """Have the jobs on a resource cancelled, those that wait for it first; how many have not ended."""
+        """Cancel the jobs on a resource, waiting ones first. Return how many have not ended."""
         jobs = self._jobs.jobs_on_resource(record.place, record.id)
         for job in sorted(jobs, key=lambda one: one.state != "JOB_STATE_QUEUED"):
             self._jobs.request_cancel(job.id)

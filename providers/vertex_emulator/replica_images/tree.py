@@ -1,8 +1,8 @@
-"""The folder into which an image is unpacked: nothing outside of it changes, whatever the entries say.
+"""The folder into which an image is unpacked: nothing outside of it changes, whatever its entries are.
 
-Every path is walked one component at a time from the folder's own descriptor, and a symbolic link in it is
-resolved by us, within the folder: the kernel never follows one. Owners, set-user-id bits and extended
-attributes are dropped; devices and FIFOs are passed over, and counted.
+Every path is walked one component at a time from the folder's own descriptor. Symbolic links are resolved by
+us, within the folder: the kernel never follows one. Owners, set-user-id bits and extended attributes are
+dropped; devices and FIFOs are skipped and counted.
 
 Rules of whiteouts: OCI image specification, "Image Layer Filesystem Changeset".
 """
@@ -41,7 +41,7 @@ def remove_at(directory: int, name: str) -> None:
 
 
 def lstat(name: str, directory: int) -> os.stat_result | None:
-    """The state of an entry, None where there is none."""
+    """Return the status of an entry, or None if it does not exist."""
     try:
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def lstat(name: str, directory: int) -> os.stat_result | None:
 
 
 def ignores_case(folder: Path) -> bool:
-    """Whether the file system takes `a` and `A` for one name; tried out in an empty folder."""
+    """Return whether the file system ignores case in names; tried in an empty folder."""
     probe = folder / "case-a"
     probe.touch()
     try:
@@ -72,7 +72,7 @@ Parts = tuple[str, ...]
 
 @dataclass(kw_only=True)
 class Unpacked:
-    """What came of it: `size` counts the bytes of files; `skipped` devices and the like."""
+    """The result: `size` counts the bytes of files; `skipped` counts devices and FIFOs."""
 
     entries: int = 0
     size: int = 0
@@ -81,7 +81,7 @@ class Unpacked:
 
 @dataclass(kw_only=True)
 class Limits:
-    """What an image may take at most."""
+    """The limits of an image."""
 
     entries: int = MAX_ENTRIES
     size: int = MAX_BYTES
@@ -89,7 +89,7 @@ class Limits:
 
 @dataclass(kw_only=True)
 class _OpenFolder:
-    """A folder that a path led to: its own path without links, and an open descriptor, closed at the end."""
+    """The folder at a path: its own path without links, and a descriptor that is closed at the end."""
 
     path: Parts
     descriptor: int
@@ -107,12 +107,12 @@ class Tree:
 
     root: Path
     limits: Limits
-    ignores_case: bool | None = None  # whether the file system does; None to try it
+    ignores_case: bool | None = None  # None to try the file system
     done: Unpacked = field(default_factory=Unpacked)
     _layer_name: str = ""
-    _layer: set[Parts] = field(default_factory=set)  # what this layer has put there
+    _layer: set[Parts] = field(default_factory=set)  # paths that this layer has added
     _spellings: dict[str, Parts] | None = None
-    _last: tuple[Parts, _OpenFolder] | None = None  # archives go folder by folder
+    _last: tuple[Parts, _OpenFolder] | None = None  # cache: archives go folder by folder
     _top: int = -1
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class Tree:
         os.close(self._top)
 
     def begin(self, what: str) -> None:
-        """A further layer."""
+        """Begin a layer."""
         self._layer_name = what
         self._layer.clear()
 
@@ -146,7 +146,7 @@ class Tree:
             )
         path = self._components(entry.name)
         if not path or any(part.startswith(_AUFS) for part in path[:-1]):
-            return  # the root itself, or what the old aufs driver noted for itself
+            return  # the root itself, or metadata of the old aufs driver
         try:
             self._put(path, entry, content)
         except OSError as error:
@@ -194,7 +194,7 @@ class Tree:
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 for chunk in content:
                     view = memoryview(chunk)
-                    while view:  # a disk that is almost full takes a part
+                    while view:  # an almost full disk accepts only a part
                         view = view[file.write(view) :]
                 os.fchmod(descriptor, entry.mode & 0o777 | 0o600)
                 os.utime(descriptor, (entry.mtime, entry.mtime))
@@ -210,11 +210,11 @@ class Tree:
         target = self._components(entry.target)
         source = self._existing(target[:-1], entry.name) if target else None
         if source is None:
-            raise self._error(entry.name, f"it is a link to {entry.target!r}, which is not there")
+            raise self._error(entry.name, f"it is a link to {entry.target!r}, which does not exist")
         with source:
             status = lstat(target[-1], source.descriptor)
             if status is None or stat.S_ISDIR(status.st_mode):
-                raise self._error(entry.name, f"it is a link to {entry.target!r}, which is no file")
+                raise self._error(entry.name, f"it is a link to {entry.target!r}, which is not a file")
             present = lstat(name, folder.descriptor)
             if present is not None and (present.st_dev, present.st_ino) == (status.st_dev, status.st_ino):
                 return
@@ -236,7 +236,7 @@ class Tree:
     def _whiteout(self, parent: Parts, name: str, entry: Entry) -> None:
         hidden = name[len(_WHITEOUT) :]
         if hidden in ("", ".", ".."):
-            raise self._error(entry.name, "it does not say what it removes")
+            raise self._error(entry.name, "it does not name a file to remove")
         if name.startswith(_AUFS) and name != _OPAQUE:
             return
         folder = self._existing(parent, entry.name)
@@ -249,12 +249,12 @@ class Tree:
                 self._hide(folder.descriptor, (*folder.path, hidden))
 
     def _clear(self, directory: int, path: Parts) -> None:
-        """Remove from a folder what this layer has not put there."""
+        """Remove from a folder all entries that this layer has not added."""
         for name in os.listdir(directory):
             self._hide(directory, (*path, name))
 
     def _hide(self, directory: int, own: Parts) -> None:
-        """Remove an entry of a folder, but what this layer has put there."""
+        """Remove an entry of a folder, except for what this layer has added."""
         name = own[-1]
         status = lstat(name, directory)
         if status is None:
@@ -275,24 +275,24 @@ class Tree:
     # Paths
 
     def _components(self, name: str) -> Parts:
-        """The components of a name in an archive; a leading / means the image's root."""
+        """Split a name in an archive into components; a leading / means the image's root."""
         if "\0" in name or len(os.fsencode(name)) > _MAX_PATH:
-            raise self._error(name, "it is not a path that a file system takes")
+            raise self._error(name, "it is not a valid path")
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
         if ".." in parts:
             raise self._error(name, "it leads out of the image by '..'")
         if len(parts) > _MAX_DEPTH or any(len(os.fsencode(part)) > _MAX_COMPONENT for part in parts):
-            raise self._error(name, "it is not a path that a file system takes")
+            raise self._error(name, "it is not a valid path")
         return parts
 
     def _made(self, path: Parts, name: str) -> _OpenFolder:
-        """The folder at a path, with links resolved inside the root; made where it is missing."""
+        """Return the folder at a path, with links resolved inside the root; create missing folders."""
         found = self._folder(path, name, create=True)
         assert found is not None  # noqa: S101 - it was made
         return found
 
     def _existing(self, path: Parts, name: str) -> _OpenFolder | None:
-        """The folder at a path, None where there is none."""
+        """Return the folder at a path, or None if it does not exist."""
         return self._folder(path, name, create=False)
 
     def _folder(self, path: Parts, name: str, *, create: bool) -> _OpenFolder | None:
@@ -335,7 +335,7 @@ class Tree:
                 if status is None or not stat.S_ISDIR(status.st_mode):
                     if not create:
                         return None
-                    if status is not None:  # a file makes way for a folder
+                    if status is not None:  # a folder replaces a file
                         self._remove(stack[-1], part)
                     self._check_case((*own, part), name)
                     os.mkdir(part, 0o755, dir_fd=stack[-1])
@@ -354,12 +354,12 @@ class Tree:
             self._last = None
 
     def _check_case(self, own: Parts, name: str) -> None:
-        """Where the file system ignores case, two names must not become one."""
+        """Check that two names do not become one on a file system that ignores case."""
         if self._spellings is None:
             return
         known = self._spellings.setdefault("/".join(own).casefold(), own)
         if known != own:
-            raise self._error(name, f"this file system cannot tell it from {'/'.join(known)!r}")
+            raise self._error(name, f"this file system cannot distinguish it from {'/'.join(known)!r}")
 
     def _error(self, name: str, why: str) -> ImageError:
         shown = name if len(name) <= 200 else f"{name[:200]}..."

@@ -113,7 +113,7 @@ def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
         ("add", "are required: METHOD"),
         ("add CreateCustomJbo --status 503", "Did you mean CreateCustomJob?"),
         ("add * --status 200", "status is 200"),
-        ("add *", "Say what is to happen"),
+        ("add *", "The fault has no effect"),
         ("add * --drop later", "invalid choice: 'later'"),
         ("add * --status 503 --times 2 --always", "not allowed with"),
         ("add * --stall -1", "'-1' is no time"),

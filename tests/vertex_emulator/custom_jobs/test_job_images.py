@@ -241,7 +241,7 @@ def test_an_image_that_is_not_there_is_refused(idle: JobEmulator, image: str, te
             id="architecture",
         ),
         pytest.param({"Entrypoint": "x"}, {}, "has neither entrypoint", id="entrypoint is a text"),
-        pytest.param({"Cmd": [1]}, {}, "whose Cmd is not a list of texts", id="command of numbers"),
+        pytest.param({"Cmd": [1]}, {}, "whose Cmd is not a list of strings", id="command of numbers"),
     ],
 )
 def test_an_image_that_cannot_run_is_refused(

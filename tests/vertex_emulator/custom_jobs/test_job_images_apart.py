@@ -88,7 +88,7 @@ def test_an_unknown_user_fails_the_job(emulator: JobEmulator) -> None:
     ("change", "text"),
     [
         pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-9]), "cannot be unpacked", id="cut"),
-        pytest.param(lambda path: path.unlink(), "is not in the registry any more", id="gone"),
+        pytest.param(lambda path: path.unlink(), "is no longer in the registry", id="gone"),
     ],
 )
 def test_a_blob_that_changed_since_fails_the_job(emulator: JobEmulator, change: Any, text: str) -> None:

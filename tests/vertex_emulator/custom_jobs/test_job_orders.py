@@ -183,7 +183,7 @@ class TestRefused:
         emulator.cancel(name)
         emulator.wait(name)
         said = self.refused(emulator, f"{of_job}/workerpool0-0/preempt", {}, 400)
-        assert said.endswith("is in state JOB_STATE_CANCELLED: nothing of it runs.")
+        assert said.endswith("is in state JOB_STATE_CANCELLED: none of its replicas is running.")
 
     @pytest.mark.parametrize(
         ("kind", "body", "says"),

@@ -152,7 +152,7 @@ def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: py
     uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=999; python_version>'3'"))
     ended = emulator.wait(emulator.create(package_pool(uri, module="helper")))
     message = ended["error"]["message"]
-    assert f"What the packages {uri} require could not be installed: pyyaml>=999." in message
+    assert f"Requirements of the packages {uri} could not be installed: pyyaml>=999." in message
     assert f"{sys.executable} -m pip install 'pyyaml>=999'" in message
     assert "No matching distribution found" in message
 

@@ -271,7 +271,7 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        pytest.param("metric=", "There is no quota of ''", id="empty metric"),
+        pytest.param("metric=", "There is no quota for ''", id="empty metric"),
         pytest.param("region=", "region has to be", id="empty region"),
         pytest.param("region=europe", "region has to be", id="no region"),
         pytest.param("metrics=cpus", "'metrics' is not known", id="misspelt"),
@@ -286,7 +286,7 @@ def test_what_cannot_be_meant_removes_nothing(emulator: JobEmulator, query: str,
 
 def test_an_empty_name_is_not_all(emulator: JobEmulator) -> None:
     quota(emulator, "cpus", 8)
-    with pytest.raises(ControlError, match="There is no quota of ''"):
+    with pytest.raises(ControlError, match="There is no quota for ''"):
         Control(url=emulator.daemon.url, token=emulator.daemon.token).clear_quotas(metric="")
 
 
@@ -300,7 +300,7 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param({"limit": 1}, "There is no quota of None", id="no metric"),
+        pytest.param({"limit": 1}, "There is no quota for None", id="no metric"),
         pytest.param({"metric": "NVIDIA_L44", "limit": 1}, "Did you mean NVIDIA_L4?", id="misspelt"),
         pytest.param({"metric": "NVIDIA_L4"}, "limit has to be", id="no limit"),
         pytest.param({"metric": "NVIDIA_L4", "limit": -1}, "limit has to be", id="less than nothing"),

@@ -41,9 +41,9 @@ def test_names(pattern: str, named: bool) -> None:
     [
         pytest.param([], "", "is a JSON object", id="a list"),
         pytest.param({"status": 503}, "method", "method is missing", id="no method"),
-        pytest.param({"method": "*"}, "status", "Say what is to happen", id="nothing happens"),
-        pytest.param({"method": "*", "stall": 0}, "status", "Say what is to happen", id="no time"),
-        pytest.param({"method": "*", "delay": 0}, "status", "Say what is to happen", id="no delay"),
+        pytest.param({"method": "*"}, "status", "The fault has no effect", id="nothing happens"),
+        pytest.param({"method": "*", "stall": 0}, "status", "The fault has no effect", id="no time"),
+        pytest.param({"method": "*", "delay": 0}, "status", "The fault has no effect", id="no delay"),
         pytest.param({"method": "*", "status": 200}, "status", "status is 200", id="success"),
         pytest.param({"method": "*", "status": True}, "status", "status is True", id="a boolean"),
         pytest.param({"method": "*", "status": 503, "drop": "after"}, "drop", "exclude each other", id="two"),

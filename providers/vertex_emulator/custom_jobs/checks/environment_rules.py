@@ -106,6 +106,6 @@ def mount_violations(pool: Any, path: str) -> Iterator[Violation]:
             if server and not file_shares.is_name(server):
                 yield Violation(f"{below}.{fields[0]}", f"{server!r} is not an address.")
             if exported and not file_shares.is_path(exported):
-                yield Violation(f"{below}.{fields[1]}", f"{exported!r} leads out of what is exported.")
+                yield Violation(f"{below}.{fields[1]}", f"{exported!r} leads out of the exported folder.")
             if kind == "nfs_mounts" and exported and not exported.startswith("/"):
                 yield Violation(f"{below}.path", f"{exported!r} does not begin with a slash.")

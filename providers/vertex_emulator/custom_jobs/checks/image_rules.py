@@ -56,8 +56,8 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
     """Return the first line of a replica's log."""
     if image.root == "own":
         text = (
-            f"Emulator: this replica runs the image {image.name} in a root of its own; it sees no file of "
-            "this machine but the buckets in /gcs."
+            f"Emulator: this replica runs the image {image.name} in a root of its own; of this "
+            "machine it sees only the buckets in /gcs."
         )
     elif is_reduction_server_image(image_uri):
         return (
@@ -90,8 +90,7 @@ def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[
         found.append(f"WARNING: the base image has Python {wanted}, not {host_python()}.")
     if image.architecture and image.layers:
         found.append(
-            f"WARNING: the image is built for linux/{image.architecture}; what it has in machine code does "
-            "not run here."
+            f"WARNING: the image is built for linux/{image.architecture}; its machine code does not run here."
         )
     if accelerators:
         found.append(

@@ -105,5 +105,5 @@ def _line(message: object, field: str, text: str) -> Iterator[str]:
 def _of_share(share: Share, data_dir: Path) -> str:
     return (
         f"{share.kind}_mounts: /{share.at} is {data_dir / FOLDER / share.folder} of this machine, in place "
-        f"of {share.source}. What jobs are to find there is to be put into that folder."
+        f"of {share.source}. To show jobs files there, put them into that folder."
     )

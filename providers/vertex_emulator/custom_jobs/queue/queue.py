@@ -84,7 +84,7 @@ class Queue:
         """Record a new job, and start it if it may start now. Raises `RpcError`, `sqlite3.Error`."""
         with self._lock:
             now = self._clock.microseconds()
-            if job.job_spec.persistent_resource_id:  # its machines are there
+            if job.job_spec.persistent_resource_id:  # its machines are provisioned already
                 queued, delay = not self._take_machines(place, job), 0
             else:
                 queued, delay = not self._quotas.free().take(place, job), round(self._delay.seconds * 1e6)
@@ -124,7 +124,7 @@ class Queue:
 
     def run_due(self) -> Next:
         """Start the jobs that are due, admit queued ones, and end those that have waited too long."""
-        with self._lock:  # the clock and who waits for it change together
+        with self._lock:  # the clock and the waiting jobs change together
             now = self._clock.microseconds()
             waiting = self._reconciler.waiting()
             if any(one.queued for one in waiting):

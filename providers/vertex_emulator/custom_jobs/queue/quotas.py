@@ -215,8 +215,8 @@ class Quotas:
 
     def _clear(self, request: Request, _match: re.Match[str]) -> Response:
         for name in request.query:
-            if name not in ("metric", "region"):  # misspelt, it would remove all
-                raise HttpError(400, "", f"{name!r} is not known; there is metric, region.")
+            if name not in ("metric", "region"):  # a misspelt name would remove all quotas
+                raise HttpError(400, "", f"{name!r} is not known. Use metric or region.")
         given = request.parameter("metric")
         metric = None if given is None else _metric(given, preemptible=False)
         given = request.parameter("region")
@@ -246,13 +246,13 @@ def _view(quota: Quota, usage: Mapping[tuple[str, str], Counter[str]]) -> dict[s
 def _read(body: Mapping[str, Any]) -> Quota:
     preemptible = body.get("preemptible", False)
     if not isinstance(preemptible, bool):
-        raise HttpError(400, "", f"preemptible has to be true or false, not {preemptible!r}.")
+        raise HttpError(400, "", f"preemptible must be true or false, not {preemptible!r}.")
     limit = number(body, "limit", most=MOST, what="a whole number")
     if limit != int(limit):
-        raise HttpError(400, "", f"limit has to be a whole number, not {limit:g}.")
+        raise HttpError(400, "", f"limit must be a whole number, not {limit:g}.")
     when = body.get("whenExceeded")
     if when not in _CHOICES:
-        raise HttpError(400, "", f'whenExceeded has to be "refuse" or "queue", not {when!r}.')
+        raise HttpError(400, "", f'whenExceeded must be "refuse" or "queue", not {when!r}.')
     return Quota(
         metric=_metric(body.get("metric"), preemptible=preemptible),
         region=_region(body.get("region", ANY_REGION)),
@@ -263,7 +263,7 @@ def _read(body: Mapping[str, Any]) -> Quota:
 
 def _region(given: object) -> str:
     if not (isinstance(given, str) and _REGION.fullmatch(given)):
-        raise HttpError(400, "", f"region has to be a region, such as us-central1, or *, not {given!r}.")
+        raise HttpError(400, "", f"region must be a region, such as us-central1, or *, not {given!r}.")
     return given
 
 
@@ -275,7 +275,7 @@ def _metric(given: object, *, preemptible: bool) -> str:
         raise HttpError(
             400,
             "",
-            f"There is no quota of {given!r}.{hint} Name an accelerator, such as NVIDIA_L4, or a metric, "
+            f"There is no quota for {given!r}.{hint} Name an accelerator, such as NVIDIA_L4, or a metric, "
             "such as nvidia_l4_gpus or cpus.",
         )
     return found

@@ -92,7 +92,7 @@ class Slots:
         body = body_of(request, "replicas")
         limit = number(body, "replicas", least=1, most=MOST, what="a whole number")
         if limit != int(limit):
-            raise HttpError(400, "", f"replicas has to be a whole number, not {limit:g}.")
+            raise HttpError(400, "", f"replicas must be a whole number, not {limit:g}.")
         self.limit = int(limit)
         self._changed()
         return self._get(request, match)

@@ -62,7 +62,7 @@ def with_redirect(environment: Mapping[str, str], folder: Path) -> dict[str, str
 
 
 def make_folder(buckets_dir: Path, address: str) -> None:
-    """Create the folder that gs://BUCKET/PREFIX/ has at /gcs, if the bucket exists; ignore other addresses."""
+    """Create the folder of gs://BUCKET/PREFIX/ below /gcs if the bucket exists; ignore other addresses."""
     try:
         found = uris.parse(address)
     except ValueError:
@@ -71,10 +71,10 @@ def make_folder(buckets_dir: Path, address: str) -> None:
     if {".", ".."} & set(parts) or not (buckets_dir / found.bucket).is_dir():
         return
     folder = buckets_dir
-    with contextlib.suppress(OSError):  # an object has that name, or a part of it
+    with contextlib.suppress(OSError):  # an object may have the name of one of the folders
         for part in parts:
             folder = folder / part
-            if folder.is_symlink():  # programs make links in /gcs, and what they lead to is not ours
+            if folder.is_symlink():  # a program may have linked to a folder elsewhere
                 return
             folder.mkdir(exist_ok=True)
 

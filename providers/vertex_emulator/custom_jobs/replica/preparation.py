@@ -51,7 +51,7 @@ def unpack_images(
             answer = folder.read_json(request.with_suffix(".result.json"))
             if answer is None:
                 return tuple(held), _failed(
-                    f"The image {image.name} could not be unpacked: that ended without a result. The "
+                    f"The image {image.name} could not be unpacked: the helper ended without a result. The "
                     f"service's log has its messages: vertex-training logs {plan.job}"
                 )
             if answer["problem"]:

@@ -44,7 +44,7 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
     """Return the environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
     for archive in archives:
         path = Path(archive["path"])
-        if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is no object
+        if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is not an object
             raise InstallError(
                 f"The package {archive['uri']} does not exist in the emulator. Upload it first, then create "
                 "the job again."
@@ -83,19 +83,19 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
         path,
         ["--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, files)],
         failed=f"The packages {names} could not be installed.",
-        remedy="A source archive is built with what is installed beside the emulator: install its build "
-        f"backend there (`{sys.executable} -m pip install setuptools`, for instance), or stage a wheel.",
+        remedy="A source archive is built with the packages of the emulator's Python. Install its build "
+        f"backend there (for instance `{sys.executable} -m pip install setuptools`), or stage a wheel.",
     )
     requirements = _requirements(path)
     if missing := _missing(path, requirements):
-        _print(f"Installing what they require: {', '.join(missing)}.")
+        _print(f"Installing their requirements: {', '.join(missing)}.")
         wanted = " ".join(f"'{requirement}'" for requirement in missing)
         _pip(
             path,
             missing,
-            failed=f"What the packages {names} require could not be installed: {', '.join(missing)}.",
+            failed=f"Requirements of the packages {names} could not be installed: {', '.join(missing)}.",
             remedy="This needs a package index that can be reached (pip's own settings apply). Without one, "
-            f"install them beside the emulator: `{sys.executable} -m pip install {wanted}`.",
+            f"install them for the emulator's Python: `{sys.executable} -m pip install {wanted}`.",
         )
     shutil.rmtree(path / "archives")
     folder.write_json(path / _MARKER, {"requirements": requirements})
@@ -110,7 +110,7 @@ def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> N
         "--progress-bar=off",
     ]
     last: deque[str] = deque(maxlen=_KEPT_LINES)
-    # Some build backends of source archives import from their own folder, which that variable forbids.
+    # Some build backends of source archives import from their own folder, which PYTHONSAFEPATH forbids.
     with subprocess.Popen(  # noqa: S603 - pip with archives from the emulator's own buckets
         [*command, *arguments],
         stdin=subprocess.DEVNULL,

@@ -70,7 +70,7 @@ class Child:
             return
         try:
             os.killpg(self.pid, signal.SIGTERM)
-        except (ProcessLookupError, PermissionError):  # it has not made its group yet
+        except (ProcessLookupError, PermissionError):  # it has no group yet
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
 

@@ -74,7 +74,7 @@ def all_shares(pools: Sequence[WorkerPoolSpec]) -> tuple[Share, ...]:
 
 
 def is_path(text: str) -> bool:
-    """Return whether a server, a path or a mount point is a valid path that does not lead out of its folder."""
+    """Return whether a server, path or mount point is a valid path that stays within its folder."""
     parts = text.split("/")
     return "\0" not in text and ".." not in parts and all(len(os_bytes(part)) <= 255 for part in parts)
 
@@ -141,8 +141,8 @@ def _made(path: Path, mounted: Collection[Path]) -> Path:
             if any(each in mounted for each in (found, *found.parents)):
                 raise OSError(
                     errno.EPERM,
-                    "is a link in a folder that jobs can write to, which is not followed; mount the folder "
-                    "that it leads to by a link of its own",
+                    "is a link in a folder that jobs can write to, which is not followed; link to its "
+                    "target from the folder of shares",
                     str(below),
                 )
             left.extendleft(reversed(below.readlink().parts))

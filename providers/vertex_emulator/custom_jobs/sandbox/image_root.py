@@ -48,7 +48,7 @@ class ImageView:
 
 @dataclass
 class Layering:
-    """Shows folders of an image in a replica's root; `read_only` is set if some could not be made writable."""
+    """Shows folders of an image in a replica's root; `read_only` is set if one could not be made writable."""
 
     root: Path
     scratch: Path
@@ -67,7 +67,7 @@ class Layering:
         folder = self._folder()
         for name in ("upper", "work"):
             (folder / name).mkdir()
-        # Paths in the options must not have colons and commas, and descriptors have none.
+        # Paths in the options must not contain colons or commas; the paths of descriptors do not.
         with _opened([*lower, folder / "upper", folder / "work"]) as (*below, upper, work):
             options = f"lowerdir={':'.join(below)},upperdir={upper},workdir={work}"
             for more in (",userxattr", "") if self.in_user_namespace else ("",):
@@ -136,7 +136,7 @@ def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) ->
         ns.bind_at(root, "sys", "/sys")
     for name in ("resolv.conf", "localtime"):
         if Path("/etc", name).is_file():
-            with contextlib.suppress(OSError):  # read-only, and the image has none
+            with contextlib.suppress(OSError):  # the image is read-only and lacks the path
                 ns.bind_at(root, f"etc/{name}", Path("/etc", name).resolve(), file=True)
     return notes
 
@@ -159,7 +159,7 @@ def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> lis
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
                 with contextlib.suppress(OSError), ns.mount_point(root, below, create=False) as target:
-                    if target is not None:  # overlayfs does not show what is mounted below a folder
+                    if target is not None:  # overlayfs hides the mounts below a folder
                         ns.bind(below, target)
     _working_dir(view, layering)
     return [_writable_work(view, root)] if layering.read_only else []

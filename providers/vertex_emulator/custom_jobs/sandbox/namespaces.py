@@ -61,7 +61,7 @@ def _checked(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave the parent's namespaces for new ones, as unshare(2). Raises `OSError`."""
+    """Leave the parent's namespaces for new ones, as the system call does. Raises `OSError`."""
     _checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
 
 
@@ -74,7 +74,7 @@ def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) ->
 
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """Mount a file system, as mount(2). Raises `OSError` with both paths in its text."""
+    """Mount a file system, as the system call does. Raises `OSError` with both paths in its text."""
     result = _libc().mount(
         os.fsencode(source),
         os.fsencode(target),

@@ -63,7 +63,7 @@ def exec_program(command: Command, shim: int, out: int, err: int) -> None:
             os.write(err, f"{note}\n".encode())
     ns.forbid_new_privileges()
     if command.make_cwd:
-        with contextlib.suppress(OSError):  # `chdir` says why
+        with contextlib.suppress(OSError):  # `chdir` reports the error
             command.cwd.mkdir(parents=True, exist_ok=True)
     os.chdir(command.cwd)
     os.umask(0o022)

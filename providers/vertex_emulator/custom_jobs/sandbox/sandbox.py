@@ -79,7 +79,7 @@ def make_folders(view: View) -> None:
     for name in ("home", "work", "tmp", "var-tmp", "root"):
         (view.folder / name).mkdir(parents=True, exist_ok=True)
     (view.folder / "hosts").write_text(view.hosts)
-    if view.image is not None:  # a replica that is started again gets the image's files as they were
+    if view.image is not None:  # a restarted replica gets the image's original files
         remove_tree(view.image.scratch)
         view.image.scratch.mkdir()
 
@@ -126,7 +126,7 @@ def apply_view(sandbox: Sandbox, view: View) -> list[str]:
             ns.bind("/proc", str(proc))
     if image is not None and image.own:
         ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
-        with contextlib.suppress(OSError):  # read-only, and the image has none
+        with contextlib.suppress(OSError):  # the image is read-only and lacks the path
             ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
         for path, source in view.shown.items():
             with contextlib.suppress(OSError):  # as above
@@ -188,7 +188,7 @@ def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -
             continue
         try:
             ns.bind(entry, target)
-        except OSError:  # what this user may not see stays empty; a program that needs it says so itself
+        except OSError:  # entries without permission stay empty
             continue
         if entry != Path("/dev"):
             ns.set_read_only(target)

@@ -69,7 +69,7 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
     if init is not None:
         os.kill(init, signal.SIGKILL)  # the kernel kills all other processes of the namespace with it
     if code is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has not made its group yet
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has no group yet
             os.killpg(program, signal.SIGKILL)
         os.kill(program, signal.SIGKILL)
         code = _exit_code(os.waitpid(program, 0)[1])
@@ -108,7 +108,7 @@ def _limit() -> int:
 
 
 def _report(status: int, text: str) -> None:
-    with contextlib.suppress(OSError):  # the supervisor is gone, and nobody is left to tell
+    with contextlib.suppress(OSError):  # the supervisor is gone
         os.write(status, text.encode())
 
 
@@ -133,7 +133,7 @@ def _start_init(*ends: int) -> int:
         while True:
             signal.pause()
     os.close(starting)
-    became_another = not os.read(started, 1)  # the other end closes by itself when it does
+    became_another = not os.read(started, 1)  # a successful exec closes the other end
     os.close(started)
     if became_another:
         _wait_until_asleep(init)

@@ -60,7 +60,7 @@ class Loop:
     def launch(self, name: str, command: Command, log: LogWriter, *, is_replica: bool = True) -> Running:
         """Start a child; it replaces an ended child of the same name. Raises `OSError`."""
         child = spawn(command)
-        ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
+        ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the service's severities
         one = Running(name=name, child=child, log=log, is_replica=is_replica, ends=ends)
         self.running[name] = one
         for end in ends:
@@ -164,7 +164,7 @@ class Exits:
         if time.monotonic() < self.settled_at:
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
-        if not first.ended:  # its log is not complete; the end of its shim wakes us
+        if not first.ended:  # its log is not complete; the shim's end wakes the loop
             self.settled_at = time.monotonic() + _SETTLE_SECONDS
             return None
         first.taken = True

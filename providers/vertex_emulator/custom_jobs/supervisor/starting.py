@@ -98,7 +98,7 @@ def _take(port: int) -> Claim | None:
     try:
         udp.bind((HOST, port))
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as everywhere:
-            everywhere.bind(("", port))  # free on all addresses; never listens
+            everywhere.bind(("", port))  # check that it is free on all addresses
         tcp.bind((HOST, port))
     except OSError:
         udp.close()

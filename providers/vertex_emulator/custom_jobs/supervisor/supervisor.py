@@ -66,12 +66,12 @@ class Supervisor:
         self._starter: Starter | None = None
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
-        self._held: tuple[int, ...] = ()  # keep the unpacked images as long as this process lives
+        self._held: tuple[int, ...] = ()  # locks on unpacked images, held by this process
         self._history = restarts.History()
-        self._due: dict[str, float] = {}  # replicas to be started again, and when
-        self._job_restarts = False  # from the decision until its replicas have been stopped
-        self._next_attempt = -math.inf  # when a restarted job goes on
-        self._resume = -math.inf  # the same, while nothing else is waited for
+        self._due: dict[str, float] = {}  # times at which replicas restart
+        self._job_restarts = False  # True from the decision until the replicas have stopped
+        self._next_attempt = -math.inf  # time at which a restarted job continues
+        self._resume = -math.inf  # the same, once only that time is left to wait for
         self._deadline: float | None = None
 
     def run(self) -> None:
@@ -134,11 +134,13 @@ class Supervisor:
             lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS
         ):
             late = [one.name for one in self.loop.replicas() if not one.child.started]
-            self.outcome = outcome.broken(f"Not started after {_START_SECONDS:g} s: {', '.join(late)}.")
+            self.outcome = outcome.broken(
+                f"Replicas not started after {_START_SECONDS:g} s: {', '.join(late)}."
+            )
             return
         if self._deadline is None:
             self._deadline = self.clock.seconds() + self.plan.timeout_seconds
-            self.reporter.enter("JOB_STATE_RUNNING")  # and it stays so when the job is restarted: ours
+            self.reporter.enter("JOB_STATE_RUNNING")  # a restarted job stays RUNNING; our rule
         self.say("Job is running.")
         self._run_until(self._is_decided)
 
@@ -225,7 +227,9 @@ class Supervisor:
         if self.folder.cancel.exists():
             self.outcome = outcome.cancelled()
         elif not self.folder.path.exists():
-            self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
+            self.outcome = outcome.broken(
+                "The folder of the job was removed."
+            )  # it can no longer be cancelled
         elif self._deadline is not None and self.clock.seconds() >= self._deadline:
             self.outcome = outcome.timed_out(self.plan.timeout)
 
@@ -265,7 +269,7 @@ class Supervisor:
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
         self.say(decision.words, severity="WARNING")
-        # From its end on: whoever has seen that and advances the clock is not to come too early.
+        # Count from its end: a test that has seen the end may advance the clock at once.
         due = (
             self.clock.seconds() if one.finished_at is None else one.finished_at
         ) + self.plan.restart_seconds
@@ -307,7 +311,7 @@ class Supervisor:
         else:
             self.say(f"Job failed. {result.message}", severity="ERROR")
         self.reporter.end(result)
-        # A full disk: the word of the end must not be lost, as long as there is somebody to read it.
+        # With a full disk, repeat the report of the end as long as the folder exists.
         while not self.reporter.flush() and self.folder.path.exists():
             time.sleep(_TICK_SECONDS)
 
@@ -315,12 +319,12 @@ class Supervisor:
 def main(path: str) -> int:
     """Run the job whose folder is `path`. Return 0 also if another supervisor already runs it."""
     os.umask(0o077)
-    ns.adopt_orphans()  # what a killed shim leaves behind comes to us
+    ns.adopt_orphans()  # adopt the processes that a killed shim leaves
     job_folder = folder.JobFolder(Path(path))
     lock = job_folder.hold()
     if lock is None:
         return 0
-    if job_folder.supervisor.exists():  # a supervisor had this job and died; the emulator says so
+    if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
         return 0
     folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
     reporter = Reporter(job_folder, [], Clock())
@@ -330,11 +334,11 @@ def main(path: str) -> int:
         supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job), emulated)
         reporter = supervisor.reporter
         supervisor.run()
-    except Exception as error:  # the record must not say "running" for ever; replicas die with this process
+    except Exception as error:  # the record must not stay RUNNING
         traceback.print_exc()
         reporter.end(
             outcome.broken(
-                f"The job's supervisor broke: {type(error).__name__}: {error}. "
+                f"The job's supervisor failed: {type(error).__name__}: {error}. "
                 f"Details are in {job_folder.supervisor_log}."
             )
         )
