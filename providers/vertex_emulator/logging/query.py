@@ -50,8 +50,8 @@ def compiled(pattern: str) -> Callable[[str], bool]:
         ) from None
     if program.programsize > MAX_PROGRAM:
         raise PatternError(
-            f"it compiles to {program.programsize} steps, more than {MAX_PROGRAM}. Use fewer repetitions, or a "
-            "shorter pattern"
+            f"it compiles to {program.programsize} steps, more than {MAX_PROGRAM}. Use fewer "
+            "repetitions, or a shorter pattern"
         )
     return lambda text: program.search(_whole(text)) is not None
 

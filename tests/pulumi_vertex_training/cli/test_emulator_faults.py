@@ -120,7 +120,7 @@ def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
         ("add * --stall soon", "'soon' is no time"),
         ("add * --status 503 --nth 0", "give a whole number from 1"),
         ("add storage.objects.list --stale-changes 1", "cannot be stale"),
-        ("add * --stale-changes 1 --stale-seconds 2", "has to be like"),
+        ("add * --stale-changes 1 --stale-seconds 2", "must be like"),
         ("remove", "has no command 'remove'"),
         ("", "Name a command: add, list, clear."),
     ],

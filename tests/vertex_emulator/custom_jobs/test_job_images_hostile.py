@@ -1,4 +1,4 @@
-"""What an image says of itself leads to no place of this machine, and ends no supervisor."""
+"""Hostile configurations of images reach no file of this machine, and crash no supervisor."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def image_of(folder: Path, program: Path) -> Path:
-    """An unpacked image with a program /app/run."""
+    """Create an unpacked image with a program /app/run."""
     root = folder / "data" / "images" / "key" / "root"
     for path in ("app", "etc", "usr/share"):
         (root / path).mkdir(parents=True)
@@ -141,7 +141,7 @@ def test_an_image_is_shown_and_can_be_written(
 
 
 def share_of(folder: Path) -> Path:
-    """A share with a file."""
+    """Create a share with a file."""
     share = folder / "data" / "file-shares" / "nfs" / "10.0.0.2"
     share.mkdir(parents=True)
     (share / "word").write_text("shared\n")
@@ -250,7 +250,7 @@ LINKS = ["proc", "dev", "tmp", "gcs", "sys", "etc/hosts", "etc/resolv.conf", "et
 @pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
 @pytest.mark.parametrize("name", LINKS)
 def test_links_in_an_image_lead_nowhere(tmp_path: Path, program: Path, name: str, own: bool) -> None:
-    """An image whose folders are links to the host's: nothing of the host changes."""
+    """Run an image whose folders are links to the host's: nothing of the host changes."""
     root = image_of(tmp_path, program)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -267,7 +267,7 @@ def test_links_in_an_image_lead_nowhere(tmp_path: Path, program: Path, name: str
 
 @pytest.mark.parametrize("name", ["proc", "dev", "sys", "gcs"])
 def test_files_in_the_way_of_the_system_s(tmp_path: Path, program: Path, name: str) -> None:
-    """The program is not started, or it sees the right thing; never the image's."""
+    """Expect that the program does not start, or sees the host's file, never the image's."""
     root = image_of(tmp_path, program)
     (root / name).write_text("image")
     _, said = output_of(tmp_path, KINDS[0], own=False, words=[f"r:/{name}"])

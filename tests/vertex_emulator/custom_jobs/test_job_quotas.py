@@ -1,4 +1,4 @@
-"""Quotas that a test sets: jobs are refused, or queued until there is room."""
+"""Quotas that a test sets: jobs are refused, or queued until enough quota is free."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FLEX = {"strategy": "FLEX_START"}
 
 
 def gpus(code: str = SLEEP, *, count: int = 1, kind: str = "NVIDIA_L4", **options: Any) -> dict[str, Any]:
-    """A pool whose replicas have accelerators."""
+    """Return a pool whose replicas have accelerators."""
     machine = {"machineType": "g2-standard-4", "acceleratorType": kind, "acceleratorCount": count}
     return {**pool(code, **options), "machineSpec": machine}
 
@@ -176,7 +176,7 @@ def test_flex_start_gives_up_while_machines_are_provisioned(emulator: JobEmulato
 
 
 def test_flex_start_that_was_due_before_it_gives_up_starts(emulator: JobEmulator) -> None:
-    """Both have passed when somebody looks: the clock jumped, or no emulator ran."""
+    """Let both times pass before the queue runs: the clock jumped, or no emulator ran."""
     emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
     advance(emulator, 0)
     name = emulator.create(gpus("pass"), scheduling={**FLEX, "maxWaitDuration": "7200s"})
@@ -235,7 +235,7 @@ def test_the_start_delay_follows_the_queue(emulator: JobEmulator) -> None:
 
 
 def test_jobs_are_queued_over_a_restart(tmp_path: Path, sandbox: Sandbox) -> None:
-    """The quotas are gone then, as faults are."""
+    """Restart the emulator: quotas are gone, as faults are."""
     with running_jobs(tmp_path, sandbox=sandbox) as first:
         quota(first, "cpus", 0, whenExceeded="queue")
         name = first.create(pool("print('hello')"))
@@ -272,8 +272,8 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
     ("query", "says"),
     [
         pytest.param("metric=", "There is no quota for ''", id="empty metric"),
-        pytest.param("region=", "region has to be", id="empty region"),
-        pytest.param("region=europe", "region has to be", id="no region"),
+        pytest.param("region=", "region must be", id="empty region"),
+        pytest.param("region=europe", "region must be", id="no region"),
         pytest.param("metrics=cpus", "'metrics' is not known", id="misspelt"),
     ],
 )
@@ -305,7 +305,7 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
         pytest.param({"metric": "NVIDIA_L4"}, "limit has to be", id="no limit"),
         pytest.param({"metric": "NVIDIA_L4", "limit": -1}, "limit has to be", id="less than nothing"),
         pytest.param({"metric": "NVIDIA_L4", "limit": 0.5}, "whole number, not 0.5", id="half a GPU"),
-        pytest.param({"metric": "cpus", "limit": 1, "region": "europe"}, "region has to be", id="region"),
+        pytest.param({"metric": "cpus", "limit": 1, "region": "europe"}, "region must be", id="region"),
         pytest.param({"metric": "cpus", "limit": 1, "preemptible": 1}, "true or false", id="preemptible"),
         pytest.param({"metric": "cpus", "limit": 1, "whenExceeded": "fail"}, '"refuse" or', id="fail"),
         pytest.param({"metric": "cpus", "limit": 1, "zone": "a"}, "'zone' is not known", id="zone"),

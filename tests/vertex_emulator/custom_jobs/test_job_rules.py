@@ -187,7 +187,7 @@ def test_what_the_end_of_a_replica_means(replica: str, code: int, state: str | N
 
 
 def test_the_words_of_a_failure() -> None:
-    """The frame is that of a captured answer of the service; the lines between are ours."""
+    """Compare the frame with a captured answer of the service; the lines between are ours."""
     plain = outcome.after(outcome.Exit(replica="workerpool0-0", code=1), where_to_look="URL")
     assert plain is not None
     assert re.fullmatch(

@@ -1,4 +1,4 @@
-"""What a replica sees of the machine, in every way that this machine allows."""
+"""The view that a replica has of the machine, in every sandbox that this machine allows."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_without_a_mount_a_job_that_names_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_may_lie_below_tmp(tmp_path: Path, sandbox: Sandbox) -> None:
-    """A clone below /tmp: /tmp is the replica's own, but what Python needs is shown."""
+    """Run from a clone below /tmp: /tmp is the replica's own, but Python's paths are shown."""
     lib = tmp_path / "lib"
     lib.mkdir()
     (lib / "found_below_tmp.py").write_text("print('found')")
@@ -229,7 +229,7 @@ def test_the_interpreter_may_lie_below_tmp(tmp_path: Path, sandbox: Sandbox) -> 
     assert said.decode().splitlines()[-2:] == ["data", "lib"]
 
 
-def test_the_sandbox_is_told(emulator: JobEmulator, sandbox: Sandbox) -> None:
+def test_the_sandbox_is_shown(emulator: JobEmulator, sandbox: Sandbox) -> None:
     assert sandbox.shows_gcs, f"this machine should allow namespaces: {sandbox.reason}"
     assert "namespaces" in sandbox.describe()
     assert json.dumps(PLAIN.describe()) == '"plain processes without /gcs (of a test)"'
@@ -261,7 +261,7 @@ print("no zombies")
 
 
 def test_an_orphan_that_has_ended_is_gone(emulator: JobEmulator) -> None:
-    """The first process of the replica's namespace collects it."""
+    """Let the first process of the replica's namespace collect it."""
     name = emulator.create(pool(ORPHANS))
     emulator.wait(name)
     assert emulator.said(name) == ["no zombies"]

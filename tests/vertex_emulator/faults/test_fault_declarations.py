@@ -47,17 +47,19 @@ def test_names(pattern: str, named: bool) -> None:
         pytest.param({"method": "*", "status": 200}, "status", "status is 200", id="success"),
         pytest.param({"method": "*", "status": True}, "status", "status is True", id="a boolean"),
         pytest.param({"method": "*", "status": 503, "drop": "after"}, "drop", "exclude each other", id="two"),
-        pytest.param({"method": "*", "drop": "later"}, "drop", 'has to be "before" or "after"', id="drop"),
+        pytest.param({"method": "*", "drop": "later"}, "drop", 'must be "before" or "after"', id="drop"),
         pytest.param({"method": "*", "stall": -1}, "stall", "stall is -1", id="before now"),
         pytest.param({"method": "*", "stall": 3601}, "stall", "up to 3600", id="too long"),
         pytest.param({"method": "*", "stall": float("nan")}, "stall", "stall is nan", id="not a number"),
         pytest.param({"method": "*", "stall": 10**400}, "stall", "up to 3600", id="far too long"),
         pytest.param({"method": "*", "delay": -(10**400)}, "delay", "up to 3600", id="long before now"),
-        pytest.param({"method": "*", "stale": {"changes": 0}}, "stale", "has to be like", id="no change"),
-        pytest.param({"method": "*", "stale": {}}, "stale", "has to be like", id="stale since when"),
+        pytest.param({"method": "*", "stale": {"changes": 0}}, "stale", "must be like", id="no change"),
+        pytest.param({"method": "*", "stale": {}}, "stale", "must be like", id="stale since when"),
         pytest.param({"method": "*", "status": 503, "nth": 0}, "nth", "from 1", id="nth 0"),
         pytest.param({"method": "*", "status": 503, "times": "twice"}, "times", '"always"', id="times"),
-        pytest.param({"method": "*", "drop": "after", "message": "x"}, "message", "belongs to", id="message"),
+        pytest.param(
+            {"method": "*", "drop": "after", "message": "x"}, "message", "needs a status", id="message"
+        ),
         pytest.param({"method": "*", "status": 503, "message": "a\nb"}, "message", "at most", id="two lines"),
         pytest.param({"method": "*", "status": 503, "p": 0.5}, "p", "not known", id="a probability"),
     ],
@@ -69,7 +71,7 @@ def test_what_is_refused(document: Any, field: str, says: str) -> None:
     assert says in str(refused.value)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(FaultError) as refused:
         parse_fault({"method": 1, "status": 1, "stall": "x", "nth": -1})
     assert {name for name, _ in refused.value.problems} == {"method", "status", "stall", "nth"}

@@ -77,7 +77,7 @@ def test_what_it_finds(text: str) -> None:
         pytest.param('textPayload!="x"', id="a field that is not there is not unequal either"),
         pytest.param("textPayload", id="a field alone that is not there"),
         pytest.param("jsonPayload.loss>1", id="a number"),
-        pytest.param("jsonPayload.loss<many", id="a number that is none"),
+        pytest.param("jsonPayload.loss<many", id="not a number"),
         pytest.param("severity=ERROR AND memory AND disk", id="one of three"),
         pytest.param("insertId.more=7", id="a field within a text"),
         pytest.param('log_id("rain")', id="a log whose id ends otherwise"),

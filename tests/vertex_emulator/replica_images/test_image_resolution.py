@@ -1,4 +1,4 @@
-"""What the name of an image stands for: canonical names, indexes, platforms, damaged images."""
+"""Resolution of image names: canonical names, indexes, platforms, damaged images."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_is_no_name(text: str) -> None:
 
 
 def index(registry: Registry, *architectures: str, **config: Any) -> str:
-    """An index of images, each saying its architecture."""
+    """Push an index of images, each with its architecture."""
     listed = []
     for architecture in architectures:
         push(registry, tar({"a": architecture}), architecture=architecture, Cmd=[architecture], **config)
@@ -122,7 +122,7 @@ def test_a_digest_that_a_pushed_image_has_not_is_not_replaced(registry: Registry
 
 
 def manifest(registry: Registry, **fields: Any) -> str:
-    """An image whose manifest has other fields than it should."""
+    """Push an image and replace fields of its manifest."""
     name = push(registry, tar({"a": "1"}), Cmd=["x"])
     stored = registry.resolve(name)
     assert stored is not None

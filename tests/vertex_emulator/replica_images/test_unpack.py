@@ -29,7 +29,7 @@ def unpacked(
     limits: Limits | None = None,
     ignores_case: bool | None = None,
 ) -> Path:
-    """The folder with the archives' content."""
+    """Return the folder with the archives' content."""
     root = tmp_path / "root"
     root.mkdir()
     unpack(layers(tmp_path, *archives, compress=compress), root, limits=limits, ignores_case=ignores_case)
@@ -184,7 +184,7 @@ def test_devices_are_passed_over(tmp_path: Path, kind: bytes) -> None:
         pytest.param([member("a", HARD_LINK, target="b")], "which is not a file", id="hard link to nothing"),
         pytest.param(
             [member("d", DIRECTORY), member("a", HARD_LINK, target="d")],
-            "no file",
+            "not a file",
             id="hard link to a folder",
         ),
         pytest.param(
@@ -259,7 +259,7 @@ def test_an_archive_that_the_configuration_does_not_name(tmp_path: Path) -> None
     found = layers(tmp_path, tar({"a": "1"}))[0]
     other = Layer(digest=found.digest, size=found.size, path=found.path, diff_id="sha256:" + "0" * 64)
     (tmp_path / "root").mkdir()
-    with pytest.raises(ImageError, match="unpacked, it is not sha256:000"):
+    with pytest.raises(ImageError, match="unpacked, its digest is not sha256:000"):
         unpack([other], tmp_path / "root")
 
 
@@ -285,7 +285,7 @@ def test_compressions(tmp_path: Path, compress: Any) -> None:
 
 def test_zstd_without_its_library_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("compression", "zstandard"):
-        monkeypatch.setitem(sys.modules, library, None)  # Python's own way to say that there is none
+        monkeypatch.setitem(sys.modules, library, None)  # Python then cannot import it
     with pytest.raises(ImageError, match=r"compressed with zstd.*pip install zstandard"):
         unpacked(tmp_path, tar({}), compress=lambda data: b"\x28\xb5\x2f\xfd" + data)
 
@@ -336,7 +336,7 @@ def test_names_that_a_file_system_cannot_tell_apart_are_refused(tmp_path: Path) 
 
 
 def test_a_disk_that_takes_a_part_of_a_file(tmp_path: Path) -> None:
-    """What is left is tried again, and refused: a file is never shorter than its entry says."""
+    """Write the rest again until the disk refuses it: a file is never shorter than its entry."""
     archive = tar({"a": b"x" * 5000})
     (tmp_path / "root").mkdir()
     tree = Tree(tmp_path / "root", Limits())

@@ -20,7 +20,7 @@ from vertex_emulator.replica_images.image import ImageError, Layer
 
 
 def layer(folder: Path, text: str, *, files: int = 1, size: int = 1000) -> Layer:
-    """A layer with files of that text."""
+    """Create a layer with files of that text."""
     data = tar({f"f{number}": text * (size // len(text)) for number in range(files)})
     path = folder / f"blob-{text}-{files}"
     path.write_bytes(data)
@@ -28,7 +28,7 @@ def layer(folder: Path, text: str, *, files: int = 1, size: int = 1000) -> Layer
 
 
 def images(folder: Path) -> list[str]:
-    """What is there, without the locks."""
+    """Return the entries of the folder, without the locks."""
     return sorted(path.name for path in folder.iterdir() if path.is_dir())
 
 
