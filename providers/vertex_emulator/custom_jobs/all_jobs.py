@@ -132,20 +132,20 @@ class AllJobs:
         """End all jobs, including those that are created meanwhile."""
         asked: set[str] = set()
         until = time.monotonic() + _END_SECONDS
-        while left := self._ids_left():
-            for job_id in left:
+        while live := self._live_ids():
+            for job_id in live:
                 if job_id not in asked:
                     with suppress(OSError, RpcError):  # `RpcError`: it was deleted meanwhile
                         self._cancel(job_id)
                         asked.add(job_id)
             if time.monotonic() >= until:
                 raise TimeoutError(
-                    f"the job {left[-1]} was cancelled, and has not ended {_END_SECONDS:g} s after the "
+                    f"the job {live[-1]} was cancelled, and has not ended {_END_SECONDS:g} s after the "
                     "reset began"
                 )
             time.sleep(_POLL_SECONDS)
 
-    def _ids_left(self) -> list[str]:
+    def _live_ids(self) -> list[str]:
         """Return the ids of all live jobs.
 
         Jobs that wait come first: otherwise a quota could admit them while others end.

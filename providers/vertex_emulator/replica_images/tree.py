@@ -162,7 +162,7 @@ class Tree:
         if entry.kind == "device":
             self.done.skipped += 1
             return
-        with self._made(parent, entry.name) as folder:
+        with self._create_folders(parent, entry.name) as folder:
             own = (*folder.path, name)
             self._check_case(own, entry.name)
             status = lstat(name, folder.descriptor)
@@ -208,7 +208,7 @@ class Tree:
 
     def _hard_link(self, folder: _OpenFolder, name: str, entry: Entry) -> None:
         target = self._components(entry.target)
-        source = self._existing(target[:-1], entry.name) if target else None
+        source = self._open_existing(target[:-1], entry.name) if target else None
         if source is None:
             raise self._error(entry.name, f"it is a link to {entry.target!r}, which does not exist")
         with source:
@@ -239,7 +239,7 @@ class Tree:
             raise self._error(entry.name, "it does not name a file to remove")
         if name.startswith(_AUFS) and name != _OPAQUE:
             return
-        folder = self._existing(parent, entry.name)
+        folder = self._open_existing(parent, entry.name)
         if folder is None:
             return
         with folder:
@@ -285,13 +285,13 @@ class Tree:
             raise self._error(name, "it is not a valid path")
         return parts
 
-    def _made(self, path: Parts, name: str) -> _OpenFolder:
+    def _create_folders(self, path: Parts, name: str) -> _OpenFolder:
         """Return the folder at a path, with links resolved inside the root; create missing folders."""
         found = self._folder(path, name, create=True)
         assert found is not None  # noqa: S101 - it was made
         return found
 
-    def _existing(self, path: Parts, name: str) -> _OpenFolder | None:
+    def _open_existing(self, path: Parts, name: str) -> _OpenFolder | None:
         """Return the folder at a path, or None if it does not exist."""
         return self._folder(path, name, create=False)
 

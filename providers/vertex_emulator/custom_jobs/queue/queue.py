@@ -167,15 +167,15 @@ class Queue:
 
     def _admit(self, waiting: Sequence[WaitingJob], now: int) -> list[WaitingJob]:
         """Admit queued jobs, oldest first. Return all waiting entries as they are then."""
-        free, shared = self._quotas.free(), self.allocator.free()
-        left = []
+        quota, machines = self._quotas.free(), self.allocator.free()
+        entries = []
         for one in waiting:
             record = self._store.find(one.id) if one.queued else None
-            if record is not None and _take(free, shared, record.place, record.message):
-                left.append(self._reconciler.admit(one, starts=now + one.delay))
+            if record is not None and _take(quota, machines, record.place, record.message):
+                entries.append(self._reconciler.admit(one, starts=now + one.delay))
             else:
-                left.append(one)
-        return left
+                entries.append(one)
+        return entries
 
     def _expire(self, one: WaitingJob) -> None:
         record = self._store.find(one.id)
@@ -196,11 +196,11 @@ def _has_expired(one: WaitingJob, now: int) -> bool:
     return one.queued or one.gives_up < one.starts
 
 
-def _take(free: FreeQuota, shared: FreeMachines, place: Place, job: Any) -> bool:
+def _take(quota: FreeQuota, machines: FreeMachines, place: Place, job: Any) -> bool:
     if job.job_spec.persistent_resource_id:
-        return shared.take(place, job)
+        return machines.take(place, job)
     try:
-        return free.take(place, job)
+        return quota.take(place, job)
     except RpcError:  # the quota was made smaller meanwhile
         return False
 

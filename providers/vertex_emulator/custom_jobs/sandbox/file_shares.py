@@ -96,7 +96,7 @@ def folder_of(share: Share, data_dir: Path) -> Path:
     may have created.
     """
     mounted = _mounted(data_dir)
-    found, data = _made(data_dir.resolve() / FOLDER / share.folder, mounted), data_dir.resolve()
+    found, data = _create_folders(data_dir.resolve() / FOLDER / share.folder, mounted), data_dir.resolve()
     if data.is_relative_to(found) or (found.is_relative_to(data) and not found.is_relative_to(data / FOLDER)):
         raise OSError(errno.EPERM, "leads into the emulator's data folder", str(found))
     if found not in mounted:
@@ -125,7 +125,7 @@ def _mounted(data_dir: Path) -> Collection[Path]:
     return frozenset(Path(json.loads(line)) for line in lines)
 
 
-def _made(path: Path, mounted: Collection[Path]) -> Path:
+def _create_folders(path: Path, mounted: Collection[Path]) -> Path:
     """Return the folder at an absolute path with links resolved; create missing folders."""
     found, left, links = Path("/"), deque(path.parts[1:]), 0
     while left:

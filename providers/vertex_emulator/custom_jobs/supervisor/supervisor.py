@@ -76,14 +76,14 @@ class Supervisor:
 
     def run(self) -> None:
         """Run the job to its end."""
-        self.say("Waiting for job to be provisioned.")
-        self.say(
+        self.log("Waiting for job to be provisioned.")
+        self.log(
             "Vertex AI is provisioning job running framework. First time usage might take couple of minutes, "
             "and subsequent runs can be much faster."
         )
-        self.say("Vertex AI is setting up this job.")
+        self.log("Vertex AI is setting up this job.")
         for line in self.plan.lines:
-            self.say(line)
+            self.log(line)
         environments = self._prepare()
         if self.outcome is None:
             try:
@@ -99,7 +99,7 @@ class Supervisor:
         self._stop_all()
         self._finish()
 
-    def say(self, message: str, *, severity: str = "INFO") -> None:
+    def log(self, message: str, *, severity: str = "INFO") -> None:
         """Write a line to the service's log."""
         self.service_log.write(message, severity=severity)
 
@@ -125,8 +125,8 @@ class Supervisor:
 
     def _attempt(self, starter: Starter) -> None:
         """Run all replicas until the job has ended or is to be restarted."""
-        self.say("Waiting for training program to start.")
-        self.say("Job is preparing.")
+        self.log("Waiting for training program to start.")
+        self.log("Job is preparing.")
         self._start(starter, self.plan.replicas)
         if self.outcome is not None:
             return
@@ -141,7 +141,7 @@ class Supervisor:
         if self._deadline is None:
             self._deadline = self.clock.seconds() + self.plan.timeout_seconds
             self.reporter.enter("JOB_STATE_RUNNING")  # a restarted job stays RUNNING; our rule
-        self.say("Job is running.")
+        self.log("Job is running.")
         self._run_until(self._is_decided)
 
     def _start(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
@@ -268,7 +268,7 @@ class Supervisor:
             self.outcome = consequence.outcome
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
-        self.say(decision.words, severity="WARNING")
+        self.log(decision.words, severity="WARNING")
         # Count from its end: a test that has seen the end may advance the clock at once.
         due = (
             self.clock.seconds() if one.finished_at is None else one.finished_at
@@ -289,7 +289,7 @@ class Supervisor:
         self._run_until(lambda: not self.loop.unfinished(), seconds=self.plan.grace_seconds)
         for one in self.loop.unfinished():
             if one.is_replica:
-                self.say(
+                self.log(
                     f"{one.name} did not end within {self.plan.grace_seconds:g} s of SIGTERM: killed.",
                     severity="WARNING",
                 )
@@ -305,11 +305,11 @@ class Supervisor:
         if self._starter is not None:
             self._starter.close()
         if result.state == "JOB_STATE_SUCCEEDED":
-            self.say("Job completed successfully.")
+            self.log("Job completed successfully.")
         elif result.state == "JOB_STATE_CANCELLED":
-            self.say("Job cancelled.")
+            self.log("Job cancelled.")
         else:
-            self.say(f"Job failed. {result.message}", severity="ERROR")
+            self.log(f"Job failed. {result.message}", severity="ERROR")
         self.reporter.end(result)
         # With a full disk, repeat the report of the end as long as the folder exists.
         while not self.reporter.flush() and self.folder.path.exists():
