@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vertex_emulator.custom_jobs.replica.image import user_ids
 
+from vertex_emulator.custom_jobs.replica.unpacked_image import user_ids
 from vertex_emulator.custom_jobs.sandbox import image_root
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, Layering
 from vertex_emulator.replica_images.image import ReplicaImage
