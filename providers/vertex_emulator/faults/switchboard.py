@@ -77,10 +77,10 @@ class Faults:
         """Remove one fault. Return False if it does not exist."""
         return self._remove(lambda active: active.number == number) > 0
 
-    def _remove(self, meant: Callable[[ActiveFault], bool]) -> int:
+    def _remove(self, selects: Callable[[ActiveFault], bool]) -> int:
         with self._lock:
-            gone = [active for active in self._active if meant(active)]
-            self._active = [active for active in self._active if not meant(active)]
+            gone = [active for active in self._active if selects(active)]
+            self._active = [active for active in self._active if not selects(active)]
         for active in gone:
             active.removed.set()
         return len(gone)

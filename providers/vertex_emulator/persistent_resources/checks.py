@@ -1,7 +1,7 @@
 """The checks of persistent resources, and of whether a job fits on one.
 
-Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
-rules of ids and of labels (a public log). The rules come from the comments of the API's messages and from the
+Written apart from the client's rules, so that the two do not share a misunderstanding. Known words: the rules
+of ids and of labels (a public log). The rules come from the comments of the API's messages and from the
 documentation, "Create a persistent resource" and "Reboot a persistent resource".
 
 Vertex AI documentation, "Run training jobs on a persistent resource": machine and disk of a worker pool are

@@ -52,7 +52,7 @@ FIELDS: Mapping[str, str | None] = {
         "there is no Private Service Connect interface and no DNS peering; the replicas have this machine's "
         "network and names."
     ),
-    "job_spec.protected_artifact_location_id": "what the job makes stays on this machine, not in {0}.",
+    "job_spec.protected_artifact_location_id": "the output of the job stays on this machine, not in {0}.",
     "job_spec.tensorboard": "nothing is uploaded to {0}; the event files stay in AIP_TENSORBOARD_LOG_DIR.",
     "job_spec.experiment": (
         "no context {0} is made or changed; the replicas get its name in AIP_EXPERIMENT_NAME."

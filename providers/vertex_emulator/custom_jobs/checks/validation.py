@@ -1,6 +1,6 @@
 """The service's own checks of a custom job, all at once and in its words where they are known.
 
-Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
+Written apart from the client's rules, so that the two do not share a misunderstanding. Known words: the
 accelerator rule and the rule of labels (public logs). The rules come from the comments of the API's messages
 and from the documentation, "Create a serverless training job" and "Distributed training".
 """

@@ -1,4 +1,4 @@
-"""Quotas that a test sets at `/_local/quotas`, and what jobs take from them.
+"""Quotas that a test sets at `/_local/quotas`, and the demand of jobs.
 
 Without quotas, every job is admitted. Quotas apply to each project and region, are kept in memory as faults
 are, and count jobs that are PENDING or RUNNING.

@@ -1,4 +1,4 @@
-"""The process between a program and its supervisor: it waits for the program and kills what is left of it.
+"""The process between a program and its supervisor: it waits for the program and kills its descendants.
 
 A shim is a fork of the supervisor that loads no further Python code. It waits for the program and for the
 lifeline, a pipe whose other end only the supervisor holds. When either ends, the shim kills all processes
