@@ -32,7 +32,7 @@ from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
-from vertex_emulator.replica_images import roots
+from vertex_emulator.replica_images import unpacking
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
@@ -201,7 +201,7 @@ class Daemon:
         """Where no image is left in the registry, none stays unpacked, but for what a job still uses."""
         unpacked = self.folder.root / "images"
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
-            roots.clean(unpacked, kept=0)
+            unpacking.clean(unpacked, keep_bytes=0)
 
     def _leave(self) -> None:
         log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.custom_jobs.methods import JobMethods
-from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.custom_jobs.service import JobMethods, JobService
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService
 from vertex_emulator.http.messages import Route

@@ -70,7 +70,7 @@ def import_state(
 
     Raises `HttpError` 400 for an invalid archive, and 409 if the emulator has a part of it already.
     """
-    staging = jobs.staging()
+    staging = jobs.make_staging_folder()
     found = _Contents(
         images=ArchivedImages(registry),
         repositories=ArchivedRepositories(repositories, clock),
@@ -79,7 +79,7 @@ def import_state(
     try:
         _Unpacking(found, staging, object_store).read(source)
         now = times.now(clock)
-        found.ended = sum(all_jobs.end(job, at=now) for _, job in found.jobs.values())
+        found.ended = sum(all_jobs.end_interrupted(job, at=now) for _, job in found.jobs.values())
         object_store.files.step("add archive")
         _add(found, staging, jobs, object_store)
     except ArchiveError as error:
@@ -248,7 +248,7 @@ def _check_conflicts(found: _Contents, jobs: AllJobs, object_store: ObjectStore)
     conflicts = [
         f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None
     ]
-    conflicts += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
+    conflicts += [f"job {job_id}" for job_id in jobs.existing(found.jobs)]
     conflicts += found.repositories.conflicts()
     conflicts += found.images.conflicts()
     conflicts += found.resources.conflicts()

@@ -1,1 +1,1 @@
-"""Custom jobs: their records, a supervisor process for each job, and the replicas that it runs."""
+"""Custom jobs: their records, and for each job a supervisor process that runs its replicas."""

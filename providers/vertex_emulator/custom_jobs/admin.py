@@ -1,7 +1,4 @@
-"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC, projects.
-
-A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
-"""
+"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC, projects."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from urllib.parse import unquote
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.supervisor import orders
-from vertex_emulator.custom_jobs.supervisor.orders import Kind, Order
+from vertex_emulator.custom_jobs.supervisor.orders import Order, OrderKind
 from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.job_folder import folder
@@ -31,7 +28,10 @@ Replicas = Callable[[Record], Sequence[ReplicaProgress]]
 
 
 def admin_routes(records: Records, replicas: Replicas) -> list[Route]:
-    """`records` gives all jobs for None, or the one of an id if there is one."""
+    """Return the routes of the jobs' progress.
+
+    `records` returns all jobs if called with None, else the job with that id or nothing.
+    """
 
     def all_jobs(_request: Request, _match: re.Match[str]) -> Response:
         return json_response({"jobs": [_view(record, replicas(record)) for record in records(None)]})
@@ -39,7 +39,7 @@ def admin_routes(records: Records, replicas: Replicas) -> list[Route]:
     def one_job(_request: Request, match: re.Match[str]) -> Response:
         for record in records(match[1]):
             return json_response(_view(record, replicas(record)))
-        raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists those it has.")
+        raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists its jobs.")
 
     return [Route("GET", "/_local/jobs", all_jobs), Route("GET", r"/_local/jobs/([0-9]+)", one_job)]
 
@@ -74,22 +74,25 @@ MOST_TIMES = 1000
 
 
 def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> list[Route]:
-    """`records` gives the job of an id as it is now, if there is one."""
+    """Return the routes that kill or preempt a replica.
+
+    `records` returns the current record of the job with an id, or nothing.
+    """
     lock = threading.Lock()
 
     def kill(request: Request, match: re.Match[str]) -> Response:
         body = body_of(request, "after", "times", "outOfMemory")
         if not isinstance(body.get("outOfMemory", False), bool):
-            raise HttpError(400, "", "outOfMemory has to be true or false.")
+            raise HttpError(400, "", "outOfMemory must be true or false.")
         return ordered("out_of_memory" if body.get("outOfMemory") else "kill", match, body)
 
     def preempt(request: Request, match: re.Match[str]) -> Response:
         return ordered("preempt", match, body_of(request, "after", "times"))
 
-    def ordered(kind: Kind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
+    def ordered(kind: OrderKind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
         times = number(body, "times", least=1, most=MOST_TIMES, what="a whole number", default=1)
         if times != int(times):
-            raise HttpError(400, "", f"times has to be a whole number, not {times:g}.")
+            raise HttpError(400, "", f"times must be a whole number, not {times:g}.")
         order = Order(
             kind=kind,
             replica=_replica(match[2], folder_of(_live(records, match[1]))),
@@ -110,10 +113,10 @@ def _live(records: Records, job_id: str) -> str:
             raise HttpError(
                 400,
                 "FAILED_PRECONDITION",
-                f"The job {job_id} is in state {record.state}: nothing of it runs.",
+                f"The job {job_id} is in state {record.state}: none of its replicas is running.",
             )
         return record.id
-    raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists those it has.")
+    raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists its jobs.")
 
 
 def _replica(name: str, job_folder: JobFolder) -> str:
@@ -131,17 +134,21 @@ _CONTRACTS: tuple[Contract, ...] = get_args(Contract)
 
 
 class ClusterContract:
-    """`chosen` is one of `vertex_training.environment.cluster_variables`."""
+    """The form of CLUSTER_SPEC that new jobs get: a setting for tests, kept in memory.
+
+    `chosen` is one of the forms of `vertex_training.environment.cluster_variables`. It applies to jobs that
+    are created after it was set.
+    """
 
     def __init__(self) -> None:
         self.chosen: Contract = "observed"
 
     def reset(self) -> None:
-        """As real jobs get it, as at the start."""
+        """Go back to the form that real jobs get."""
         self.chosen = "observed"
 
     def routes(self) -> Sequence[Route]:
-        """GET and PUT, with a body like {"contract": "documented"}."""
+        """Return GET and PUT; their body looks like {"contract": "documented"}."""
         return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
@@ -150,13 +157,16 @@ class ClusterContract:
     def _put(self, request: Request, match: re.Match[str]) -> Response:
         given = body_of(request, "contract").get("contract")
         if given not in _CONTRACTS:
-            raise HttpError(400, "", f"contract has to be {' or '.join(_CONTRACTS)}.")
+            raise HttpError(400, "", f"contract must be {' or '.join(_CONTRACTS)}.")
         self.chosen = _CONTRACTS[_CONTRACTS.index(given)]
         return self._get(request, match)
 
 
 def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
-    """The route. `known` gives ids of projects: an id can be told only for the number of one of these."""
+    """Return the route of Resource Manager's GetProject.
+
+    `known` returns project ids; a project number is answered only if it belongs to one of them.
+    """
 
     def get(_: Request, match: re.Match[str]) -> Response:
         asked = unquote(match[1])

@@ -1,4 +1,7 @@
-"""All jobs at once, for export, import and reset; the end of jobs that were live when exported."""
+"""All jobs of an emulator at once, for export, import and reset.
+
+Also ends imported jobs that were live when they were exported.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs import store
-from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
@@ -34,10 +36,10 @@ _POLL_SECONDS = 0.01
 
 
 class AllJobs:
-    """The jobs of one emulator, with the settings that concern them: what export, import and reset need.
+    """The jobs of one emulator and the settings that concern them, as export, import and reset need them.
 
-    `before_removal` is called before all are removed: it ends what would create further ones. `archived` is
-    what is exported beside jobs.
+    `before_removal` runs before all jobs are removed, and stops whatever would create more of them.
+    `archived` are the other resources that are exported with the jobs.
     """
 
     def __init__(
@@ -67,26 +69,32 @@ class AllJobs:
         self.archived: Sequence[Archived] = ()
 
     def records(self) -> Sequence[Record]:
-        """The jobs as they are now, the newest first."""
+        """Return the current records of all jobs, newest first."""
         self._reconciler.live()
         return self._store.everywhere()
 
     def folder(self, job_id: str) -> JobFolder:
-        """The folder of a job."""
+        """Return the folder of a job."""
         return self._reconciler.folder(job_id)
 
-    def staging(self) -> Path:
-        """A new folder for what is to become jobs; the next start removes what is left of it."""
+    def make_staging_folder(self) -> Path:
+        """Create a folder for jobs that are being imported.
+
+        What is left of it after a kill is removed at the next start.
+        """
         path = self._jobs_dir / f"{DELETED}{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
         return path
 
-    def has_any(self, job_ids: Collection[str]) -> Sequence[str]:
-        """Those of the ids that jobs have."""
+    def existing(self, job_ids: Collection[str]) -> Sequence[str]:
+        """Return which of the ids belong to a job."""
         return [each for each in job_ids if self._store.find(each) is not None]
 
     def add_ended(self, jobs: Collection[tuple[Place, str, Any]], folders: Path) -> None:
-        """Add jobs that have ended, with their folders by id. All or none, within a transaction."""
+        """Add jobs that have ended, with their folders by id.
+
+        Call it in a transaction: it adds all of them or none.
+        """
         moved: list[Path] = []
         try:
             for place, job_id, job in jobs:
@@ -100,17 +108,20 @@ class AllJobs:
             raise
 
     def remove_all(self) -> None:
-        """End what runs, and remove all, with file shares, quotas and start delay. Raises `TimeoutError`."""
+        """End all running jobs, and remove all jobs, file shares, quotas and the start delay.
+
+        Raises `TimeoutError` if a job does not end.
+        """
         self.before_removal()
         self._delay.seconds = 0.0
         self._unknown_types.allowed = False
         self._contract.reset()
         self._end_all()
         for record in self._store.everywhere():
-            if record.state in states.TERMINAL:  # else somebody has created it just now
+            if record.state in store.TERMINAL:  # otherwise it was created just now
                 self._store.delete(record.id)
                 self._reconciler.remove(record.id)
-        self.before_removal()  # what somebody has created meanwhile
+        self.before_removal()  # again, for resources that were created meanwhile
         file_shares.remove_all(self._jobs_dir.parent)
         self._quotas.clear()
         self._slots.reset()
@@ -118,43 +129,50 @@ class AllJobs:
         self._store.forget_past()
 
     def _end_all(self) -> None:
-        """Also the jobs that are created meanwhile."""
+        """End all jobs, including those that are created meanwhile."""
         asked: set[str] = set()
         until = time.monotonic() + _END_SECONDS
-        while left := self._ids_left():
-            for job_id in left:
+        while live := self._live_ids():
+            for job_id in live:
                 if job_id not in asked:
                     with suppress(OSError, RpcError):  # `RpcError`: it was deleted meanwhile
                         self._cancel(job_id)
                         asked.add(job_id)
             if time.monotonic() >= until:
                 raise TimeoutError(
-                    f"the job {left[-1]} had been cancelled and had not ended {_END_SECONDS:g} s after the "
-                    "reset had begun"
+                    f"the job {live[-1]} was cancelled, and has not ended {_END_SECONDS:g} s after the "
+                    "reset began"
                 )
             time.sleep(_POLL_SECONDS)
 
-    def _ids_left(self) -> list[str]:
-        """Those that wait first: while the others end, no quota is to let them in."""
+    def _live_ids(self) -> list[str]:
+        """Return the ids of all live jobs.
+
+        Jobs that wait come first: otherwise a quota could admit them while others end.
+        """
         waiting = [one.id for one in self._reconciler.waiting()]
         return waiting + [record.id for record in self._reconciler.live()]
 
     def _cancel(self, job_id: str) -> None:
         now = times.now(self._clock)
-        self._store.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
-        self._reconciler.ask_to_cancel(job_id)
+        self._store.change(job_id, lambda job: store.enter(job, store.CANCELLING, at=now))
+        self._reconciler.request_cancel(job_id)
 
 
-def words(noun: str, state: str) -> str:
-    """Why an imported job, pipeline and so on has failed."""
-    return f"The {noun} was in state {state} when it was exported; an imported {noun} does not go on."
+def interruption_message(noun: str, state: str) -> str:
+    """Return why an imported job, trial or pipeline has failed."""
+    return f"The {noun} was in state {state} when it was exported; an imported {noun} is not resumed."
 
 
-def end(job: Any, *, at: str) -> bool:
-    """End a `CustomJob` or `HyperparameterTuningJob` message; False for one that had ended."""
+def end_interrupted(job: Any, *, at: str) -> bool:
+    """End a live `CustomJob` or `HyperparameterTuningJob` message. Return False if it had already ended."""
     state = store.state_of(job)
     if state in store.TERMINAL:
         return False
-    how = outcome.cancelled() if state == store.CANCELLING else outcome.broken(words("job", state))
+    how = (
+        outcome.cancelled()
+        if state == store.CANCELLING
+        else outcome.broken(interruption_message("job", state))
+    )
     store.enter(job, how.state, at=at, error={"code": how.code, "message": how.message})
     return True

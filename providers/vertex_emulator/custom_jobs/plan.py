@@ -1,4 +1,4 @@
-"""The plan of a job: what its supervisor runs; the file plan.json in the job's folder."""
+"""The plan of a job: what its supervisor runs. It is the file plan.json in the job's folder."""
 
 from __future__ import annotations
 
@@ -16,24 +16,29 @@ from vertex_training.environment.replica import Contract
 
 @dataclass(frozen=True, kw_only=True)
 class Addition:
-    """`trial`: the number of a tuning job's trial, from "1". `variables` are part of every replica's
-    environment; they win over all others.
+    """Settings that a job gets as part of another resource.
+
+    `trial` is the number of a tuning job's trial, from "1". `variables` are added to the environment of every
+    replica and override all others.
     """
 
     trial: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-NOTHING = Addition()
-"""Of a job that somebody creates by the API."""
+NO_ADDITION = Addition()
+"""For a job that is created directly by the API."""
 
 
 GRACE_SECONDS = 10.0
-"""Between SIGTERM and SIGKILL. TensorFlow's multi-worker strategy ignores the first."""
+"""Seconds between SIGTERM and SIGKILL. TensorFlow's multi-worker strategy ignores SIGTERM."""
 
 RESTART_SECONDS = 1.0
-"""Before each further attempt of a replica or of the job. The service restarts a replica at once; the pause
-keeps a program that fails at its start from using up the machine."""
+"""Seconds before each further attempt of a replica or of the job.
+
+The service restarts a replica at once. The pause keeps a program that fails at its start from using up the
+machine.
+"""
 
 DEFAULT_TIMEOUT = "604800s"
 """The service's own `scheduling.timeout`: 7 days."""
@@ -41,9 +46,9 @@ DEFAULT_TIMEOUT = "604800s"
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaPlan:
-    """One replica. References `$(NAME)` in `argv` are not expanded yet; `notice` begins its log.
+    """The plan of one replica. References `$(NAME)` in `argv` are not expanded yet; `notice` begins its log.
 
-    `image` None: nothing but the host's Python, as jobs of earlier versions had it.
+    `image` is None in plans of earlier versions: the replica then runs with the host's Python alone.
     """
 
     name: str
@@ -59,12 +64,13 @@ class ReplicaPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One job. `job` is its resource name, `environment` what every replica gets besides its own, `lines`
-    what the service's log says besides, `addition` what it is given as a part of something else,
-    `contract` the form of CLUSTER_SPEC.
+    """The plan of one job.
 
-    `project` is the project's id and `emulator_url` where the emulator answered when the job was created;
-    both are empty in jobs of earlier versions, whose replicas are not told of the emulator.
+    `job` is its resource name. `environment` is added to the variables of every replica. `lines` are added to
+    the service's log. `contract` is the form of CLUSTER_SPEC.
+
+    `project` is the project's id, and `emulator_url` is where the emulator answered when the job was created.
+    Both are empty in plans of earlier versions, whose replicas do not get the emulator's address.
     """
 
     job: str
@@ -83,13 +89,13 @@ class Plan:
     log_limit: int = DEFAULT_LIMIT
     project: str = ""
     emulator_url: str = ""
-    addition: Addition = NOTHING
+    addition: Addition = NO_ADDITION
     lines: tuple[str, ...] = ()
     contract: Contract = "observed"
 
     @property
     def images_dir(self) -> Path:
-        """Where images are unpacked."""
+        """The folder in which images are unpacked."""
         return self.data_dir / "images"
 
     @property
@@ -97,7 +103,7 @@ class Plan:
         return float(self.timeout.removesuffix("s"))
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as a JSON document."""
+        """Return the plan as a JSON document."""
         document = asdict(self)
         for name in ("data_dir", "buckets_dir", "venvs_dir"):
             document[name] = str(document[name])
@@ -105,7 +111,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Plan:
-        """The reverse of `to_json`."""
+        """Read the document that `to_json` returns."""
         values = dict(document)
         for name in ("data_dir", "buckets_dir", "venvs_dir"):
             values[name] = Path(values[name])

@@ -1,13 +1,14 @@
-"""Keep the records of jobs in step with their supervisors, also after a restart, and tell who waits.
+"""Keep the records of jobs in step with their supervisors, also after a restart of the emulator.
 
-A record is committed before its supervisor starts; afterwards it follows what the supervisor tells in the
-job's folder, whenever somebody looks.
+A record is committed before its supervisor starts. Afterwards each read of the record applies what the
+supervisor has written into the job's folder.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,12 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs import store as states
-from vertex_emulator.custom_jobs.store import JobStore
-from vertex_emulator.custom_jobs.waiting import Waiting, WaitingJobs
+from vertex_emulator.custom_jobs import store
+from vertex_emulator.custom_jobs.store import JobStore, WaitingJob, WaitingJobs
+from vertex_emulator.interpreter import interpreter
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
@@ -29,14 +29,77 @@ from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
 
+
+class Supervisors:
+    """The supervisor processes of one emulator.
+
+    They outlive the emulator. After its restart, only the locks of their folders show which are alive.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: dict[str, int] = {}
+        self._started: set[str] = set()
+
+    def start(self, job_id: str, folder: JobFolder) -> None:
+        """Start the supervisor of a job, detached: it has its own session, and its streams go to its log.
+
+        Raises `OSError`.
+        """
+        environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+        log = str(folder.supervisor_log)
+        python = interpreter()
+        pid = os.posix_spawn(
+            python,
+            [python, "-m", "vertex_emulator.custom_jobs.supervisor.supervisor", str(folder.path)],
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+        )
+        with self._lock:
+            self._children[job_id] = pid
+            self._started.add(job_id)
+
+    def has_started(self, job_id: str) -> bool:
+        """Return whether this emulator has started the supervisor of a job."""
+        return job_id in self._started
+
+    def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+        """Return whether the supervisor of a job is running or about to run."""
+        with self._lock:
+            pid = self._children.get(job_id)
+            if pid is not None:
+                if not _has_ended(pid):
+                    return True
+                del self._children[job_id]
+        return folder.is_held()
+
+    def collect(self) -> None:
+        """Reap the supervisors that have ended."""
+        with self._lock:
+            self._children = {job: pid for job, pid in self._children.items() if not _has_ended(pid)}
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
+
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
 DELETED = ".deleted-"
-"""How the names of folders begin that are to be removed, at the next start at the latest."""
+"""Prefix of the folders to remove. A folder that is left over is removed at the next start."""
 
 
 class Reconciler:
-    """The jobs of one emulator; `jobs_dir` holds a folder for each."""
+    """Brings the records of one emulator's jobs up to date; `jobs_dir` has a folder for each job."""
 
     def __init__(
         self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs, time: Clock
@@ -50,38 +113,39 @@ class Reconciler:
         self._found = [path.name for path in jobs_dir.glob("*")]
 
     def folder(self, job_id: str) -> JobFolder:
-        """The folder of a job."""
+        """Return the folder of a job."""
         return JobFolder(self._jobs_dir / job_id)
 
     def recover(self) -> None:
-        """Take up the jobs that were there before; supervisors that are missing are started."""
-        self._clear_remains()
-        for job_id in self._store.ids_in(states.CANCELLING):
-            if job_id in self._waiting:  # the emulator was killed between the two
+        """Resume the jobs of an earlier emulator; start supervisors that are missing."""
+        self._remove_orphans()
+        for job_id in self._store.ids_in(store.CANCELLING):
+            if job_id in self._waiting:  # the emulator was killed before it ended the job
                 self.end_waiting(job_id, outcome.cancelled())
         for record in self._store.started():
             folder = self.folder(record.id)
-            if record.state == states.CANCELLING and not folder.cancel.exists():
-                with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
-                    self.ask_to_cancel(record.id)
+            if record.state == store.CANCELLING and not folder.cancel.exists():
+                with contextlib.suppress(OSError):  # its folder is gone; `refresh` ends the job
+                    self.request_cancel(record.id)
             self.refresh(record)
 
     def live(self) -> list[Record]:
-        """The jobs that have started and not ended, as they are now."""
+        """Return the current records of the jobs that have started and not ended."""
         records = []
         for record in self._store.started():
             with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
                 records.append(self.refresh(record))
-        return [record for record in records if record.state not in states.TERMINAL]
+        return [record for record in records if record.state not in store.TERMINAL]
 
-    def waiting(self) -> Sequence[Waiting]:
-        """The jobs that have not started, the oldest first."""
+    def waiting(self) -> Sequence[WaitingJob]:
+        """Return the jobs that have not started, oldest first."""
         return self._waiting.all()
 
-    def begin(self, place: Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
-        """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
+    def add(self, place: Place, job_id: str, job: Any, *, wait: WaitingJob | None = None) -> None:
+        """Record a job whose folder exists, then start its supervisor, or let it wait with `wait`.
 
-        In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.
+        Both happen under the lock: a reader between the two would find the supervisor missing. Raises
+        `sqlite3.Error`.
         """
         with self._lock:
             if wait is None:
@@ -92,19 +156,19 @@ class Reconciler:
                     self._store.insert(place, job_id, job)
                     self._waiting.put(wait)
 
-    def unqueue(self, one: Waiting, *, starts: int) -> Waiting:
-        """A queued job is let in and starts at that time; how it waits then."""
+    def admit(self, one: WaitingJob, *, starts: int) -> WaitingJob:
+        """Make a queued job PENDING, to start at a time in microseconds. Return its new waiting entry."""
         changed = replace(one, queued=False, starts=starts)
         now = times.now(self._time)
         with self._lock:
             if one.id in self._waiting:  # not cancelled meanwhile
                 with self._store.transaction():
-                    self._store.change(one.id, lambda job: states.enter(job, states.PENDING, at=now))
+                    self._store.change(one.id, lambda job: store.enter(job, store.PENDING, at=now))
                     self._waiting.put(changed)
         return changed
 
-    def move_waiting(self, by: int) -> None:
-        """The time of day has jumped: what waits goes on waiting for as long as before."""
+    def shift_waiting(self, by: int) -> None:
+        """Move all waiting times after the clock has jumped, so that every job waits as long as before."""
         with self._lock, self._store.transaction():
             for one in self._waiting.all():
                 gives_up = None if one.gives_up is None else one.gives_up + by
@@ -120,19 +184,19 @@ class Reconciler:
         """End a job that has waited and never ran."""
         with self._lock:
             if job_id in self._waiting:
-                with self._store.transaction():  # a kill between the two would start it after all
+                with self._store.transaction():  # otherwise a kill between the two would let it start
                     self._end(job_id, how)
                     self._waiting.remove(job_id)
 
     def _start(self, job_id: str) -> None:
-        """Start the supervisor of a recorded job; the job fails where that cannot be done."""
+        """Start the supervisor of a recorded job; the job fails if that is impossible."""
         try:
             self._supervisors.start(job_id, self.folder(job_id))
         except OSError as error:
             self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
 
-    def ask_to_cancel(self, job_id: str) -> None:
-        """Tell the supervisor; a job without one ends at once. Raises `OSError`."""
+    def request_cancel(self, job_id: str) -> None:
+        """Ask the supervisor to cancel the job; a job without a supervisor ends at once. Raises `OSError`."""
         with self._lock:
             if job_id in self._waiting:
                 with self._store.transaction():
@@ -143,21 +207,21 @@ class Reconciler:
         folder.cancel.touch()
         folder.ring()
 
-    def ring_all(self) -> None:
-        """Make every supervisor look at its folder and the clock now."""
+    def wake_supervisors(self) -> None:
+        """Make every supervisor check its folder and the clock now."""
         for job_id in self._store.started_ids():
             self.folder(job_id).ring()
 
     def refresh(self, record: Record) -> Record:
-        """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
-        if record.state in states.TERMINAL:
+        """Bring a record up to date with its supervisor; end the job if the supervisor is gone."""
+        if record.state in store.TERMINAL:
             return record
         with self._lock:
             if record.id in self._waiting:
                 return record
             alive = self._supervisors.is_alive(record.id, self.folder(record.id))
             current = self._apply(record)
-            if alive or current.state in states.TERMINAL:
+            if alive or current.state in store.TERMINAL:
                 return current
             return self._without_supervisor(current)
 
@@ -165,7 +229,7 @@ class Reconciler:
         events, _ = progress.read(self.folder(record.id))
 
         def follow(job: Any) -> bool:
-            entered = [states.enter(job, each.state, at=each.at, error=each.error) for each in events]
+            entered = [store.enter(job, each.state, at=each.at, error=each.error) for each in events]
             return any(entered)
 
         return (self._store.change(record.id, follow) if events else None) or record
@@ -173,8 +237,8 @@ class Reconciler:
     def _without_supervisor(self, seen: Record) -> Record:
         record = self._store.find(seen.id)
         if record is None:
-            raise _gone(seen.id)
-        if record.state in states.TERMINAL:  # cancelled while it waited for its start
+            raise _not_found(seen.id)
+        if record.state in store.TERMINAL:  # cancelled while it waited for its start
             return record
         folder = self.folder(record.id)
         if folder.supervisor.exists():
@@ -193,7 +257,7 @@ class Reconciler:
                     f"The job's supervisor could not start. Its last lines:\n{said or '    (none)'}"
                 ),
             )
-        self._start(record.id)  # the emulator was killed before it came to that
+        self._start(record.id)  # the emulator was killed before it started the supervisor
         return record
 
     def _end(self, job_id: str, how: outcome.Outcome) -> Record:
@@ -201,27 +265,27 @@ class Reconciler:
         error = {"code": how.code, "message": how.message}
 
         def end(job: Any) -> bool:
-            if states.state_of(job) == states.CANCELLING:
+            if store.state_of(job) == store.CANCELLING:
                 cancelled = outcome.cancelled()
-                return states.enter(
+                return store.enter(
                     job,
-                    states.CANCELLED,
+                    store.CANCELLED,
                     at=now,
                     error={"code": cancelled.code, "message": cancelled.message},
                 )
-            return states.enter(job, how.state, at=now, error=error)
+            return store.enter(job, how.state, at=now, error=error)
 
         record = self._store.change(job_id, end)
         if record is None:
-            raise _gone(job_id)
+            raise _not_found(job_id)
         return record
 
     def remove(self, job_id: str) -> None:
-        """Remove the folder of a job that has ended, once its supervisor has left."""
+        """Remove the folder of a job that has ended, once its supervisor has exited."""
         folder = self.folder(job_id)
         deadline = time.monotonic() + _EXIT_SECONDS
         while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
-            time.sleep(0.005)  # it has told the end and is about to leave
+            time.sleep(0.005)  # it has reported the end and is about to exit
         trash = folder.path.with_name(DELETED + job_id)
         try:
             folder.path.rename(trash)
@@ -229,15 +293,15 @@ class Reconciler:
             return
         remove_tree(trash)
 
-    def _clear_remains(self) -> None:
-        """Remove folders without a record: the emulator was killed while it made or removed a job."""
+    def _remove_orphans(self) -> None:
+        """Remove folders without a record: the emulator was killed while it created or removed a job."""
         for name in self._found:
             if name.startswith(DELETED) or self._store.find(name) is None:
                 remove_tree(self._jobs_dir / name)
 
 
-def _gone(job_id: str) -> RpcError:
-    return RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
+def _not_found(job_id: str) -> RpcError:
+    return RpcError("NOT_FOUND", f"The job {job_id} no longer exists.")
 
 
 def _last_lines(path: Path) -> str:
@@ -253,33 +317,33 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.05
 
 OnEnd = Callable[[str, "Record | None"], None]
-"""Called with a job's id and its record; None: it was deleted meanwhile."""
+"""Called with a job's id and its record, or None if the job was deleted meanwhile."""
 
 
-class Ends:
-    """Those who wait for jobs; in memory only: after a restart they ask again."""
+class JobWatcher:
+    """Calls back when jobs end. Callbacks are kept in memory: after a restart, callers register again."""
 
     def __init__(self, store: JobStore, reconciler: Reconciler, scheduler: Scheduler) -> None:
         self._store = store
         self._reconciler = reconciler
         self._waiting: dict[str, list[OnEnd]] = {}
         self._lock = threading.Lock()
-        self._task = scheduler.add("ends of jobs", self._look_at_all)
+        self._task = scheduler.add("ends of jobs", self._check_all)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
-        """Call `on_end` once, in a thread of its own, when the job has ended."""
+        """Call `on_end` once when the job has ended, in a thread of the scheduler."""
         with self._lock:
             self._waiting.setdefault(job_id, []).append(on_end)
         self._task.wake()
 
-    def _look_at_all(self) -> Next:
+    def _check_all(self) -> Next:
         with self._lock:
             watched = list(self._waiting)
         for job_id in watched:
-            self._look(job_id)
+            self._check_one(job_id)
         return Next(seconds=_POLL_SECONDS if self._waiting else None)
 
-    def _look(self, job_id: str) -> None:
+    def _check_one(self, job_id: str) -> None:
         record = self._store.find(job_id)
         try:
             record = record and self._reconciler.refresh(record)
@@ -292,5 +356,5 @@ class Ends:
         for call in calls:
             try:
                 call(job_id, record)
-            except Exception:  # the others are to be told nevertheless
-                log.exception("The end of job %s could not be dealt with", job_id)
+            except Exception:  # the other callbacks still run
+                log.exception("A callback for the end of job %s failed", job_id)

@@ -1,30 +1,30 @@
-"""The custom jobs of one emulator: put together, and what the server and the other services need of them."""
+"""JobService for custom jobs: the service that other services use, and the methods of the API."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import Message
+
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, project_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NOTHING, RESTART_SECONDS, Addition
-from vertex_emulator.custom_jobs.queue.queue import Queue, Sharing
+from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
+from vertex_emulator.custom_jobs.queue.queue import Allocator, Queue
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
-from vertex_emulator.custom_jobs.reconciler import Ends, OnEnd, Reconciler
+from vertex_emulator.custom_jobs.reconciler import JobWatcher, OnEnd, Reconciler, Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore
-from vertex_emulator.custom_jobs.submission import Submission, SubmissionContext, no_room
-from vertex_emulator.custom_jobs.waiting import WaitingJobs
+from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore, WaitingJobs
+from vertex_emulator.custom_jobs.submission import JobDefaults, JobSubmitter, cannot_write
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import FILE, Clock
@@ -34,9 +34,11 @@ from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import entries as logging_api
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
-from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex import names
-from vertex_emulator.vertex.answers import Answers, cannot_cancel, not_found
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
+from vertex_emulator.vertex import listing, names
+from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_emulator.vertex.listing import Listing
 from vertex_emulator.vertex.machine_types import UnknownTypes
 from vertex_emulator.vertex.records import Record
 
@@ -44,7 +46,8 @@ from vertex_emulator.vertex.records import Record
 class JobService:
     """The custom jobs of one emulator.
 
-    `environment` is what every replica gets besides its own variables; `sandbox` None: found out by trying.
+    `environment` is added to the variables of every replica. If `sandbox` is None, it is found by trying.
+    `waiting_jobs` opens the store of the jobs that wait.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class JobService:
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
         supervisors: Supervisors | None = None,
+        waiting_jobs: Callable[[Database], WaitingJobs] = WaitingJobs,
         time: Clock | None = None,
     ) -> None:
         self._data_dir = data_dir
@@ -69,9 +73,9 @@ class JobService:
         self._store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors()
         self._reconciler = Reconciler(
-            data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
+            data_dir / "jobs", self._store, self._supervisors, waiting_jobs(database), self._clock
         )
-        self._ends = Ends(self._store, self._reconciler, scheduler)
+        self._watcher = JobWatcher(self._store, self._reconciler, scheduler)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
@@ -92,9 +96,9 @@ class JobService:
             self.contract,
             self._clock,
         )
-        self._starts = scheduler.add("jobs that wait for their start", self._queue.do_what_is_due)
-        self._submission = Submission(
-            SubmissionContext(
+        self._starts = scheduler.add("jobs that wait for their start", self._queue.run_due)
+        self._submitter = JobSubmitter(
+            JobDefaults(
                 data_dir=data_dir,
                 buckets_dir=buckets_dir,
                 environment=dict(environment or {}),
@@ -110,10 +114,10 @@ class JobService:
             sandbox=sandbox,
         )
 
-    # --- the seam to the server
+    # For the server
 
     def routes(self) -> list[Route]:
-        """The admin view, and Cloud Logging."""
+        """Return the admin routes and those of Resource Manager."""
         return [
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._reconciler.folder),
@@ -126,12 +130,12 @@ class JobService:
         ]
 
     def start(self) -> None:
-        """Take up the jobs that were there before; supervisors that are missing are started."""
-        threading.Thread(target=self._submission.sandbox, name="sandbox probe", daemon=True).start()
+        """Resume the jobs of an earlier emulator; start supervisors that are missing."""
+        threading.Thread(target=self._submitter.sandbox, name="sandbox probe", daemon=True).start()
         self._reconciler.recover()
 
     def live_jobs(self) -> int:
-        """How many jobs have not ended."""
+        """Return how many jobs have not ended."""
         return len(self._reconciler.live()) + len(self._reconciler.waiting())
 
     def close(self) -> None:
@@ -140,27 +144,27 @@ class JobService:
 
     @contextmanager
     def clock_changing(self, jump: int) -> Iterator[None]:
-        """Let what waits and the supervisors follow the clock, which is set within the block.
+        """Let waiting jobs and supervisors follow the clock, which the caller sets within the block.
 
-        The time of day jumps by so many microseconds while no time passes.
+        The time of day jumps by `jump` microseconds while no time passes.
         """
-        with self._queue.jumping(jump):
+        with self._queue.clock_jump(jump):
             yield
-        self._reconciler.ring_all()
+        self._reconciler.wake_supervisors()
 
     def all_jobs(self) -> AllJobs:
-        """All jobs at once."""
+        """Return the view of all jobs at once."""
         return self._all_jobs
 
     def info(self) -> Mapping[str, Any]:
-        """What to tell about this service in the emulator's information."""
-        sandbox = self._submission.sandbox()
-        return {"sandbox": sandbox.in_words(), "gcs": sandbox.shows_gcs}
+        """Return what the emulator's information shows about this service."""
+        sandbox = self._submitter.sandbox()
+        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs}
 
-    # --- for the methods of the API
+    # For the methods of the API
 
-    def look(self, name: str) -> Record:
-        """The job of a name, as it is now. Raises `RpcError`."""
+    def get(self, name: str) -> Record:
+        """Return the current record of the job with a resource name. Raises `RpcError`."""
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
         record = self._store.get(place, job_id)
         if record is None:
@@ -168,11 +172,11 @@ class JobService:
         return self._reconciler.refresh(record)
 
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
-        """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
+        """Yield the records of a location as they were last refreshed (`live_jobs`), newest first."""
         return self._store.newest_first(place, before=before)
 
     def cancel(self, record: Record) -> None:
-        """Ask a job to stop. Raises `RpcError`, also for one that has ended."""
+        """Ask a job to stop. Raises `RpcError`, also if the job has ended."""
         now = times.now(self._clock)
         changed = self._store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
         if changed is None:
@@ -180,37 +184,37 @@ class JobService:
         if not changed.live:
             raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
         try:
-            self._reconciler.ask_to_cancel(record.id)
+            self._reconciler.request_cancel(record.id)
         except OSError as error:
-            raise no_room(self._data_dir, error) from error
+            raise cannot_write(self._data_dir, error) from error
 
-    # --- for the services whose resources run as custom jobs
+    # For services whose resources run as custom jobs
 
     def check(
         self, place: Place, job: Any, *, allow_unknown_types: bool = True
     ) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`.
+        """Check whether a `CustomJob` message can run in a location. Return its images. Raises `RpcError`.
 
-        What was asked for from outside says whether machine types may be unknown; later, they may.
+        Only a request from outside decides whether unknown machine types are allowed; later checks allow
+        them.
         """
-        return self._submission.check(place, job, allow_unknown_types=allow_unknown_types)
+        return self._submitter.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(
         self,
         place: Place,
         custom_job: Any,
         *,
-        addition: Addition = NOTHING,
+        addition: Addition = NO_ADDITION,
         job_id: str | None = None,
         allow_unknown_types: bool = True,
     ) -> Record:
         """Check, record and start a job. Raises `RpcError`.
 
-        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
-        had come to that.
+        A caller that records `job_id` before the call can find out after a kill whether the job was created.
         """
         job_id = job_id or names.new_id()
-        job = self._submission.submit(
+        job = self._submitter.submit(
             place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
         )
         self._starts.wake()
@@ -219,17 +223,17 @@ class JobService:
             raise not_found(CUSTOM_JOBS, job.name)
         return replace(record, message=job)
 
-    def share(self, sharing: Sharing) -> None:
+    def use_resources(self, allocator: Allocator) -> None:
         """Let jobs run on persistent resources."""
-        self._queue.sharing = sharing
+        self._queue.allocator = allocator
 
     def holding_machines(self) -> Sequence[Record]:
-        """The jobs that have not ended and are not queued."""
+        """Return the jobs that have not ended and are not queued."""
         self._reconciler.live()
         return self._store.holding_quota()
 
-    def on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
-        """The jobs of a persistent resource that have not ended, queued ones too."""
+    def jobs_on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
+        """Return the live jobs of a persistent resource, queued ones included."""
         self._reconciler.live()
         return [
             record
@@ -239,20 +243,20 @@ class JobService:
         ]
 
     def record(self, job_id: str) -> Record | None:
-        """A job as it is now."""
+        """Return the current record of a job, or None."""
         record = self._store.find(job_id)
         return record and self._reconciler.refresh(record)
 
     def folder(self, job_id: str) -> JobFolder:
-        """The folder of a job."""
+        """Return the folder of a job."""
         return self._reconciler.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
-        """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
-        self._ends.watch(job_id, on_end)
+        """Call `on_end` once from another thread when the job has ended, at once if it already has."""
+        self._watcher.watch(job_id, on_end)
 
     def request_cancel(self, job_id: str) -> None:
-        """Ask a job to stop; nothing for one that has ended or is gone. Raises `RpcError`."""
+        """Ask a job to stop; do nothing if it has ended or is gone. Raises `RpcError`."""
         record = self.record(job_id)
         if record is not None and record.live:
             with suppress(RpcError):
@@ -263,10 +267,10 @@ class JobService:
         self._store.delete(job_id)
         self._reconciler.remove(job_id)
 
-    # --- the admin view
+    # For the admin view
 
     def records(self, job_id: str | None = None) -> list[Record]:
-        """The jobs as they are now: one, or all with the newest first."""
+        """Return the current records: of one job, or of all with the newest first."""
         self.live_jobs()
         if job_id is None:
             return self._store.everywhere()
@@ -274,7 +278,7 @@ class JobService:
         return [record] if record else []
 
     def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
-        """The replicas of a job. What a killed supervisor left running or restarting has been stopped."""
+        """Return the replicas of a job. Replicas that a killed supervisor left running have been stopped."""
         _, replicas = progress.read(self._reconciler.folder(record.id))
         for replica in replicas:
             if record.state in store.TERMINAL and replica.state in ("pending", "running", "restarting"):
@@ -282,7 +286,7 @@ class JobService:
         return replicas
 
     def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
-        """The logs of one job, or of all."""
+        """Yield the logs of one job, or of all jobs."""
         if job_id is None:
             records = self._store.everywhere()
         else:
@@ -293,13 +297,82 @@ class JobService:
                 job_id=record.id, project=record.project, folder=self._reconciler.folder(record.id).logs
             )
 
-    # --- inside
+    # Internal
 
     def _wake(self) -> None:
         self._starts.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
-        """But for those that run on a persistent resource, whose machines are there already."""
+        """Return the jobs that count against quotas.
+
+        A job on a persistent resource does not: it uses machines that are reserved already.
+        """
         return [
             record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
         ]
+
+
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
+    items="custom_jobs",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(store.names()),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+
+
+class JobMethods:
+    """The methods of the API for custom jobs."""
+
+    def __init__(self, jobs: JobService, answers: Answers) -> None:
+        self._jobs = jobs
+        self._answers = answers
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """Return the methods by their full names."""
+        service = descriptors.JOB_SERVICE
+        return {
+            f"{service}.CreateCustomJob": WithHeaders(self.create),
+            f"{service}.GetCustomJob": self.get,
+            f"{service}.ListCustomJobs": self.list_jobs,
+            f"{service}.CancelCustomJob": self.cancel,
+            f"{service}.DeleteCustomJob": self.delete,
+        }
+
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
+        """Answer CreateCustomJob."""
+        place = names.parse_parent(request.parent)
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
+        created: Message = record.message
+        return created
+
+    def get(self, request: Any) -> Message:
+        """Answer GetCustomJob."""
+        found: Message = self._jobs.get(request.name).message
+        return found
+
+    def list_jobs(self, request: Any) -> Message:
+        """Answer ListCustomJobs, newest first."""
+        self._jobs.live_jobs()
+        return listing.list_records(self._jobs, request, _LISTING)
+
+    def cancel(self, request: Any) -> Message:
+        """Answer CancelCustomJob.
+
+        The job becomes CANCELLED only after the last of its processes has ended.
+        """
+        self._jobs.cancel(self._jobs.get(request.name))
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """Answer DeleteCustomJob. Only a job that has ended can be deleted."""
+        record = self._jobs.get(request.name)
+        if record.live:
+            raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
+        self._jobs.remove(record.id)
+        return self._answers.deleted(record.place)

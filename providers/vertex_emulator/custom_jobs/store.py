@@ -1,8 +1,9 @@
-"""The custom jobs of a data folder, as rows and messages, and their states."""
+"""The custom jobs of a data folder: rows, messages and states; and the jobs that wait for their start."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from vertex_emulator.kernel.clock import Clock
@@ -46,12 +47,15 @@ enter = _STATES.enter
 
 
 def queue(job: Any) -> None:
-    """Make a job that was just created one that waits for a quota."""
+    """Make a new job QUEUED: it waits for a quota or for machines."""
     job.state = _STATES.number(QUEUED)
 
 
 def strategy_of(job: Any) -> str:
-    """The name of a job's `scheduling.strategy`; the old names ON_DEMAND and LOW_COST are today's."""
+    """Return the name of a job's `scheduling.strategy`.
+
+    The old names ON_DEMAND and LOW_COST become the new ones.
+    """
     scheduling = job.job_spec.scheduling
     kinds = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type.values_by_number
     name: str = kinds[scheduling.strategy].name
@@ -78,7 +82,7 @@ OUTPUT_ONLY = (
     "satisfies_pzs",
     "satisfies_pzi",
 )
-"""Fields that a request cannot set: what is sent of them is dropped."""
+"""Fields that a request cannot set; their values in a request are dropped."""
 
 _SCHEMA = (
     """
@@ -109,22 +113,108 @@ class JobStore(Records):
         )
 
     def started(self) -> list[Record]:
-        """The jobs that have not ended, without those that wait for their start (`waiting`)."""
+        """Return the live jobs, except for those that wait for their start."""
         return self.where(_STARTED)
 
     def started_ids(self) -> list[str]:
-        """The ids of those."""
+        """Return the ids of the jobs of `started`."""
         return [row["id"] for row in self.database.rows(f"SELECT id FROM custom_jobs WHERE {_STARTED}")]  # noqa: S608
 
     def ids_in(self, state: str) -> list[str]:
-        """The ids of the jobs in a state that is no end."""
+        """Return the ids of the live jobs in a state."""
         rows = self.database.rows("SELECT id FROM custom_jobs WHERE live AND state = ?", (state,))
         return [row["id"] for row in rows]
 
     def holding_quota(self) -> list[Record]:
-        """The jobs that have not ended, without those that are queued."""
+        """Return the live jobs, except for the queued ones."""
         return self.where("live AND state != ?", QUEUED)
 
     def projects(self) -> list[str]:
-        """The ids of the projects that have jobs."""
+        """Return the ids of the projects that have jobs."""
         return [row["project"] for row in self.database.rows("SELECT DISTINCT project FROM custom_jobs")]
+
+
+_WAITING_SCHEMA = (
+    """
+    CREATE TABLE waiting_jobs (
+        id TEXT PRIMARY KEY,
+        starts INTEGER NOT NULL
+    );
+    """,
+    """
+    ALTER TABLE waiting_jobs ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE waiting_jobs ADD COLUMN delay INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE waiting_jobs ADD COLUMN gives_up INTEGER;
+    """,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingJob:
+    """A job that starts later. Times are in microseconds, `starts` and `gives_up` since 1970.
+
+    If `queued`, the job waits for a quota and then for `delay`; otherwise it starts at `starts`. At
+    `gives_up` it has waited too long and fails.
+    """
+
+    id: str
+    starts: int = 0
+    queued: bool = False
+    delay: int = 0
+    gives_up: int | None = None
+
+
+class WaitingJobs:
+    """All waiting jobs of an emulator: jobs that exist and do not have a supervisor yet.
+
+    They have a table of their own, so that they still wait after a restart of the emulator, and are also kept
+    in memory: a thousand of them cost no query of a thousand rows. Not thread-safe; the caller holds a lock.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        database.migrate("waiting jobs", _WAITING_SCHEMA)
+        rows = database.rows("SELECT * FROM waiting_jobs ORDER BY rowid")
+        self._jobs = {row["id"]: _waiting(row) for row in rows}
+
+    def __contains__(self, job_id: str) -> bool:
+        return job_id in self._jobs
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def put(self, one: WaitingJob) -> None:
+        """Add a waiting job, or replace its entry. Raises `sqlite3.Error`."""
+        self._database.execute(
+            "INSERT INTO waiting_jobs (id, starts, queued, delay, gives_up) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET starts = excluded.starts, queued = excluded.queued, "
+            "delay = excluded.delay, gives_up = excluded.gives_up",
+            astuple(one),
+        )
+        self._jobs[one.id] = one
+
+    def remove(self, job_id: str) -> bool:
+        """Remove a waiting job. Return False if it was not waiting."""
+        if job_id not in self._jobs:
+            return False
+        self._database.execute("DELETE FROM waiting_jobs WHERE id = ?", (job_id,))
+        del self._jobs[job_id]
+        return True
+
+    def get(self, job_id: str) -> WaitingJob | None:
+        """Return the entry of a waiting job, or None."""
+        return self._jobs.get(job_id)
+
+    def all(self) -> Sequence[WaitingJob]:
+        """Return all waiting jobs in the order in which they came."""
+        return tuple(self._jobs.values())
+
+
+def _waiting(row: Any) -> WaitingJob:
+    return WaitingJob(
+        id=row["id"],
+        starts=row["starts"],
+        queued=bool(row["queued"]),
+        delay=row["delay"],
+        gives_up=row["gives_up"],
+    )

@@ -1,6 +1,10 @@
-"""What makes a custom job of a request: the checks, the record, and the folder that its supervisor reads.
+"""Submit a custom job: check the request, fill in defaults, write the plan, record the job.
 
-A job's record is committed before its supervisor starts, so that there is never a process without a record.
+A job's record is committed before its supervisor starts, so that no process is ever without a record.
+
+Seen in the service's answers: every pool with replicas gets a boot disk. Everything else is stored as it was
+sent, trailing empty pools included, except for empty messages. The machines with another type of disk come
+from Vertex AI documentation, "Configure compute resources for serverless training".
 """
 
 from __future__ import annotations
@@ -16,13 +20,14 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_emulator.custom_jobs import planning, store
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
-from vertex_emulator.custom_jobs.checks import validation
-from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan
+from vertex_emulator.custom_jobs.checks import image_rules, limitations, validation
+from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.queue.queue import Queue
 from vertex_emulator.custom_jobs.reconciler import Reconciler
-from vertex_emulator.custom_jobs.replica import service_access
+from vertex_emulator.custom_jobs.replica import command
+from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY
@@ -32,18 +37,121 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
+from vertex_emulator.replica_images.stand_ins import WAIT
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex import names
 from vertex_training.job import custom_job
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.roles import Replica, is_reduction_server_image, replicas
+
+_DISK, _SIZE = "pd-ssd", 100
+_HYPERDISK = "hyperdisk-balanced"
+_HYPERDISK_MACHINES = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
+_MAY_BE_EMPTY = ("scheduling", "psc_interface_config")
+
+
+def fill_in(job_spec: Any) -> None:
+    """Fill in the service's defaults of a `CustomJobSpec` message that has been checked."""
+    for pool in job_spec.worker_pool_specs:
+        if pool.replica_count:
+            hyperdisk = pool.machine_spec.machine_type in _HYPERDISK_MACHINES
+            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or (
+                _HYPERDISK if hyperdisk else _DISK
+            )
+            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or _SIZE
+    for name in _MAY_BE_EMPTY:
+        if not getattr(job_spec, name).ListFields():
+            job_spec.ClearField(name)
+
+
+def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job in its JSON form with `{}` for every pool without replicas."""
+    spec = dict(job["jobSpec"])
+    spec["workerPoolSpecs"] = [
+        pool if int(pool.get("replicaCount", 0)) else {} for pool in spec["workerPoolSpecs"]
+    ]
+    return {**job, "jobSpec": spec}
+
+
+def replica_plans(
+    spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+) -> tuple[ReplicaPlan, ...]:
+    """Return the plan of each replica. `found` has the image for each image name in the job."""
+    shares = [file_shares.shares_of(pool) for pool in spec.worker_pool_specs]
+    return tuple(
+        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox, shares[each.pool])
+        for each in replicas(spec.worker_pool_specs)
+    )
+
+
+def lines(spec: CustomJobSpec, *, data_dir: Path) -> tuple[str, ...]:
+    """Return log lines about the fields of a job that have another effect here than on Google Cloud."""
+    return limitations.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
+
+
+def _plan(
+    replica: Replica,
+    pool: WorkerPoolSpec,
+    found: Mapping[str, ReplicaImage],
+    sandbox: Sandbox,
+    shares: tuple[file_shares.Share, ...],
+) -> ReplicaPlan:
+    package, container = pool.python_package_spec, pool.container_spec
+    if container is not None:
+        image = found[container.image_uri]
+        argv = container_argv(image, container.command, container.args)
+        if image.root == "host" and is_reduction_server_image(container.image_uri):
+            argv = WAIT
+        uri = container.image_uri
+    elif package is not None:
+        image = found[package.executor_image_uri]
+        argv = ("python3", "-m", package.python_module, *package.args)
+        uri = package.executor_image_uri
+    else:
+        raise ValueError(f"worker pool {replica.pool} has no task")
+    return ReplicaPlan(
+        name=replica.name,
+        role=str(replica.role),
+        pool=replica.pool,
+        index=replica.index,
+        argv=argv,
+        notice=image_rules.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
+        package_uris=package.package_uris if package and not container else (),
+        image=image,
+        shares=shares,
+    )
+
+
+def container_argv(image: ReplicaImage, command: tuple[str, ...], args: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command line of a container.
+
+    `command` replaces the image's entrypoint and drops the image's own command; `args` replace that command.
+    Only the job's words are expanded, so references in the image's words are escaped. Sources: Vertex AI
+    documentation, "Custom containers for training"; Kubernetes has the same rules.
+    """
+    if command:
+        return (*command, *args)
+    own = (*image.entrypoint, *(() if args else image.command))
+    return (*(word.replace("$(", "$$(") for word in own), *args)
+
+
+def _accelerators(pool: WorkerPoolSpec) -> str:
+    machine = pool.machine_spec
+    if machine is None or machine.accelerator_type is None or not machine.accelerator_count:
+        return ""
+    return f"{machine.accelerator_count} x {machine.accelerator_type}"
+
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmissionContext:
-    """What all jobs of an emulator have in common: folders, times in seconds, and `environment`, which every
-    replica gets besides its own variables.
+class JobDefaults:
+    """Settings that all jobs of an emulator share. Times are in seconds.
+
+    `environment` is added to the variables of every replica.
     """
 
     data_dir: Path
@@ -54,12 +162,12 @@ class SubmissionContext:
     log_limit: int
 
 
-class Submission:
-    """Checks and submits the jobs of one emulator; `sandbox` None: found out by trying."""
+class JobSubmitter:
+    """Checks and submits the jobs of one emulator. If `sandbox` is None, it is found by trying."""
 
     def __init__(
         self,
-        common: SubmissionContext,
+        defaults: JobDefaults,
         *,
         images: Images,
         reconciler: Reconciler,
@@ -68,7 +176,7 @@ class Submission:
         clock: Clock,
         sandbox: Sandbox | None = None,
     ) -> None:
-        self._common = common
+        self._defaults = defaults
         self._images = images
         self._reconciler = reconciler
         self._queue = queue
@@ -78,15 +186,15 @@ class Submission:
         self._sandbox_lock = threading.Lock()
 
     def sandbox(self) -> Sandbox:
-        """How replicas are started here; found out at the first call, which takes about 0.1 s."""
+        """Return how replicas are started here. The first call finds out, which takes about 0.1 s."""
         with self._sandbox_lock:
             if self._sandbox is None:
                 self._sandbox = probe()
-                log.info("Replicas run in %s", self._sandbox.in_words())
+                log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
 
     def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
+        """Check whether a `CustomJob` message can run in a location. Return its images. Raises `RpcError`."""
         validation.check(job, location=place.location, allow_unknown_types=allow_unknown_types)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
@@ -96,8 +204,8 @@ class Submission:
         if job.job_spec.persistent_resource_id:
             filled = descriptors.message(CUSTOM_JOB)
             filled.CopyFrom(job)
-            planning.fill_in(filled.job_spec)
-            self._queue.sharing.check(place, filled)
+            fill_in(filled.job_spec)
+            self._queue.allocator.check(place, filled)
         return images
 
     def submit(
@@ -109,25 +217,28 @@ class Submission:
         job_id: str,
         allow_unknown_types: bool,
     ) -> Any:
-        """Check and record a job under a new id, and let it begin; its message. Raises `RpcError`."""
+        """Check and record a job under a new id, and start or queue it. Return its message.
+
+        Raises `RpcError`.
+        """
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(request)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
         images = self.check(place, job, allow_unknown_types=allow_unknown_types)
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
-        planning.fill_in(job.job_spec)
+        fill_in(job.job_spec)
         store.begin(job, at=times.now(self._clock))
         folder = self._reconciler.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job, images, addition)
-            self._queue.begin(place, job_id, job)
+            self._queue.add(place, job_id, job)
         except RpcError:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(folder.path, ignore_errors=True)
-            raise no_room(self._common.data_dir, error) from error
+            raise cannot_write(self._defaults.data_dir, error) from error
         return job
 
     def _make_folder(
@@ -139,9 +250,7 @@ class Submission:
         images: Mapping[str, ReplicaImage],
         addition: Addition,
     ) -> None:
-        document = planning.without_skipped_pools(
-            json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
-        )
+        document = without_skipped_pools(json_format.MessageToDict(job, descriptor_pool=descriptors.pool()))
         try:
             spec = custom_job.from_wire(document)
         except ValueError as error:
@@ -152,26 +261,26 @@ class Submission:
             project_number=place.number,
             location=place.location,
             timeout=document["jobSpec"].get("scheduling", {}).get("timeout", DEFAULT_TIMEOUT),
-            data_dir=self._common.data_dir,
-            buckets_dir=self._common.buckets_dir,
-            venvs_dir=self._common.data_dir / "venvs",
+            data_dir=self._defaults.data_dir,
+            buckets_dir=self._defaults.buckets_dir,
+            venvs_dir=self._defaults.data_dir / "venvs",
             sandbox=self.sandbox(),
-            replicas=planning.replica_plans(spec, images, self.sandbox()),
-            lines=planning.lines(spec, data_dir=self._common.data_dir),
-            environment=self._common.environment,
-            grace_seconds=self._common.grace_seconds,
-            restart_seconds=self._common.restart_seconds,
-            log_limit=self._common.log_limit,
+            replicas=replica_plans(spec, images, self.sandbox()),
+            lines=lines(spec, data_dir=self._defaults.data_dir),
+            environment=self._defaults.environment,
+            grace_seconds=self._defaults.grace_seconds,
+            restart_seconds=self._defaults.restart_seconds,
+            log_limit=self._defaults.log_limit,
             project=place.project,
-            emulator_url=service_access.emulator_url(self._common.data_dir),
+            emulator_url=command.emulator_url(self._defaults.data_dir),
             addition=addition,
             contract=self._contract.chosen,
         )
         folder.create(job=document, plan=plan.to_json())
 
 
-def no_room(data_dir: Path, error: Exception) -> RpcError:
-    """The error about a data folder that cannot be written to."""
+def cannot_write(data_dir: Path, error: Exception) -> RpcError:
+    """Return the error for a data folder that cannot be written to."""
     return RpcError(
         "RESOURCE_EXHAUSTED",
         f"The emulator cannot write to its data folder {data_dir}: {error}. Free space on that disk or make "

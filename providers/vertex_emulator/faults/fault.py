@@ -1,4 +1,4 @@
-"""What a fault is, and how it is written in JSON."""
+"""A fault and its JSON form."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from vertex_emulator.vertex.records import LookBack
 
 ALWAYS = "always"
-"""As `times`: until the fault is removed."""
+"""Value of `times`: until the fault is removed."""
 
 STATUSES = (401, 403, 404, 409, 429, 500, 503, 504)
 STALE_LISTS = frozenset({"JobService.ListCustomJobs"})
-"""Cloud Storage's lists are never stale (Cloud Storage documentation, "Consistency")."""
+"""Methods whose list can be stale; Cloud Storage's never are (Cloud Storage documentation, "Consistency")."""
 
 _KEYS = ("method", "status", "message", "stall", "delay", "drop", "stale", "nth", "times")
 _MAX_SECONDS = 3600.0
@@ -23,7 +23,7 @@ _MAX_TEXT = 1000
 
 
 class FaultError(ValueError):
-    """A fault is not declared as it has to be; `problems` are field and sentence."""
+    """The declaration of a fault is invalid; `problems` are pairs of field and sentence."""
 
     def __init__(self, problems: Collection[tuple[str, str]]) -> None:
         super().__init__(" ".join(sentence for _, sentence in problems))
@@ -32,12 +32,12 @@ class FaultError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What happens to calls of `method`, from the `nth` on and so many `times` (None: until removed).
+    """A fault of calls of `method`, from the `nth` on and so many `times` (None: until it is removed).
 
     `stall`: seconds that pass first. Then one of: the answer `status` with `message`; the connection is
-    closed without an answer (`drop`), before or after the call was carried out; a list as it was (`stale`);
-    or, with a stall alone, the true answer. With drop "after" the stall comes after carrying out, and so it
-    does with `delay`: seconds between carrying out and the true answer.
+    closed without an answer (`drop`), before or after the call was carried out; an old state of a list
+    (`stale`); or, with a stall alone, the true answer. With drop "after" the stall comes after the call was
+    carried out, and so does `delay`: seconds before the true answer.
     """
 
     method: str
@@ -50,12 +50,12 @@ class Fault:
     nth: int = 1
     times: int | None = 1
 
-    def meets(self, call: str) -> bool:
-        """Whether calls of that method are counted."""
-        return is_named(call, self.method) and (self.stale is None or call in STALE_LISTS)
+    def matches(self, call: str) -> bool:
+        """Return whether calls of that method are counted."""
+        return matches_name(call, self.method) and (self.stale is None or call in STALE_LISTS)
 
     def to_json(self) -> dict[str, Any]:
-        """The reverse of `read`."""
+        """Return the JSON form that `parse_fault` reads."""
         stale = self.stale and {
             name: value
             for name, value in (("seconds", self.stale.seconds), ("changes", self.stale.changes))
@@ -74,19 +74,22 @@ class Fault:
         }
 
 
-def is_named(call: str, pattern: str) -> bool:
-    """Whether a method is meant: parts before a dot may be left out, those after one too, and * fits all."""
+def matches_name(call: str, pattern: str) -> bool:
+    """Return whether a pattern matches a method.
+
+    Parts before a dot may be left out, those after one too, and * matches everything.
+    """
     parts = call.split(".")
     names = [".".join(parts[first:]) for first in range(len(parts))]
     return any(fnmatchcase(name, pattern) or name.startswith(f"{pattern}.") for name in names)
 
 
-def read(document: object) -> Fault:
-    """The fault that a JSON value declares. Raises `FaultError` with all that is wrong."""
+def parse_fault(document: object) -> Fault:
+    """Parse the JSON form of a fault. Raises `FaultError` with all problems."""
     if not isinstance(document, Mapping):
-        raise FaultError([("", "A fault is a JSON object with `method` and what is to happen.")])
+        raise FaultError([("", "A fault is a JSON object with `method` and an effect.")])
     problems = [
-        (str(key), f"{key!r} is not known; a fault has {', '.join(_KEYS)}.")
+        (str(key), f"{key!r} is not known. A fault has {', '.join(_KEYS)}.")
         for key in document
         if key not in _KEYS
     ]
@@ -95,7 +98,7 @@ def read(document: object) -> Fault:
         given = document.get(name)
         if given is None or fits(given):
             return given
-        problems.append((name, f"{name} is {given!r}; it has to be {rule}."))
+        problems.append((name, f"{name} is {given!r}; it must be {rule}."))
         return None
 
     method = value("method", _is_text, "the name of a method, such as JobService.CreateCustomJob")
@@ -111,7 +114,7 @@ def read(document: object) -> Fault:
     )
     if not problems:
         kinds = {"status": status, "drop": drop, "stale": stale, "delay": delay or None}
-        problems += _as_a_whole(method, message=message, stall=stall, **kinds)
+        problems += _combination_problems(method, message=message, stall=stall, **kinds)
     if problems:
         raise FaultError(problems)
     return Fault(
@@ -127,17 +130,17 @@ def read(document: object) -> Fault:
     )
 
 
-def _as_a_whole(method: Any, *, message: Any, stall: Any, **kinds: Any) -> list[tuple[str, str]]:
+def _combination_problems(method: Any, *, message: Any, stall: Any, **kinds: Any) -> list[tuple[str, str]]:
     given = [name for name, value in kinds.items() if value is not None]
     problems = []
     if method is None:
-        problems.append(("method", "method is missing: say which calls are meant, or * for all."))
+        problems.append(("method", "method is missing. Name the calls to match, or * for all."))
     if len(given) > 1:
-        problems.append((given[1], f"{' and '.join(given)} exclude each other; make a fault of each."))
+        problems.append((given[1], f"{' and '.join(given)} exclude each other. Declare a fault for each."))
     if not given and not stall:
-        problems.append(("status", "Say what is to happen: status, drop, stale, delay or stall."))
+        problems.append(("status", "The fault has no effect. Set status, drop, stale, delay or stall."))
     if message is not None and kinds["status"] is None:
-        problems.append(("message", "message belongs to an answer with a status; give status too."))
+        problems.append(("message", "message needs a status. Set status too."))
     return problems
 
 

@@ -1,1 +1,1 @@
-"""The folder of a job: the files through which the emulator and the supervisor talk to each other."""
+"""The folder of a job, through which the emulator and the job's supervisor exchange data."""

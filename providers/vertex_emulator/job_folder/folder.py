@@ -1,16 +1,16 @@
-"""The folder of a job: how the emulator and the job's supervisor leave word for each other.
+"""The folder of a job: the files through which the emulator and the job's supervisor exchange data.
 
     job.json         the job as it was created; written by the emulator
-    plan.json        what the supervisor has to run; written by the emulator
-    orders.json      replicas that are to be killed on request; written by the emulator
-    cancel           is there once the job is to be cancelled; written by the emulator
-    doorbell         a FIFO; a byte in it makes the supervisor look at once
-    supervisor.lock  locked as long as the supervisor lives; touched every second
-    supervisor.json  process id; is there once the supervisor has started
-    supervisor.log   what the supervisor itself printed
-    state.json       what happened so far; written by the supervisor
-    logs/            one file a task
-    replicas/        one folder a replica: home, work, tmp
+    plan.json        the plan that the supervisor runs; written by the emulator
+    orders.json      orders to kill replicas; written by the emulator
+    cancel           exists once the job is to be cancelled; written by the emulator
+    doorbell         a FIFO; a byte in it makes the supervisor check the folder at once
+    supervisor.lock  locked as long as the supervisor is alive; touched every second
+    supervisor.json  process id; exists once the supervisor has started
+    supervisor.log   output of the supervisor itself
+    state.json       events so far; written by the supervisor
+    logs/            one file for each task
+    replicas/        one folder for each replica: home, work, tmp
 
 Files are replaced as a whole, so that a reader never sees half of one.
 """
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 METRIC_FILE = "hypertune/output.metrics"
-"""Below a replica's folder for temporary files: the default of the package `cloudml-hypertune`."""
+"""Path below a replica's /tmp: the default of the package `cloudml-hypertune`."""
 
 _HOLD_SECONDS = 2.0
 
@@ -45,7 +45,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The document at `path`, None where there is none."""
+    """Return the document at `path`, or None if there is no such file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -101,11 +101,11 @@ class JobFolder:
         return self.path / "replicas" / name
 
     def metric_file(self, name: str) -> Path:
-        """Where a replica of a trial reports its metrics: in its /tmp, which it has in every sandbox."""
+        """Return the file of a trial's metrics: in the replica's /tmp, which every sandbox has."""
         return self.replica(name) / "tmp" / METRIC_FILE
 
     def create(self, *, job: object, plan: object) -> None:
-        """Make the folder with all that a supervisor needs. Raises `OSError`."""
+        """Create the folder with all files that a supervisor needs. Raises `OSError`."""
         self.logs.mkdir(parents=True)
         os.mkfifo(self.doorbell, 0o600)
         self.lock.touch()
@@ -113,7 +113,7 @@ class JobFolder:
         write_json(self.plan, plan)
 
     def ring(self) -> None:
-        """Make a listening supervisor look at the folder now; nothing happens when there is none."""
+        """Make a listening supervisor check the folder now; do nothing if there is no supervisor."""
         with contextlib.suppress(OSError):
             end = os.open(self.doorbell, os.O_WRONLY | os.O_NONBLOCK)
             try:
@@ -122,9 +122,9 @@ class JobFolder:
                 os.close(end)
 
     def hold(self) -> int | None:
-        """Lock the folder for this process's life; None when another supervisor holds it.
+        """Lock the folder for the life of this process. Return None if another supervisor holds it.
 
-        Waits a little: `is_held` has the lock too for a moment.
+        Waits a little, because `is_held` also takes the lock for a moment.
         """
         end = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + _HOLD_SECONDS
@@ -140,7 +140,7 @@ class JobFolder:
                 return end
 
     def is_held(self) -> bool:
-        """Whether a supervisor lives. The kernel gives its lock back however it ends."""
+        """Return whether a supervisor is alive. The kernel releases its lock however it ends."""
         try:
             end = os.open(self.lock, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The log of one task of a job: a file of JSON lines, written by the supervisor, read by the Logging API.
+"""The log of one task of a job: JSON lines that the supervisor writes and the Logging API reads.
 
 A line is `{"t": time, "s": severity, "n": number, "m": message}`. Times grow strictly within a file, so that
-a reader finds a time by halving, and time plus task name identify an entry.
+a reader finds a time by binary search, and time plus task name identify an entry.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_MESSAGE = 16_384
 """Bytes of one entry's message; longer lines of a program become several entries."""
 
 DEFAULT_LIMIT = 64 * 1024 * 1024
-"""Bytes of one task's log. What comes later is dropped, and the log says so."""
+"""Bytes of one task's log. Later lines are dropped, and the log says so."""
 
 _TAIL = 20
 _HEAD = b'{"t":"'
@@ -41,12 +41,12 @@ class Entry:
 
     @property
     def insert_id(self) -> str:
-        """Unique in the job; sorts as the entries of one task do."""
+        """An id that is unique in the job and sorts in the order of a task's entries."""
         return f"{self.number:09d}-{self.task}"
 
 
 class LogWriter:
-    """Appends entries. A full disk loses entries, never the job: what could not be written is counted."""
+    """Appends entries. A full disk loses entries, never the job: lost lines are counted."""
 
     def __init__(self, path: Path, *, limit: int = DEFAULT_LIMIT, time: Clock | None = None) -> None:
         self._clock = time or Clock()
@@ -65,7 +65,7 @@ class LogWriter:
         self._append([(severity, message)])
 
     def feed(self, severity: str, data: bytes) -> None:
-        """Take what a program wrote; whole lines become entries, of the rest the beginning of the next."""
+        """Add output of a program: whole lines become entries, the rest begins the next line."""
         *lines, rest = (self._partial.get(severity, b"") + data).split(b"\n")
         entries = [(severity, piece) for line in lines for piece in _pieces(line)]
         while len(rest) > MAX_MESSAGE:
@@ -76,21 +76,21 @@ class LogWriter:
         self._append(entries)
 
     def tail(self) -> tuple[str, ...]:
-        """The last lines that the program wrote."""
+        """Return the last lines that the program wrote."""
         return tuple(self._tail)
 
     def forget_tail(self) -> None:
-        """Let `tail` begin anew: another program writes from here on."""
+        """Clear `tail`: from here on, another program writes."""
         self._tail.clear()
 
     def end_lines(self) -> None:
-        """Write what is left of lines without an end."""
+        """Write the remaining lines that have no line end."""
         for severity, rest in list(self._partial.items()):
             if rest:
                 self.feed(severity, b"\n")
 
     def close(self) -> None:
-        """Write what is left of lines without an end, and close the file."""
+        """Write the remaining lines that have no line end, and close the file."""
         self.end_lines()
         os.close(self._file)
 
@@ -98,7 +98,7 @@ class LogWriter:
         if self._full or not entries:
             return
         lines = []
-        if self._lost:  # what was written last may be half a line
+        if self._lost:  # the last write may have ended within a line
             notice = f"Emulator: {self._lost} lines were lost, the disk was full."
             lines.append(b"\n" + self._line("WARNING", notice))
         for severity, message in entries:
@@ -142,10 +142,9 @@ def _write_all(file: int, data: bytes) -> None:
 def read(
     path: Path, *, since: str = "", descending: bool = False, size: int | None = None
 ) -> Iterator[Entry]:
-    """The entries of a task's log from the time `since` on, in the order of time or against it; of its first
-    `size` bytes, where that is given.
+    """Yield the entries of a task's log from the time `since` on, in ascending or descending order.
 
-    A line that is still being written is left out.
+    `size` limits the read to the first bytes of the file. A line that is still being written is left out.
     """
     try:
         file = path.open("rb")
@@ -197,7 +196,7 @@ def _backwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
 
 
 def _find(file: BinaryIO, since: str, end: int) -> int:
-    """Where the first line begins whose time is `since` or later."""
+    """Return the offset of the first line whose time is `since` or later."""
 
     def line_from(offset: int) -> int:
         """Move to the first line that begins at `offset` or later."""
@@ -207,7 +206,7 @@ def _find(file: BinaryIO, since: str, end: int) -> int:
         return file.tell()
 
     def is_late(offset: int) -> bool:
-        """Whether the first whole entry from `offset` on has that time; what is no entry is passed over."""
+        """Return whether the first valid entry from `offset` on has that time."""
         file.seek(offset)
         while file.tell() < end:
             line = file.readline()

@@ -1,7 +1,7 @@
-"""How a job ends, and in which words. Pure.
+"""The ends of a job: terminal states and error messages. Pure.
 
 Rules and the words for replicas: Vertex AI documentation, "Understand the custom training service", and
-answers of the service in public logs. The words for time-outs and for what only a local emulator can meet
+answers of the service in public logs. The words for time-outs, and for ends that only a local emulator has,
 are ours.
 """
 
@@ -21,12 +21,12 @@ FAILED_PRECONDITION = 9
 INTERNAL = 13
 
 START_ERROR = 128
-"""The exit status of a program whose surroundings could not be set up, as container runtimes have it."""
+"""Exit status of a program whose sandbox could not be set up, as container runtimes have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The end of a job: a terminal state by its name in the API, and the error that comes with it."""
+    """The end of a job: a terminal state by its name in the API, and its error."""
 
     state: str
     code: int = 0
@@ -37,7 +37,7 @@ class Outcome:
 class Exit:
     """The end of one replica's program; `tail` holds the last lines of its log.
 
-    `words` is a sentence on what was tried before, or why nothing was.
+    `words` is a sentence about earlier restarts, or about why there were none.
     """
 
     replica: str
@@ -51,10 +51,10 @@ SUCCEEDED = Outcome(state="JOB_STATE_SUCCEEDED")
 
 
 def after(end: Exit, *, where_to_look: str) -> Outcome | None:
-    """What the end of a replica's program means for the job when nothing is restarted (`restarts`).
+    """Return the job's outcome after the end of a replica that is not restarted (`restarts`).
 
-    A chief that ends with 0 ends the job; the other replicas are then stopped. Any other replica may end with
-    0 without consequence. Another status fails the job.
+    A chief that exits with 0 ends the job; the other replicas are then stopped. Any other replica may exit
+    with 0 without consequence; then the result is None. Another status fails the job.
     """
     if end.code != 0:
         return Outcome(
@@ -66,12 +66,12 @@ def after(end: Exit, *, where_to_look: str) -> Outcome | None:
 
 
 def cancelled() -> Outcome:
-    """The job was cancelled by a call."""
+    """Return the outcome of a job that was cancelled by a call."""
     return Outcome(state="JOB_STATE_CANCELLED", code=CANCELLED, message="The job was cancelled.")
 
 
 def timed_out(timeout: str) -> Outcome:
-    """The job ran longer than it may; `timeout` is the duration as the API has it."""
+    """Return the outcome of a job that ran too long; `timeout` is the duration in the API's form."""
     return Outcome(
         state="JOB_STATE_FAILED",
         code=DEADLINE_EXCEEDED,
@@ -81,7 +81,7 @@ def timed_out(timeout: str) -> Outcome:
 
 
 def stockout(location: str, words: str) -> Outcome:
-    """The job's Spot VMs were preempted and are not to be had again."""
+    """Return the outcome of a job whose Spot VMs were preempted and cannot be replaced."""
     return Outcome(
         state="JOB_STATE_FAILED",
         code=RESOURCE_EXHAUSTED,
@@ -91,7 +91,7 @@ def stockout(location: str, words: str) -> Outcome:
 
 
 def broken(message: str, *, code: int = INTERNAL) -> Outcome:
-    """The emulator could not run the job."""
+    """Return the outcome of a job that the emulator could not run."""
     return Outcome(state="JOB_STATE_FAILED", code=code, message=message)
 
 
@@ -117,7 +117,7 @@ def _failure(end: Exit, *, where_to_look: str) -> str:
 
 
 def signal_name(code: int) -> str | None:
-    """The signal that an exit status above 128 stands for, such as "SIGKILL"."""
+    """Return the signal for an exit status above 128, such as "SIGKILL", or None."""
     try:
         return signal.Signals(code - 128).name if code > 128 else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a supervisor tells the emulator: the file state.json in the job's folder.
+"""The supervisor's report to the emulator: the file state.json in the job's folder.
 
 {"events": [{"state": "JOB_STATE_RUNNING", "at": time}, {"state": ..., "at": ..., "error": {...}}],
  "replicas": [{"name", "role", "state", "pid", "exit_code", "started", "ended", "attempt", "job_attempt"}]}
@@ -22,9 +22,9 @@ ReplicaState = Literal["pending", "running", "restarting", "succeeded", "failed"
 class ReplicaProgress:
     """One replica as the admin view shows it.
 
-    `restarting`: it has ended and will be started again; `exit_code` and `ended` are those of the end.
-    `stopped`: it was ended because the job ended, or is restarted as a whole. `attempt`: how often it was
-    started so far; `job_attempt`: the attempt of the job, from 1, that it was started in.
+    `restarting`: it has ended and will start again; `exit_code` and `ended` are those of that end. `stopped`:
+    it was ended because the job ended or restarts. `attempt` counts its starts; `job_attempt` is the attempt
+    of the job, from 1, in which it was started.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ReplicaProgress:
     job_attempt: int = 1
 
     def begin(self, *, job_attempt: int) -> None:
-        """It is started once more; what was told of the attempt before is gone."""
+        """Record another start; clear the values of the attempt before."""
         self.attempt, self.job_attempt = self.attempt + 1, job_attempt
         self.state = "pending" if self.attempt == 1 else "restarting"
         self.pid = self.exit_code = self.started = self.ended = None
@@ -54,7 +54,7 @@ class Event:
 
 
 class Reporter:
-    """Keeps state.json up to date; a write that failed is made up for at the next `flush`."""
+    """Keeps state.json up to date; a failed write is repeated at the next `flush`."""
 
     def __init__(self, job_folder: folder.JobFolder, replicas: list[ReplicaProgress], time: Clock) -> None:
         self.replicas = {replica.name: replica for replica in replicas}
@@ -64,24 +64,24 @@ class Reporter:
         self._dirty = False
 
     def enter(self, state: str) -> None:
-        """The job is in `state` from now on."""
+        """Record that the job entered a state."""
         self._events.append(Event(state=state, at=times.now(self._clock)))
         self.changed()
         self.flush()
 
     def end(self, outcome: Outcome) -> None:
-        """The job has ended, and none of its processes is left."""
+        """Record that the job has ended and none of its processes is left."""
         error = {"code": outcome.code, "message": outcome.message} if outcome.code else None
         self._events.append(Event(state=outcome.state, at=times.now(self._clock), error=error))
         self.changed()
         self.flush()
 
     def changed(self) -> None:
-        """Something of a replica changed; the next `flush` writes it."""
+        """Record that a replica changed; the next `flush` writes it."""
         self._dirty = True
 
     def flush(self) -> bool:
-        """Write what is not written yet; whether all is written now."""
+        """Write pending changes. Return whether all are written."""
         if self._dirty:
             document = {
                 "events": [asdict(event) for event in self._events],
@@ -96,7 +96,7 @@ class Reporter:
 
 
 def read(job_folder: folder.JobFolder) -> tuple[list[Event], list[ReplicaProgress]]:
-    """What the supervisor has told so far; nothing before it starts, or where a power cut spoilt the file."""
+    """Return the supervisor's report; empty before it starts, or after a power cut damaged the file."""
     try:
         document = folder.read_json(job_folder.state) or {"events": [], "replicas": []}
         return (

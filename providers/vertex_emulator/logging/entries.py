@@ -1,7 +1,7 @@
 """The Cloud Logging service: `entries:list` over the logs of jobs and over entries that programs write.
 
 The monitored resource is `ml_job` with the labels job_id, project_id and task_name, as for jobs of the
-service; the task of what the service itself says is called "service".
+service. The task of the service's own messages is called "service".
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ _DEFAULT_PAGE, _MAX_PAGE = 50, 1000
 
 @dataclass(frozen=True, kw_only=True)
 class LogSource:
-    """The logs of one job: a file a task in `folder`. `project` is the id that the job was created with.
+    """The logs of one job: a file for each task in `folder`.
 
-    Under the id of a tuning job there are the logs of its trials, each with its number as `trial`.
+    `project` is the id with which the job was created.
+
+    A tuning job has the logs of its trials, each with its number as `trial`.
     """
 
     job_id: str
@@ -51,26 +53,26 @@ class LogSource:
     trial: int | None = None
 
     def insert_id(self, entry: logs.Entry) -> str:
-        """One that no other entry of the job has."""
+        """Return an insert id that is unique in the job."""
         return entry.insert_id if self.trial is None else f"{self.trial}-{entry.insert_id}"
 
 
 Sizes: TypeAlias = "dict[str, int]"
-"""How many bytes the logs of a job had at its first page, by task, and for trials by number and task.
+"""Bytes of the logs of a job at its first page, by task, and for trials by number and task.
 
-Pages are those of one moment. Otherwise what a task writes between two pages would be in the second as far as
-it is younger than the last entry of the first, and in none as far as it is older: with a clock that stands
-still, or a supervisor that was held up between stamping lines and writing them, lines of one task would be
-read out of order.
+All pages show the state of one moment. Otherwise a line that a task writes between two pages would appear in
+the second page if it is younger than the last entry of the first, and in no page if it is older. With a clock
+that does not advance, or a supervisor that was delayed between stamping lines and writing them, lines of one
+task would be read out of order.
 """
 
 Sources = Callable[[str | None], Iterable[LogSource]]
-"""The sources of a job by its id, of all jobs for None."""
+"""Returns the sources of a job by its id, or of all jobs for None."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A request of entries:list, checked."""
+    """A checked request of entries:list."""
 
     projects: frozenset[str]
     expression: filters.Expression
@@ -83,12 +85,12 @@ class Query:
 
 LogFile: TypeAlias = "tuple[LogSource, Path]"
 
-Found: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
-"""An entry by its position, time and insert id, and in the API's JSON."""
+PositionedEntry: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
+"""An entry in the API's JSON, preceded by its position: time and insert id."""
 
 
 def list_route(sources: Sources, written: WrittenEntries) -> Route:
-    """The route of `entries:list`."""
+    """Return the route of `entries:list`."""
 
     def entries(request: Request, _: re.Match[str]) -> Response:
         try:
@@ -121,7 +123,7 @@ def _answer(query: Query, sources: Sources, written: WrittenEntries) -> dict[str
 
 def _matching(
     query: Query, files: Iterable[LogFile], sizes: Sizes | None, written: WrittenEntries
-) -> Iterator[Found]:
+) -> Iterator[PositionedEntry]:
     task = filters.required(query.expression, "resource.labels.task_name")
     since = filters.lower_bound(query.expression, "timestamp")
     if query.after and not query.descending:
@@ -141,7 +143,7 @@ def _matching(
     for position, document in heapq.merge(*streams, key=lambda found: found[0], reverse=query.descending):
         if query.after is not None and not _is_after(position, query.after, descending=query.descending):
             continue
-        if filters.matches(query.expression, logging_query.test_of(document)):
+        if filters.matches(query.expression, logging_query.predicate_of(document)):
             yield position, document
 
 
@@ -158,7 +160,7 @@ def _size(path: Path) -> int:
 
 def _read_task(
     source: LogSource, path: Path, *, since: str, descending: bool, size: int | None
-) -> Iterator[Found]:
+) -> Iterator[PositionedEntry]:
     for entry in logs.read(path, since=since, descending=descending, size=size):
         yield (entry.time, source.insert_id(entry)), _document(source, entry)
 
@@ -183,7 +185,7 @@ def _document(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
 
 
 def log_name(source: LogSource, task: str) -> str:
-    """One log a task; what the service says is in a log with the job's name."""
+    """Return the name of a task's log; the service's own messages are in a log with the job's name."""
     log = f"ml.googleapis.com/{source.job_id}" if task == "service" else task
     return f"projects/{source.project}/logs/{quote(log, safe='')}"
 
@@ -251,7 +253,10 @@ class CloudLogging(Service):
         self._written = WrittenEntries(database)
 
     def routes(self) -> Sequence[Route]:
-        """Entries are listed and written, logs listed; all else is UNIMPLEMENTED by its name."""
+        """Return the routes: entries are listed and written, logs listed.
+
+        Other methods are UNIMPLEMENTED, and the error names them.
+        """
         return [
             list_route(self._sources, self._written),
             Route("POST", r"/v2/entries:write", self._write, "logging.entries.write"),
@@ -265,11 +270,11 @@ class CloudLogging(Service):
         ]
 
     def archived(self) -> Sequence[Archived]:
-        """What was written; the jobs' own logs are exported with the jobs."""
+        """Return the entries that programs wrote; the jobs' own logs are exported with the jobs."""
         return [ArchivedEntries(self._written, self._clock)]
 
     def remove_all(self) -> None:
-        """Forget what was written; the jobs' own logs go with the jobs."""
+        """Remove the entries that programs wrote; the jobs' own logs are removed with the jobs."""
         self._written.remove_all()
 
     def _write(self, request: Request, _: re.Match[str]) -> Response:

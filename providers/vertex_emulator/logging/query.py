@@ -1,13 +1,12 @@
-"""Cloud Logging's query language, as far as entries have what it asks for, with RE2 patterns.
+"""Cloud Logging's query language, for the fields that entries have, with RE2 patterns.
 
-Beside comparisons, as `filters` reads them, it has patterns (`=~`, `!~`), several values of a field in
-parentheses, a field alone, which has to be there, words alone, which any field may contain, comments, and
-functions, of which there is log_id. But for patterns, which are RE2's, upper and lower case are the same.
-Source: Cloud Logging documentation, "Logging query language".
+In addition to comparisons, as `filters` parses them, it has patterns (`=~`, `!~`), several values of a field
+in parentheses, a field alone, which has to exist, words alone, which any field may contain, comments, and
+functions, of which log_id is implemented. Except for patterns, which are RE2's, case is ignored. Source:
+Cloud Logging documentation, "Logging query language".
 
 RE2 takes time in proportion to pattern and text, whatever they are, and lets other threads run meanwhile.
-Python's own engine tries one way after the other, for ever with a pattern made for that, while the whole
-emulator stands still.
+Python's own engine backtracks: a malicious pattern would block the whole emulator for ever.
 """
 
 from __future__ import annotations
@@ -25,19 +24,21 @@ from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.filters import And, Comparison, Expression, FilterError, Not, Or
 
 MAX_PROGRAM = 2000
-"""Steps of a pattern's program: a thousand letters, 250 times any character. At this size the worst of
-patterns takes a few seconds for a text of 256 KiB, the largest that an entry can have."""
+"""Steps of a pattern's program: a thousand letters, or 250 times any character.
+
+At this size the worst pattern takes a few seconds for a text of 256 KiB, the largest entry.
+"""
 
 _CACHED = 64
 
 
 class PatternError(ValueError):
-    """The text is no pattern, or too large a one; the message says why."""
+    """The text is not a pattern, or the pattern is too large; the message says why."""
 
 
 @functools.lru_cache(maxsize=_CACHED)
 def compiled(pattern: str) -> Callable[[str], bool]:
-    """Whether the pattern is found anywhere in a text. Raises `PatternError`."""
+    """Compile a pattern to a predicate: whether it is found anywhere in a text. Raises `PatternError`."""
     options = re2.Options()
     options.log_errors = False
     try:
@@ -49,16 +50,14 @@ def compiled(pattern: str) -> Callable[[str], bool]:
         ) from None
     if program.programsize > MAX_PROGRAM:
         raise PatternError(
-            f"it stands for {program.programsize} steps, more than {MAX_PROGRAM}; repeat less, or look for "
-            "a part of it"
+            f"it compiles to {program.programsize} steps, more than {MAX_PROGRAM}. Use fewer "
+            "repetitions, or a shorter pattern"
         )
     return lambda text: program.search(_whole(text)) is not None
 
 
 def _whole(text: str) -> str:
-    """The text with U+FFFD for each half of a character, which UTF-8 cannot hold, and the halves of one put
-    together.
-    """
+    """Join the halves of characters, and replace single halves, which UTF-8 cannot hold, by U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -98,7 +97,7 @@ ANY_FIELD = ""
 """The field of a comparison that is a word alone."""
 
 FUNCTIONS = ("log_id", "sample", "ip_in_net", "search", "source", "cast", "regexp_extract")
-"""What is no word before a parenthesis."""
+"""Names that are functions, not words, before a parenthesis."""
 
 _TIMES = ("timestamp", "receiveTimestamp")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|--[^\n]*')
@@ -141,7 +140,7 @@ class _Parser(filters.Parser):
         return Comparison("logName", "=~", f"^[^/]+/[^/]+/logs/(?:{names})$")
 
     def _values(self, field: str, operator: str) -> Expression:
-        """Values between parentheses: OR binds more tightly than AND, as between comparisons."""
+        """Parse values between parentheses: OR binds more tightly than AND, as between comparisons."""
         all_of = [self._one_of(field, operator)]
         while self._take_word("AND") or self._peek()[0] in ("word", "quoted", "minus"):
             all_of.append(self._one_of(field, operator))
@@ -160,7 +159,7 @@ class _Parser(filters.Parser):
 
 
 def parse(text: str) -> Expression:
-    """Read a query; an empty one is met by every entry. Raises `FilterError`, also for fields of no entry."""
+    """Parse a query; every entry matches an empty one. Raises `FilterError`, also for unknown fields."""
     bare = _COMMENT.sub(lambda found: found[1] or " ", text)
     if not bare.strip():
         return And(())
@@ -171,12 +170,12 @@ def parse(text: str) -> Expression:
 
 
 def is_field(name: str) -> bool:
-    """Whether entries can have a field of that name."""
+    """Return whether entries can have a field of that name."""
     return any(name == each or name.startswith(f"{each}.") for each in FIELDS)
 
 
-def test_of(document: Mapping[str, Any]) -> Callable[[Comparison], bool]:
-    """Whether comparisons hold for an entry in the API's JSON."""
+def predicate_of(document: Mapping[str, Any]) -> Callable[[Comparison], bool]:
+    """Return a predicate: whether a comparison holds for an entry in the API's JSON."""
     return lambda comparison: _holds(comparison, document)
 
 
@@ -234,7 +233,7 @@ def _holds(comparison: Comparison, document: Mapping[str, Any]) -> bool:
 
 
 def _found(document: Any, path: str) -> Any:
-    """The value at a dotted path; names in an entry may have dots themselves."""
+    """Return the value at a dotted path; names in an entry may have dots themselves."""
     if not path:
         return document
     if not isinstance(document, Mapping):
@@ -248,7 +247,7 @@ def _found(document: Any, path: str) -> Any:
 
 
 def _texts(value: Any) -> list[str]:
-    """All values within a value."""
+    """Return all values within a value."""
     if isinstance(value, Mapping):
         return [text for item in value.values() for text in _texts(item)]
     if isinstance(value, list):

@@ -16,10 +16,10 @@ from vertex_emulator.logging.query import FIELDS, SEVERITIES
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.archived import Document
 
-KEPT = 100_000
-"""The most entries of all projects together; the oldest that were written make way."""
+MAX_ENTRIES = 100_000
+"""The most entries of all projects together; the oldest ones are removed first."""
 
-MAX_ENTRY = 256 * 1024
+MAX_ENTRY_BYTES = 256 * 1024
 """Bytes of one entry (Cloud Logging documentation, "Quotas and limits")."""
 
 _SCHEMA = (
@@ -43,14 +43,14 @@ _BATCH = 500
 
 
 class WrittenEntries:
-    """The entries, by time; one that is written twice with its insert id is there once."""
+    """The entries, by time. An entry that is written twice with its insert id is stored once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         database.migrate("log entries", _SCHEMA)
 
     def add(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Keep entries as `read_entries` gives them."""
+        """Store entries that `read_entries` returned."""
         rows = [
             (
                 project_number(each["logName"].split("/")[1]),
@@ -68,13 +68,14 @@ class WrittenEntries:
                 rows,
             )
             connection.execute(
-                "DELETE FROM log_entries WHERE number <= (SELECT MAX(number) FROM log_entries) - ?", (KEPT,)
+                "DELETE FROM log_entries WHERE number <= (SELECT MAX(number) FROM log_entries) - ?",
+                (MAX_ENTRIES,),
             )
 
     def read(
         self, projects: Collection[str], *, since: str, descending: bool
     ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
-        """The entries of projects, by number, from a time on: position and the API's JSON."""
+        """Yield the entries of projects, by number, from a time on: position and the API's JSON."""
         order = "DESC" if descending else "ASC"
         marks = ", ".join("?" * len(projects))
         at = 0
@@ -91,12 +92,12 @@ class WrittenEntries:
             at += _BATCH
 
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of entries."""
         row = self._database.row("SELECT COUNT(*) AS number FROM log_entries")
         return int(row["number"]) if row else 0
 
     def everywhere(self) -> Iterator[dict[str, Any]]:
-        """The entries of all projects, in the order in which they were written."""
+        """Yield the entries of all projects in the order in which they were written."""
         last = 0
         while rows := self._database.rows(
             "SELECT number, entry FROM log_entries WHERE number > ? ORDER BY number LIMIT ?", (last, _BATCH)
@@ -105,19 +106,19 @@ class WrittenEntries:
             last = rows[-1]["number"]
 
     def log_names(self, project: str) -> set[str]:
-        """The names of the logs of a project, by its number."""
+        """Return the names of the logs of a project, by its number."""
         rows = self._database.rows(
             "SELECT DISTINCT log FROM log_entries WHERE project_number = ?", (project,)
         )
         return {row["log"] for row in rows}
 
     def remove_all(self) -> None:
-        """Forget all."""
+        """Remove all entries."""
         self._database.execute("DELETE FROM log_entries")
 
 
 def read_entries(document: Any, *, clock: Clock) -> list[dict[str, Any]]:
-    """The entries of a request, with what the request says for all of them and the service's defaults.
+    """Return the entries of a request, with its common fields and the service's defaults.
 
     Raises `RpcError`.
     """
@@ -161,13 +162,13 @@ def _entry(value: Any, request: Mapping[str, Any], *, clock: Clock) -> dict[str,
         "insertId": str(entry.get("insertId") or secrets.token_hex(10)),
         **({"labels": labels} if labels else {}),
     }
-    if len(json.dumps(whole)) > MAX_ENTRY:
-        raise _invalid(f"Log entry with size exceeding {MAX_ENTRY} bytes.")
+    if len(json.dumps(whole)) > MAX_ENTRY_BYTES:
+        raise _invalid(f"Log entry with size exceeding {MAX_ENTRY_BYTES} bytes.")
     return whole
 
 
 def _camel(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A message's fields by their JSON names; the API takes the names of the definition as well."""
+    """Rename a message's fields to their JSON names; the API accepts the names of the definition as well."""
     return {
         re.sub(r"_([a-z])", lambda found: found[1].upper(), str(name)): item for name, item in value.items()
     }
@@ -189,7 +190,7 @@ def _time(value: Any, now: str) -> str:
 
 
 def _severity(value: Any) -> str:
-    """By name, or by the number of google.logging.type.LogSeverity."""
+    """Return a severity by its name, or by the number of google.logging.type.LogSeverity."""
     if isinstance(value, int) and value % 100 == 0 and 0 <= value // 100 < len(SEVERITIES):
         return SEVERITIES[value // 100]
     if value not in SEVERITIES:
@@ -202,7 +203,7 @@ def _invalid(message: str) -> RpcError:
 
 
 class ArchivedEntries:
-    """All entries of all projects."""
+    """The written entries of all projects."""
 
     folder = "logEntries"
 
@@ -211,7 +212,7 @@ class ArchivedEntries:
         self._clock = clock
 
     def documents(self) -> Iterator[tuple[Document, Iterable[Document]]]:
-        """One, or none where nobody wrote an entry."""
+        """Yield one document, or none if there are no entries."""
         count = self._written.count()
         if count:
             yield {"entries": count}, self._written.everywhere()
@@ -221,7 +222,7 @@ class ArchivedEntries:
 
 
 class RestoredEntries:
-    """The entries of an archive. One that is there already, by log, time and insert id, is there once."""
+    """The entries of an archive. An entry that already exists, by log, time and insert id, is stored once."""
 
     name = "log entries"
     key = ""
@@ -233,7 +234,7 @@ class RestoredEntries:
         self.count = 0
 
     def take(self, line: Document) -> Document:
-        """The entry as it would be written now, received when it was."""
+        """Return the entry as it would be written now, with its old time of receipt."""
         self.count += 1
         [entry] = read_entries({"entries": [line]}, clock=self._clock)
         received = line.get("receiveTimestamp")
@@ -242,7 +243,7 @@ class RestoredEntries:
         return {**entry, "receiveTimestamp": times.text(times.parse(received))}
 
     def check(self) -> None:
-        """Nothing is to be looked at together."""
+        """Do nothing: entries do not depend on each other."""
 
     def is_taken(self) -> bool:
         return False

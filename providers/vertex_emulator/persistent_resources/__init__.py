@@ -1,1 +1,1 @@
-"""Persistent resources: no machines, but limits on how much runs on them at once."""
+"""Persistent resources: they have no machines, only limits on the replicas that run on them at once."""

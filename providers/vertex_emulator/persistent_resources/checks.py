@@ -1,11 +1,12 @@
-"""The checks of persistent resources, and of whether a job fits into one.
+"""The checks of persistent resources, and of whether a job fits on one.
 
-Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
-rules of ids and of labels (a public log). The rules come from the comments of the API's messages and from the
+Written apart from the client's rules, so that the two do not share a misunderstanding. Known words: the rules
+of ids and of labels (a public log). The rules come from the comments of the API's messages and from the
 documentation, "Create a persistent resource" and "Reboot a persistent resource".
 
 Vertex AI documentation, "Run training jobs on a persistent resource": machine and disk of a worker pool are
-those of a resource pool exactly, and its replicas fit into what that pool has left, or may grow to.
+exactly those of a resource pool, and its replicas fit into the machines that are free in that pool, or that
+it can still add.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ _SIZES = ("resource_pools", "resource_pools.replica_count")
 
 
 def is_id(text: str) -> bool:
-    """Whether a persistent resource can have that id."""
+    """Return whether a text is a valid id of a persistent resource."""
     return _ID.fullmatch(text) is not None
 
 
 def check_new(resource_id: str, resource: Any, *, allow_unknown_types: bool) -> None:
-    """Raises `RpcError` INVALID_ARGUMENT with every fault of a resource that is to be made."""
+    """Check a new resource. Raises `RpcError` INVALID_ARGUMENT with every violation."""
     found = [] if is_id(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
-    found += _faults(resource, allow_unknown_types)
+    found += _violations(resource, allow_unknown_types)
     if found:
         raise invalid_fields(found)
 
 
-def updated(resource: Any, request: Any) -> Any:
-    """The resource as an update makes it. Raises `RpcError`."""
+def apply_update(resource: Any, request: Any) -> Any:
+    """Return the resource after an update. Raises `RpcError`."""
     mask = list(request.update_mask.paths)
     if not mask:
         raise invalid_fields([Violation("update_mask", "Required field is not set.")])
@@ -65,7 +66,7 @@ def updated(resource: Any, request: Any) -> Any:
         new.MergeFrom(type(resource)(labels=wanted.labels))
     if set(_SIZES) & set(mask):
         _resize(new, wanted)
-    if found := list(_faults(new, True)):
+    if found := list(_violations(new, True)):
         raise invalid_fields(found)
     return new
 
@@ -91,7 +92,7 @@ def _resize(resource: Any, wanted: Any) -> None:
         pool.replica_count = given.replica_count
 
 
-def _faults(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
+def _violations(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
     top = "persistent_resource"
     if len(resource.display_name) > _MAX_DISPLAY_NAME:
         words = f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
@@ -104,11 +105,11 @@ def _faults(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
         path = f"{top}.resource_pools[{index}]"
         if ids[pool.id] > 1:
             yield Violation(f"{path}.id", f"{pool.id!r} is not unique.")
-        yield from _machine_faults(pool, path, allow_unknown)
-        yield from _size_faults(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
+        yield from _machine_violations(pool, path, allow_unknown)
+        yield from _size_violations(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
 
 
-def _machine_faults(pool: Any, path: str, allow_unknown: bool) -> Iterator[Violation]:
+def _machine_violations(pool: Any, path: str, allow_unknown: bool) -> Iterator[Violation]:
     machine, disk = pool.machine_spec, pool.disk_spec
     named = f"{path}.machine_spec.machine_type"
     if not machine.machine_type:
@@ -125,7 +126,7 @@ def _machine_faults(pool: Any, path: str, allow_unknown: bool) -> Iterator[Viola
         yield Violation(f"{path}.disk_spec.boot_disk_size_gb", words)
 
 
-def _size_faults(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
+def _size_violations(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
     if not pool.HasField("autoscaling_spec"):
         if pool.replica_count < 1:
             yield Violation(f"{path}.replica_count", "The replica count must be greater than 0.")
@@ -141,20 +142,20 @@ def _size_faults(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
         yield Violation(f"{path}.replica_count", words)
 
 
-Taken = Mapping[int, int]
-"""How many machines of each resource pool, by its position."""
+Usage = Mapping[int, int]
+"""The number of machines in use in each resource pool, by its position."""
 
 
 def capacity(pool: Any) -> int:
-    """The most machines that a resource pool can have."""
+    """Return the most machines that a resource pool can have."""
     most = pool.autoscaling_spec.max_replica_count if pool.HasField("autoscaling_spec") else 0
     return int(max(pool.replica_count, most))
 
 
-def placed(job: Any, resource: Any, used: Taken) -> dict[int, int] | None:
-    """What a job takes where so much is used already; None where it does not fit.
+def placement(job: Any, resource: Any, used: Usage) -> dict[int, int] | None:
+    """Return the machines that a job takes from each pool in addition to `used`; None if it does not fit.
 
-    A worker pool is in one resource pool, the first that matches and has room.
+    A worker pool goes into one resource pool, the first that matches and has enough free machines.
     """
     found: dict[int, int] = {}
     for pool in _needed(job):
@@ -169,16 +170,19 @@ def placed(job: Any, resource: Any, used: Taken) -> dict[int, int] | None:
 
 
 def usage(resource: Any, jobs: Iterable[Any]) -> dict[int, int]:
-    """What jobs, the oldest first, have taken. One that a pool was made too small for still has its share."""
+    """Return the machines that jobs, oldest first, have taken.
+
+    A job stays counted even if its pool was made too small for it.
+    """
     used: dict[int, int] = {}
     for job in jobs:
-        for index, count in (placed(job, resource, used) or _somewhere(job, resource)).items():
+        for index, count in (placement(job, resource, used) or _first_matches(job, resource)).items():
             used[index] = used.get(index, 0) + count
     return used
 
 
-def strangers(job: Any, resource: Any) -> Sequence[int]:
-    """The positions of the worker pools that match no resource pool."""
+def unmatched_pools(job: Any, resource: Any) -> Sequence[int]:
+    """Return the positions of the worker pools that match no resource pool."""
     return [
         index
         for index, pool in enumerate(job.job_spec.worker_pool_specs)
@@ -186,10 +190,10 @@ def strangers(job: Any, resource: Any) -> Sequence[int]:
     ]
 
 
-def settle(resource: Any, used: Taken) -> bool:
-    """Note what is used; autoscaled pools grow to it at once, and shrink again when less of them is.
+def set_usage(resource: Any, used: Usage) -> bool:
+    """Write the usage into a resource. Return whether the resource has changed.
 
-    Whether the resource has changed.
+    Autoscaled pools grow to the usage at once, and shrink again when it falls.
     """
     changed = False
     for index, pool in enumerate(resource.resource_pools):
@@ -217,7 +221,7 @@ def _matching(pool: Any, resource: Any) -> Sequence[int]:
     ]
 
 
-def _somewhere(job: Any, resource: Any) -> dict[int, int]:
+def _first_matches(job: Any, resource: Any) -> dict[int, int]:
     found: dict[int, int] = {}
     for pool in _needed(job):
         for index in _matching(pool, resource)[:1]:

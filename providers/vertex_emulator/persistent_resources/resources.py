@@ -32,7 +32,7 @@ _DISK, _SIZE = "pd-ssd", 100
 
 
 def state_of(resource: Any) -> str:
-    """The name of its state."""
+    """Return the name of a resource's state."""
     name: str = _states(resource).values_by_number[resource.state].name
     return name
 
@@ -47,7 +47,7 @@ COLLECTION = Collection(
 
 
 def enter(resource: Any, state: str, *, at: str) -> None:
-    """Put it into a state at a time; `start_time` is when it ran first."""
+    """Put a resource into a state at a time; `start_time` is set when it first runs."""
     resource.state = _states(resource).values_by_name[state].number
     resource.update_time.FromJsonString(at)
     if state == RUNNING and not resource.HasField("start_time"):
@@ -55,9 +55,9 @@ def enter(resource: Any, state: str, *, at: str) -> None:
 
 
 def fill_in(resource: Any) -> None:
-    """What the service makes of a resource that it was sent: ids and disks of pools, and their first size.
+    """Fill in the service's defaults: ids and disks of pools, and their first size.
 
-    Ids as they have been seen: `n1-standard-4`, `n1-highmem-2-nvidia-tesla-t4-1`.
+    Generated ids are as seen on the service: `n1-standard-4`, `n1-highmem-2-nvidia-tesla-t4-1`.
     """
     for pool in resource.resource_pools:
         pool.ClearField("used_replica_count")
@@ -94,7 +94,7 @@ def _states(resource: Any) -> Any:
 
 
 class ArchivedPersistentResources(ArchivedRecords):
-    """All persistent resources."""
+    """The persistent resources of an archive."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         super().__init__(records)
@@ -105,17 +105,17 @@ class ArchivedPersistentResources(ArchivedRecords):
 
 
 class RestoredPersistentResource(RestoredRecord):
-    """One persistent resource; what it was on its way to at its export is not carried out."""
+    """One persistent resource of an archive; a change that was pending at its export is not carried out."""
 
     ids_everywhere = False
 
     def __init__(self, records: Records, document: Document, *, at: str) -> None:
         super().__init__(records, document)
-        checks.settle(self.message, {})
+        checks.set_usage(self.message, {})
         checks.check_new(self.id, self.message, allow_unknown_types=True)
         fill_in(self.message)
         if self.state not in STATES:
-            raise ValueError(f"no persistent resource comes into the state {self.state} here")
+            raise ValueError(f"a persistent resource of the emulator cannot be in state {self.state}")
         if self.state not in (RUNNING, ERROR):
             enter(self.message, RUNNING, at=at)
 
@@ -123,7 +123,7 @@ class RestoredPersistentResource(RestoredRecord):
         return checks.is_id(text)
 
 
-Kind = Literal["create", "update", "reboot", "delete"]
+ChangeKind = Literal["create", "update", "reboot", "delete"]
 
 _SCHEMA = (
     """
@@ -142,31 +142,32 @@ _SCHEMA = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
-    """One change: `operation` is the name of the operation that was answered; `due` is on the line of
-    `Clock.seconds`.
+class PendingChange:
+    """One pending change of a resource.
+
+    `operation` is the name of the operation that the call returned; `due` is on the line of `Clock.seconds`.
     """
 
     place: Place
     id: str
-    kind: Kind
+    kind: ChangeKind
     operation: str
     due: float
 
 
-class Pending:
-    """The changes under way, at most one of each resource. To be used under one lock."""
+class PendingChanges:
+    """The pending changes, at most one for each resource. Not thread-safe; the caller holds a lock."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         database.migrate("persistent resource changes", _SCHEMA)
-        self._changes: dict[tuple[str, str, str], Change] = {}
+        self._changes: dict[tuple[str, str, str], PendingChange] = {}
 
     def load(self) -> None:
-        """Take up what an earlier emulator left: each takes its whole time once more."""
+        """Load the changes that an earlier emulator left; each starts its whole time again."""
         for row in self._database.rows("SELECT * FROM persistent_resource_changes ORDER BY rowid"):
-            change = Change(
+            change = PendingChange(
                 place=Place(project=row["project"], location=row["location"]),
                 id=row["id"],
                 kind=row["kind"],
@@ -175,13 +176,15 @@ class Pending:
             )
             self._changes[_key(change.place, change.id)] = change
 
-    def begin(self, place: Place, resource_id: str, kind: Kind, operation: str, *, seconds: float) -> None:
-        """Note a change that takes so long; it takes the place of another one of the resource."""
+    def begin(
+        self, place: Place, resource_id: str, kind: ChangeKind, operation: str, *, seconds: float
+    ) -> None:
+        """Record a change that takes `seconds`; it replaces an earlier change of the resource."""
         self._database.execute(
             "INSERT OR REPLACE INTO persistent_resource_changes VALUES (?, ?, ?, ?, ?, ?, ?)",
             (place.project, place.number, place.location, resource_id, kind, operation, seconds),
         )
-        self._changes[_key(place, resource_id)] = Change(
+        self._changes[_key(place, resource_id)] = PendingChange(
             place=place,
             id=resource_id,
             kind=kind,
@@ -189,16 +192,16 @@ class Pending:
             due=self._clock.seconds() + seconds,
         )
 
-    def of(self, place: Place, resource_id: str) -> Change | None:
-        """The change of a resource."""
+    def get(self, place: Place, resource_id: str) -> PendingChange | None:
+        """Return the pending change of a resource, or None."""
         return self._changes.get(_key(place, resource_id))
 
-    def all(self) -> list[Change]:
-        """All, the oldest first."""
+    def all(self) -> list[PendingChange]:
+        """Return all changes, oldest first."""
         return list(self._changes.values())
 
-    def end(self, change: Change) -> None:
-        """A change is done."""
+    def end(self, change: PendingChange) -> None:
+        """Remove a change that is done."""
         key = _key(change.place, change.id)
         self._database.execute(
             "DELETE FROM persistent_resource_changes WHERE project_number = ? AND location = ? AND id = ?",
@@ -207,7 +210,7 @@ class Pending:
         self._changes.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all changes."""
         self._database.execute("DELETE FROM persistent_resource_changes")
         self._changes.clear()
 

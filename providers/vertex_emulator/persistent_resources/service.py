@@ -1,7 +1,7 @@
-"""PersistentResourceService: the methods, and what happens meanwhile.
+"""PersistentResourceService: the methods, and the changes that they begin.
 
-Creation, update, reboot and deletion take a moment of the emulator's clock (`delay`), so that their states
-can be seen. The record is committed before the call is answered; what it is on its way to is kept beside it.
+Creation, update, reboot and deletion take some time on the emulator's clock (`delay`), so that their states
+can be seen. The record is committed before the call returns, together with the pending change.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.persistent_resources import checks, resources
+from vertex_emulator.persistent_resources.allocator import ResourceAllocator
 from vertex_emulator.persistent_resources.resources import (
     COLLECTION,
     ArchivedPersistentResources,
-    Change,
-    Kind,
-    Pending,
+    ChangeKind,
+    PendingChange,
+    PendingChanges,
 )
-from vertex_emulator.persistent_resources.sharing import Sharing
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
 from vertex_emulator.vertex import listing, names
@@ -40,10 +40,10 @@ from vertex_emulator.vertex.records import Record, Records
 from vertex_emulator.vertex.service import Service
 
 DELAY_SECONDS = 0.3
-"""How long each change takes unless a test sets another time."""
+"""Duration of each change unless a test sets another one."""
 
-_LOOK_SECONDS = 0.1
-"""How often it is looked whether the jobs on a resource that is being deleted have ended."""
+_POLL_SECONDS = 0.1
+"""Interval between checks whether the jobs on a resource that is being deleted have ended."""
 
 _LISTING = Listing(
     answer=f"{descriptors.VERTEX_AI}.ListPersistentResourcesResponse",
@@ -53,7 +53,7 @@ _LISTING = Listing(
 
 
 class PersistentResources(Service):
-    """The persistent resources of one emulator; `jobs` are told who may run on them."""
+    """The persistent resources of one emulator; `jobs` run on them."""
 
     def __init__(
         self, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers, jobs: JobService
@@ -62,17 +62,17 @@ class PersistentResources(Service):
         self._answers = answers
         self._jobs = jobs
         self._records = Records(database, clock, COLLECTION, table="persistent_resources")
-        self._pending = Pending(database, clock)
-        self._sharing = Sharing(self._records, jobs.holding_machines)
+        self._pending = PendingChanges(database, clock)
+        self._allocator = ResourceAllocator(self._records, jobs.holding_machines)
         self._lock = threading.RLock()
-        self._task = scheduler.add("changes of persistent resources", self._do_what_is_due)
+        self._task = scheduler.add("changes of persistent resources", self._run_due)
         self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
-        jobs.share(self._sharing)
+        jobs.use_resources(self._allocator)
 
-    # --- the seam to the server
+    # For the server
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods, by their full names."""
+        """Return the methods by their full names."""
         methods: Mapping[str, Binding] = {
             "CreatePersistentResource": WithHeaders(self.create),
             "GetPersistentResource": self.get,
@@ -85,34 +85,34 @@ class PersistentResources(Service):
         return {f"{service}.{name}": method for name, method in methods.items()}
 
     def routes(self) -> Sequence[Route]:
-        """How long a change takes."""
+        """Return the routes of the duration of changes."""
         return self.delay.routes()
 
     def start(self) -> None:
-        """Go on with what was under way."""
+        """Continue the changes that were pending."""
         with self._lock:
             self._pending.load()
 
     def live(self) -> int:
-        """How many are on their way to another state."""
+        """Return how many changes are pending."""
         with self._lock:
             return len(self._pending.all())
 
     def archived(self) -> Sequence[Archived]:
-        """The resources, without the changes under way."""
+        """Return the resources for an archive, without pending changes."""
         return [ArchivedPersistentResources(self._records, self._clock)]
 
     def remove_all(self) -> None:
-        """Forget all; the jobs on them are ended by their own service."""
+        """Remove all resources; the jobs on them are ended by their own service."""
         with self._lock:
             self._pending.clear()
             self._records.clear()
             self.delay.seconds = DELAY_SECONDS
 
-    # --- the methods
+    # Methods of the API
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
-        """CreatePersistentResource."""
+        """Answer CreatePersistentResource."""
         place = names.parse_parent(request.parent)
         resource = descriptors.message(resources.MESSAGE)
         resource.CopyFrom(request.persistent_resource)
@@ -137,33 +137,33 @@ class PersistentResources(Service):
                 raise already_exists(COLLECTION, resource.name) from None
 
     def get(self, request: Any) -> Message:
-        """GetPersistentResource."""
+        """Answer GetPersistentResource."""
         found: Message = self._find(request.name).message
         return found
 
     def list(self, request: Any) -> Message:
-        """ListPersistentResources, the newest first."""
+        """Answer ListPersistentResources, newest first."""
         for record in self._records.everywhere():
-            self._sharing.settled(record)
+            self._allocator.with_usage(record)
         return listing.list_records(self._records, request, _LISTING)
 
     def update(self, request: Any) -> Message:
-        """UpdatePersistentResource: display name, labels, and the sizes of pools."""
+        """Answer UpdatePersistentResource: display name, labels and the sizes of pools."""
         with self._lock:
             record = self._find(request.persistent_resource.name)
-            new = checks.updated(record.message, request)
+            new = checks.apply_update(record.message, request)
             self._require(record, resources.RUNNING, doing="updated")
             return self._enter(record, "update", resources.UPDATING, new)
 
     def reboot(self, request: Any) -> Message:
-        """RebootPersistentResource: only while no job runs on it."""
+        """Answer RebootPersistentResource. Only a resource without running jobs can be rebooted."""
         with self._lock:
             record = self._find(request.name)
             self._require(record, resources.RUNNING, resources.ERROR, doing="rebooted")
             if record.message.resource_runtime_spec.HasField("ray_spec"):
                 words = f'The PersistentResource "{record.name}" is a Ray cluster and cannot be rebooted.'
                 raise RpcError("FAILED_PRECONDITION", words)
-            if busy := self._sharing.jobs_of(record):
+            if busy := self._allocator.jobs_of(record):
                 raise RpcError(
                     "FAILED_PRECONDITION",
                     f'The PersistentResource "{record.name}" cannot be rebooted while jobs run on it: '
@@ -172,7 +172,7 @@ class PersistentResources(Service):
             return self._enter(record, "reboot", resources.REBOOTING, record.message)
 
     def delete(self, request: Any) -> Message:
-        """DeletePersistentResource: the jobs on it are cancelled first."""
+        """Answer DeletePersistentResource; cancels the jobs on the resource first."""
         with self._lock:
             record = self._find(request.name)
             if record.state in (resources.REBOOTING, resources.STOPPING):
@@ -181,22 +181,22 @@ class PersistentResources(Service):
                     f'The PersistentResource "{record.name}" is in state {record.state} and cannot be '
                     "deleted.",
                 )
-            before = self._pending.of(record.place, record.id)
+            before = self._pending.get(record.place, record.id)
             answer = self._enter(record, "delete", resources.STOPPING, record.message)
         if before is not None:
             self._answers.fail(before.operation, CANCELLED, "CANCELLED")
         self._cancel_jobs(record)
         return answer
 
-    # --- inside
+    # Internal
 
     def _find(self, name: str) -> Record:
-        """The resource as it is now."""
+        """Return the resource as it is now."""
         place, resource_id = names.parse_name(name, COLLECTION.id)
         record = self._records.get(place, resource_id)
         if record is None:
             raise not_found(COLLECTION, name)
-        return self._sharing.settled(record)
+        return self._allocator.with_usage(record)
 
     def _require(self, record: Record, *states: str, doing: str) -> None:
         if record.state not in states:
@@ -205,7 +205,7 @@ class PersistentResources(Service):
                 f'The PersistentResource "{record.name}" is in state {record.state} and cannot be {doing}.',
             )
 
-    def _enter(self, record: Record, kind: Kind, state: str, new: Any) -> Message:
+    def _enter(self, record: Record, kind: ChangeKind, state: str, new: Any) -> Message:
         now = times.now(self._clock)
 
         def change(resource: Any) -> bool:
@@ -217,7 +217,7 @@ class PersistentResources(Service):
             self._records.change(record.id, change, place=record.place)
             return self._begin(record.place, record.id, kind, record.name)
 
-    def _begin(self, place: Place, resource_id: str, kind: Kind, name: str) -> Message:
+    def _begin(self, place: Place, resource_id: str, kind: ChangeKind, name: str) -> Message:
         metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
         operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
         self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)
@@ -225,7 +225,7 @@ class PersistentResources(Service):
         answer: Message = operation
         return answer
 
-    def _do_what_is_due(self) -> Next:
+    def _run_due(self) -> Next:
         with self._lock:
             changes = self._pending.all()
         now, left = self._clock.seconds(), []
@@ -233,31 +233,32 @@ class PersistentResources(Service):
             if change.due > now:
                 left.append(self._clock.real_seconds(change.due - now))
             elif not self._end(change):
-                left.append(_LOOK_SECONDS)
+                left.append(_POLL_SECONDS)
         return Next(seconds=min((each for each in left if each is not None), default=None))
 
-    def _end(self, change: Change) -> bool:
-        """End a change that is due; False where it has to wait. Every step can be done twice: a kill between
-        two of them is followed by all once more.
+    def _end(self, change: PendingChange) -> bool:
+        """End a change that is due. Return False if it has to wait.
+
+        Every step can be repeated: after a kill between two steps, all of them run again.
         """
         if change.kind == "delete":
             record = self._records.get(change.place, change.id)
             if record is not None and self._cancel_jobs(record):
                 return False
         with self._lock:
-            if self._pending.of(change.place, change.id) != change:
-                return True  # it was deleted meanwhile
+            if self._pending.get(change.place, change.id) != change:
+                return True  # deleted meanwhile
             if change.kind == "delete":
                 self._records.delete(change.id, place=change.place)
                 response = descriptors.message("google.protobuf.Empty")
             else:
-                record = self._records.change(change.id, self._ran(change), place=change.place)
+                record = self._records.change(change.id, self._completed(change), place=change.place)
                 response = descriptors.message(resources.MESSAGE) if record is None else record.message
             self._answers.finish(change.operation, response)
             self._pending.end(change)
         return True
 
-    def _ran(self, change: Change) -> Any:
+    def _completed(self, change: PendingChange) -> Any:
         now = times.now(self._clock)
 
         def run(resource: Any) -> bool:
@@ -272,14 +273,14 @@ class PersistentResources(Service):
         return run
 
     def _cancel_jobs(self, record: Record) -> int:
-        """Have the jobs on a resource cancelled, those that wait for it first; how many have not ended."""
-        jobs = self._jobs.on_resource(record.place, record.id)
+        """Cancel the jobs on a resource, waiting ones first. Return how many have not ended."""
+        jobs = self._jobs.jobs_on_resource(record.place, record.id)
         for job in sorted(jobs, key=lambda one: one.state != "JOB_STATE_QUEUED"):
             self._jobs.request_cancel(job.id)
         return len(jobs)
 
 
-_METADATA: Mapping[Kind, str] = {
+_METADATA: Mapping[ChangeKind, str] = {
     "create": "CreatePersistentResourceOperationMetadata",
     "update": "UpdatePersistentResourceOperationMetadata",
     "reboot": "RebootPersistentResourceOperationMetadata",

@@ -1,9 +1,8 @@
 """Resolve the image of a replica: parse its name, look it up when the job is created, fix its digest.
 
 Sources: OCI image specification ("Image Configuration", "Image Index"); Vertex AI documentation, "Custom
-containers for training" (command and args of a container).
-
-Source: the distribution project's grammar of references, which Docker and the service follow.
+containers for training" (command and args of a container); for names, the distribution project's grammar of
+references, which Docker and the service follow.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ class ImageName:
 
 
 def parse(text: str) -> ImageName:
-    """The canonical name: a name without a host is Docker Hub's, without tag and digest `latest` is meant.
+    """Parse an image name into its canonical form. Raises `ValueError` if it is invalid.
 
-    Raises `ValueError` for what is not the name of an image.
+    A name without a host is Docker Hub's; without tag and digest, the tag is `latest`.
     """
     rest, at, digest = text.partition("@")
     head, _, last = rest.rpartition("/")
@@ -56,11 +55,11 @@ def parse(text: str) -> ImageName:
         host = "docker.io"
         path = path if slash else f"library/{path}"
     if not _PATH.fullmatch(path) or len(host) + len(path) >= _MAX_NAME:
-        raise ValueError(f"{text!r} is not the name of an image, such as HOST/PATH:TAG in small letters")
+        raise ValueError(f"{text!r} is not the name of an image, such as HOST/PATH:TAG in lower case")
     if colon and not _TAG.fullmatch(tag):
-        raise ValueError(f"{text!r} has the tag {tag!r}; a tag is letters, digits, '_', '.' and '-'")
+        raise ValueError(f"{text!r} has the tag {tag!r}; a tag consists of letters, digits, '_', '.' and '-'")
     if at and not _DIGEST.fullmatch(digest):
-        raise ValueError(f"{text!r} has the digest {digest!r}; one looks like sha256: and 64 hex digits")
+        raise ValueError(f"{text!r} has the digest {digest!r}; a digest is sha256: and 64 hex digits")
     return ImageName(repository=f"{host}/{path}", tag=tag if colon else "" if at else "latest", digest=digest)
 
 
@@ -95,30 +94,30 @@ class Manifest(Protocol):
 
 
 class Images(Protocol):
-    """Where images are looked up: the registry."""
+    """The registry in which images are looked up."""
 
     def resolve(self, name: str) -> Manifest | None:
-        """The image with a canonical name."""
+        """Return the image with a canonical name, or None."""
 
     def blob_path(self, digest: str) -> Path | None:
-        """The file of a blob."""
+        """Return the file of a blob, or None."""
 
 
 def host_architecture() -> str:
-    """This machine's architecture, in the words of image configurations."""
+    """Return this machine's architecture, in the words of image configurations."""
     machine = platform.machine().lower()
     return _ARCHITECTURES.get(machine, machine)
 
 
 def look_up(images: Images, image_uri: str) -> ReplicaImage:
-    """The image with the name. Raises `ImageError` with why it cannot run here."""
+    """Return the image with a name. Raises `ImageError` if it cannot run here."""
     try:
         name = parse(image_uri)
     except ValueError as error:
         raise ImageError(str(error)) from None
     found = images.resolve(str(name))
     if found is None and name.digest and is_stood_in_for(name.repository, name.tag or "latest"):
-        # Google's own digest of an image that is stood in for: of the stand-in there is one only.
+        # Google's own digest of an image with a stand-in: there is only one stand-in for all digests.
         name = ImageName(repository=name.repository, tag=name.tag or "latest", digest="")
         found = images.resolve(str(name))
         if found is not None and not _read(images, found, name).stand_in:
@@ -136,11 +135,13 @@ def _read(images: Images, found: Manifest, name: ImageName) -> ReplicaImage:
     if found.media_type in _INDEXES:
         found = _of_platform(images, found, name)
     if found.media_type not in _MANIFESTS:
-        raise ImageError(f"{name} is no image that can be run: it is of the type {found.media_type}")
+        raise ImageError(f"{name} cannot be run: its media type is {found.media_type}")
     manifest = _document(found.content, f"the manifest of {name}")
     described = _mapping(manifest.get("config"))
     if described.get("mediaType") not in _CONFIGS:
-        raise ImageError(f"{name} is no container image: its configuration is {described.get('mediaType')!r}")
+        raise ImageError(
+            f"{name} is not a container image: its configuration is {described.get('mediaType')!r}"
+        )
     config = _document(_blob(images, described, name), f"the configuration of {name}")
     return _image(images, manifest, config, str(_pinned(name, found.digest)), name)
 
@@ -150,8 +151,10 @@ def _pinned(name: ImageName, digest: str) -> ImageName:
 
 
 def _of_platform(images: Images, index: Manifest, name: ImageName) -> Manifest:
-    """The image in an index for this machine; where there is none, one built on a stand-in: it has no root of
-    its own that another architecture could spoil.
+    """Return the image for this machine from an index.
+
+    If the index has only one image, return that: it can run if it is built on a stand-in, as it then has no
+    root of another architecture.
     """
     listed = [
         _mapping(each) for each in _list(_document(index.content, f"the index {name}").get("manifests"))
@@ -217,7 +220,7 @@ def _layers(
     for each, diff_id in zip(described, diff_ids, strict=True):
         media_type = str(each.get("mediaType", ""))
         if ".image.layer." not in media_type and ".image.rootfs." not in media_type:
-            raise ImageError(f"{name} has a layer of the type {media_type!r}, which is no file system")
+            raise ImageError(f"{name} has a layer of the type {media_type!r}, which is not a file system")
         path, size = images.blob_path(str(each.get("digest"))), each.get("size")
         if path is None or not isinstance(size, int):
             raise ImageError(
@@ -260,15 +263,15 @@ def _list(value: object) -> list[Any]:
 
 
 def _text(value: object, field: str, name: ImageName) -> str:
-    """A text that a program can be started with."""
+    """Return a string that a program can be started with."""
     if not isinstance(value, str) or "\0" in value:
-        raise ImageError(f"{name} has a configuration whose {field} is not a text")
+        raise ImageError(f"{name} has a configuration whose {field} is not a string")
     return value
 
 
 def _texts(value: object, field: str, name: ImageName) -> tuple[str, ...]:
-    """A list of texts that a program can be started with."""
+    """Return a list of strings that a program can be started with."""
     found = _list(value)
     if not all(isinstance(each, str) and "\0" not in each for each in found):
-        raise ImageError(f"{name} has a configuration whose {field} is not a list of texts")
+        raise ImageError(f"{name} has a configuration whose {field} is not a list of strings")
     return tuple(found)

@@ -1,8 +1,8 @@
-"""Tiny images that the emulator answers with where nobody pushed the base image itself.
+"""Tiny stand-ins for base images that nobody has pushed.
 
-Google's prebuilt and Deep Learning images and the official Python images are gigabytes of what this machine
-has already: Python and the packages beside it. A stand-in has one empty layer, and a label that whatever is
-built from it inherits, as Docker does it: an image with that label has the host's root below its own layers.
+Google's prebuilt and Deep Learning images and the official Python images are gigabytes of software that this
+machine already has: Python and its packages. A stand-in has one empty layer, and a label that every image
+built from it inherits, as in Docker: an image with that label has the host's root below its own layers.
 
 The bytes depend on nothing but the image's name and the minor version of the host's Python.
 """
@@ -22,17 +22,17 @@ from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
 
 LABEL = "org.vertex-training.stand-in"
-"""Its value is the canonical name with the tag of the image that is stood in for."""
+"""Label with the canonical name and tag of the image that the stand-in replaces."""
 
 PYTHON_LABEL = "org.vertex-training.python"
-"""Its value is the minor version of the Python that runs in place of the image's, such as 3.11."""
+"""Label with the minor version of the Python that runs in place of the image's, such as 3.11."""
 
 WAIT = (
     "python3",
     "-c",
     "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); signal.pause()",
 )
-"""In place of the reduction server, which needs GPUs and NCCL: waits until it is told to stop."""
+"""Runs in place of the reduction server, which needs GPUs and NCCL: it waits for SIGTERM."""
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
@@ -52,7 +52,7 @@ _PREBUILT_PYTHON = re.compile(r"\.py3(\d{1,2})\b")
 
 
 def stand_in(repository: str, tag: str) -> StandIn | None:
-    """The stand-in for an image by its canonical repository and tag; None: the emulator has none."""
+    """Return the stand-in for an image by its canonical repository and tag, or None."""
     if not is_stood_in_for(repository, tag):
         return None
     name = f"{repository}:{tag}"
@@ -65,8 +65,10 @@ def stand_in(repository: str, tag: str) -> StandIn | None:
 
 
 def is_stood_in_for(repository: str, tag: str) -> bool:
-    """Whether there is a stand-in for the image; not for the prebuilt ones of Ray, which start a cluster of
-    their own, nor for Pythons of another system than Debian.
+    """Return whether there is a stand-in for the image.
+
+    The prebuilt images of Ray have no stand-in, as they start a cluster of their own; nor do Pythons of other
+    systems than Debian.
     """
     name = f"{repository}:{tag}"
     prebuilt = prebuilt_image(name)
@@ -78,7 +80,7 @@ def is_stood_in_for(repository: str, tag: str) -> bool:
 
 
 def other_python(name: str) -> str | None:
-    """The minor version of Python that an image has by its name, where that is not the host's; else None."""
+    """Return the minor version of Python in an image's name if it is not the host's, else None."""
     repository, _, tag = name.rpartition(":")
     if repository == _PYTHON:
         match = _MINOR.match(tag)
@@ -114,7 +116,7 @@ def _image(config: Mapping[str, object]) -> StandIn:
 
 
 def _gzipped(data: bytes) -> bytes:
-    """The gzip format with one stored block, whose bytes do not depend on the zlib that is there."""
+    """Compress to gzip with one stored block: the bytes do not depend on the installed zlib."""
     head = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
     block = b"\x01" + struct.pack("<HH", len(data), len(data) ^ 0xFFFF) + data
     return head + block + struct.pack("<II", zlib.crc32(data), len(data))

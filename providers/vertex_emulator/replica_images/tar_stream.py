@@ -1,4 +1,4 @@
-"""Reads a layer: the archive's entries, one after the other, out of a compressed stream, in bounded memory.
+"""Read the entries of a layer one after the other from a compressed stream, in bounded memory.
 
 Written apart from `tarfile`, which reads a header of any size into memory; only its parser of one block is
 used. Understands ustar, GNU long names and pax; not sparse files.
@@ -23,7 +23,7 @@ _RATIO_FROM = 100 * (1 << 20)
 _SPARSE = (b"S",)
 _PAX = frozenset({"linkpath", "mtime", "path", "size"})
 _GNU_SPARSE = "GNU.sparse."
-"""What is kept of extended headers, of which a layer may have any number."""
+"""Keys of extended headers that are kept; a layer may have any number of others."""
 
 _ALGORITHMS = ("sha256", "sha512")
 _KINDS: Mapping[bytes, str] = {
@@ -52,7 +52,7 @@ class Entry:
 
 
 class LayerReader:
-    """The uncompressed bytes of a blob. At the end, `check` says whether they were what was announced."""
+    """The uncompressed bytes of a blob. At the end, `check` compares them with the announced digests."""
 
     def __init__(self, blob: BinaryIO, what: str, *, digest: str, diff_id: str) -> None:
         self._blob = blob
@@ -67,7 +67,7 @@ class LayerReader:
         self._source = self._chunks(first)
 
     def read(self, size: int) -> bytes:
-        """So many bytes, fewer only at the end."""
+        """Return `size` bytes, fewer only at the end."""
         while len(self._ready) < size:
             chunk = next(self._source, None)
             if chunk is None:
@@ -78,7 +78,7 @@ class LayerReader:
         return found
 
     def check(self, *, size: int) -> None:
-        """Read the rest. Raises `ImageError` where the blob is not the one that the manifest names."""
+        """Read the rest. Raises `ImageError` if the blob is not the one that the manifest names."""
         self._ready.clear()
         for _ in self._source:
             pass
@@ -88,7 +88,7 @@ class LayerReader:
             raise ImageError(f"{self._what} is damaged: its content does not have that digest and size")
         if not _is(self._plain, self._diff_id):
             raise ImageError(
-                f"{self._what} is damaged: unpacked, it is not {self._diff_id}, which the image names"
+                f"{self._what} is damaged: unpacked, its digest is not {self._diff_id}, which the image names"
             )
 
     def _more(self, size: int) -> bytes:
@@ -109,8 +109,8 @@ class LayerReader:
             self._unpacked += len(chunk)
             if self._unpacked > _RATIO_FROM and self._unpacked > _RATIO * self._packed:
                 raise ImageError(
-                    f"{self._what} unpacks to more than {_RATIO} times its size: no image does, and the disk "
-                    "would be full soon"
+                    f"{self._what} unpacks to more than {_RATIO} times its size, which would fill the disk "
+                    "and is not expected of an image"
                 )
             yield chunk
 
@@ -120,7 +120,7 @@ class LayerReader:
             chunk = self._more(_CHUNK)
 
     def _gunzipped(self, data: bytes) -> Iterator[bytes]:
-        """One or more members."""
+        """Yield the content of one or more gzip members."""
         while data:
             member = zlib.decompressobj(wbits=31)
             while not member.eof:
@@ -132,7 +132,7 @@ class LayerReader:
                     yield plain
                 data = member.unconsumed_tail or (b"" if member.eof else self._more(_CHUNK))
                 if not member.eof and not data and not plain:
-                    raise ImageError(f"{self._what} ends in the middle")
+                    raise ImageError(f"{self._what} ends too early")
             data = member.unused_data or self._more(_CHUNK)
             if data and not data.strip(b"\0"):  # padding after the last member
                 data = b""
@@ -142,13 +142,16 @@ class LayerReader:
         if make is None:
             raise ImageError(
                 f"{self._what} is compressed with zstd, which this Python cannot unpack. Install it with "
-                "`pip install zstandard` beside the emulator, or push the image with gzip layers"
+                "`pip install zstandard` for the emulator's Python, or push the image with gzip layers"
             )
         yield from make(data, self._more)
 
 
 def _zstd() -> Callable[[bytes, Callable[[int], bytes]], Iterator[bytes]] | None:
-    """What unpacks zstd: Python's own from 3.14 on, else the package zstandard; None without either."""
+    """Return a zstd decompressor, or None.
+
+    It is Python's own from 3.14 on, else that of the package zstandard.
+    """
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -175,7 +178,9 @@ def _zstd() -> Callable[[bytes, Callable[[int], bytes]], Iterator[bytes]] | None
 def _hash(digest: str, what: str) -> hashlib._Hash:
     algorithm = digest.partition(":")[0]
     if algorithm not in _ALGORITHMS:
-        raise ImageError(f"{what} has the digest {digest[:80]!r}, which is none of {', '.join(_ALGORITHMS)}")
+        raise ImageError(
+            f"{what} has the digest {digest[:80]!r}, which is not one of {', '.join(_ALGORITHMS)}"
+        )
     return hashlib.new(algorithm)
 
 
@@ -184,7 +189,7 @@ def _is(found: hashlib._Hash, digest: str) -> bool:
 
 
 class _Stream:
-    """A file to read from, of what was read already and the rest."""
+    """A readable file made of data that was read already and the rest."""
 
     def __init__(self, first: bytes, more: Callable[[int], bytes]) -> None:
         self._first = first
@@ -205,7 +210,7 @@ class _Stream:
 
 
 def entries(reader: LayerReader, what: str) -> Iterator[tuple[Entry, Iterator[bytes]]]:
-    """Every entry with its content, which has to be read before the next one or is passed over."""
+    """Yield every entry with its content, which is skipped if it is not read before the next entry."""
     extended: dict[str, str] = {}
     for_all: dict[str, str] = {}
     while True:
@@ -254,7 +259,7 @@ def _content(reader: LayerReader, size: int, what: str) -> Iterator[bytes]:
     while left:
         chunk = reader.read(min(left, _CHUNK))
         if not chunk:
-            raise ImageError(f"{what} ends in the middle")
+            raise ImageError(f"{what} ends too early")
         left -= len(chunk)
         yield chunk
     reader.read(_padded(size) - size)
@@ -265,7 +270,7 @@ def _padded(size: int) -> int:
 
 
 def _pax(data: bytes, what: str) -> dict[str, str]:
-    """The records of an extended header that matter: `LENGTH KEY=VALUE` and a line feed."""
+    """Return the relevant records of an extended header: `LENGTH KEY=VALUE` and a line feed."""
     found: dict[str, str] = {}
     at, end = 0, len(data.rstrip(b"\0"))
     while at < end:
@@ -293,7 +298,7 @@ def _number(text: str | None, other: int, what: str) -> int:
 
 
 def _time(text: str | None, other: float) -> float:
-    """A time of modification that every file system takes."""
+    """Return a modification time that every file system accepts."""
     try:
         seconds = float(other if text is None else text)
     except ValueError:

@@ -1,8 +1,8 @@
-"""The folder into which an image is unpacked: nothing outside of it changes, whatever the entries say.
+"""The folder into which an image is unpacked: nothing outside of it changes, whatever its entries are.
 
-Every path is walked one component at a time from the folder's own descriptor, and a symbolic link in it is
-resolved by us, within the folder: the kernel never follows one. Owners, set-user-id bits and extended
-attributes are dropped; devices and FIFOs are passed over, and counted.
+Every path is walked one component at a time from the folder's own descriptor. Symbolic links are resolved by
+us, within the folder: the kernel never follows one. Owners, set-user-id bits and extended attributes are
+dropped; devices and FIFOs are skipped and counted.
 
 Rules of whiteouts: OCI image specification, "Image Layer Filesystem Changeset".
 """
@@ -41,7 +41,7 @@ def remove_at(directory: int, name: str) -> None:
 
 
 def lstat(name: str, directory: int) -> os.stat_result | None:
-    """The state of an entry, None where there is none."""
+    """Return the status of an entry, or None if it does not exist."""
     try:
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def lstat(name: str, directory: int) -> os.stat_result | None:
 
 
 def ignores_case(folder: Path) -> bool:
-    """Whether the file system takes `a` and `A` for one name; tried out in an empty folder."""
+    """Return whether the file system ignores case in names; tried in an empty folder."""
     probe = folder / "case-a"
     probe.touch()
     try:
@@ -60,41 +60,41 @@ def ignores_case(folder: Path) -> bool:
 
 MAX_ENTRIES = 2_000_000
 MAX_BYTES = 200 * (1 << 30)
-KEPT_FREE = 256 * (1 << 20)
+RESERVED_BYTES = 256 * (1 << 20)
 """Bytes that unpacking leaves free on the disk."""
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_COMPONENT, _MAX_PATH, _MAX_DEPTH, _MAX_LINKS = 255, 4095, 200, 40
 _WHITEOUT, _AUFS, _OPAQUE = ".wh.", ".wh..wh.", ".wh..wh..opq"
 
-Path_ = tuple[str, ...]
+Parts = tuple[str, ...]
 
 
 @dataclass(kw_only=True)
 class Unpacked:
-    """What came of it: `size` counts the bytes of files; `passed_over` devices and the like."""
+    """The result: `size` counts the bytes of files; `skipped` counts devices and FIFOs."""
 
     entries: int = 0
     size: int = 0
-    passed_over: int = 0
+    skipped: int = 0
 
 
 @dataclass(kw_only=True)
 class Limits:
-    """What an image may take at most."""
+    """The limits of an image."""
 
     entries: int = MAX_ENTRIES
     size: int = MAX_BYTES
 
 
 @dataclass(kw_only=True)
-class _Found:
-    """A folder that a path led to: its own path without links, and an open descriptor, closed at the end."""
+class _OpenFolder:
+    """The folder at a path: its own path without links, and a descriptor that is closed at the end."""
 
-    path: Path_
+    path: Parts
     descriptor: int
 
-    def __enter__(self) -> _Found:
+    def __enter__(self) -> _OpenFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -107,28 +107,28 @@ class Tree:
 
     root: Path
     limits: Limits
-    ignores_case: bool | None = None  # whether the file system does; None to try it
+    ignores_case: bool | None = None  # None to try the file system
     done: Unpacked = field(default_factory=Unpacked)
-    _what: str = ""
-    _layer: set[Path_] = field(default_factory=set)  # what this layer has put there
-    _spelt: dict[str, Path_] | None = None
-    _last: tuple[Path_, _Found] | None = None  # archives go folder by folder
+    _layer_name: str = ""
+    _layer: set[Parts] = field(default_factory=set)  # paths that this layer has added
+    _spellings: dict[str, Parts] | None = None
+    _last: tuple[Parts, _OpenFolder] | None = None  # cache: archives go folder by folder
     _top: int = -1
 
     def __post_init__(self) -> None:
         self._top = os.open(self.root, FOLDER)
         if ignores_case(self.root) if self.ignores_case is None else self.ignores_case:
-            self._spelt = {}
-        self.limits.size = min(self.limits.size, max(shutil.disk_usage(self.root).free - KEPT_FREE, 0))
+            self._spellings = {}
+        self.limits.size = min(self.limits.size, max(shutil.disk_usage(self.root).free - RESERVED_BYTES, 0))
 
     def close(self) -> None:
         """Close the descriptors."""
-        self._forget()
+        self._close_last()
         os.close(self._top)
 
     def begin(self, what: str) -> None:
-        """A further layer."""
-        self._what = what
+        """Begin a layer."""
+        self._layer_name = what
         self._layer.clear()
 
     def add(self, entry: Entry, content: Iterator[bytes]) -> None:
@@ -136,31 +136,33 @@ class Tree:
         self.done.entries += 1
         self.done.size += entry.size
         if self.done.entries > self.limits.entries:
-            raise ImageError(f"{self._what} has too many entries: at most {self.limits.entries} are unpacked")
+            raise ImageError(
+                f"{self._layer_name} has too many entries: at most {self.limits.entries} are unpacked"
+            )
         if self.done.size > self.limits.size:
             raise ImageError(
-                f"{self._what} is too large: there is room for {self.limits.size >> 20} MiB of the image on "
-                f"this disk; free some ({self.root})"
+                f"{self._layer_name} is too large: only {self.limits.size >> 20} MiB are free for the image "
+                f"on this disk; free some more ({self.root})"
             )
         path = self._components(entry.name)
         if not path or any(part.startswith(_AUFS) for part in path[:-1]):
-            return  # the root itself, or what the old aufs driver noted for itself
+            return  # the root itself, or metadata of the old aufs driver
         try:
             self._put(path, entry, content)
         except OSError as error:
             if error.errno in (errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ELOOP):
-                raise self._refused(entry.name, os.strerror(error.errno)) from None
+                raise self._error(entry.name, os.strerror(error.errno)) from None
             raise
 
-    def _put(self, path: Path_, entry: Entry, content: Iterator[bytes]) -> None:
+    def _put(self, path: Parts, entry: Entry, content: Iterator[bytes]) -> None:
         parent, name = path[:-1], path[-1]
         if name.startswith(_WHITEOUT):
             self._whiteout(parent, name, entry)
             return
         if entry.kind == "device":
-            self.done.passed_over += 1
+            self.done.skipped += 1
             return
-        with self._made(parent, entry.name) as folder:
+        with self._create_folders(parent, entry.name) as folder:
             own = (*folder.path, name)
             self._check_case(own, entry.name)
             status = lstat(name, folder.descriptor)
@@ -175,7 +177,7 @@ class Tree:
             own = own[:-1]
 
     def _make(
-        self, folder: _Found, name: str, entry: Entry, content: Iterator[bytes], *, replaced: bool
+        self, folder: _OpenFolder, name: str, entry: Entry, content: Iterator[bytes], *, replaced: bool
     ) -> None:
         if replaced:
             self._remove(folder.descriptor, name)
@@ -184,15 +186,15 @@ class Tree:
             self._set_mode(folder.descriptor, name, entry)
         elif entry.kind == "symlink":
             if "\0" in entry.target or not entry.target:
-                raise self._refused(entry.name, "its target is not a path")
+                raise self._error(entry.name, "its target is not a path")
             os.symlink(entry.target, name, dir_fd=folder.descriptor)
-            self._forget()
+            self._close_last()
         else:
             descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder.descriptor)
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 for chunk in content:
                     view = memoryview(chunk)
-                    while view:  # a disk that is almost full takes a part
+                    while view:  # an almost full disk accepts only a part
                         view = view[file.write(view) :]
                 os.fchmod(descriptor, entry.mode & 0o777 | 0o600)
                 os.utime(descriptor, (entry.mtime, entry.mtime))
@@ -204,15 +206,15 @@ class Tree:
         finally:
             os.close(descriptor)
 
-    def _hard_link(self, folder: _Found, name: str, entry: Entry) -> None:
+    def _hard_link(self, folder: _OpenFolder, name: str, entry: Entry) -> None:
         target = self._components(entry.target)
-        source = self._existing(target[:-1], entry.name) if target else None
+        source = self._open_existing(target[:-1], entry.name) if target else None
         if source is None:
-            raise self._refused(entry.name, f"it is a link to {entry.target!r}, which is not there")
+            raise self._error(entry.name, f"it is a link to {entry.target!r}, which does not exist")
         with source:
             status = lstat(target[-1], source.descriptor)
             if status is None or stat.S_ISDIR(status.st_mode):
-                raise self._refused(entry.name, f"it is a link to {entry.target!r}, which is no file")
+                raise self._error(entry.name, f"it is a link to {entry.target!r}, which is not a file")
             present = lstat(name, folder.descriptor)
             if present is not None and (present.st_dev, present.st_ino) == (status.st_dev, status.st_ino):
                 return
@@ -227,17 +229,17 @@ class Tree:
                     follow_symlinks=False,
                 )
             except FileNotFoundError:
-                raise self._refused(entry.name, f"it takes the place of {entry.target!r} itself") from None
+                raise self._error(entry.name, f"it takes the place of {entry.target!r} itself") from None
 
     # Whiteouts
 
-    def _whiteout(self, parent: Path_, name: str, entry: Entry) -> None:
+    def _whiteout(self, parent: Parts, name: str, entry: Entry) -> None:
         hidden = name[len(_WHITEOUT) :]
         if hidden in ("", ".", ".."):
-            raise self._refused(entry.name, "it does not say what it removes")
+            raise self._error(entry.name, "it does not name a file to remove")
         if name.startswith(_AUFS) and name != _OPAQUE:
             return
-        folder = self._existing(parent, entry.name)
+        folder = self._open_existing(parent, entry.name)
         if folder is None:
             return
         with folder:
@@ -246,13 +248,13 @@ class Tree:
             else:
                 self._hide(folder.descriptor, (*folder.path, hidden))
 
-    def _clear(self, directory: int, path: Path_) -> None:
-        """Remove from a folder what this layer has not put there."""
+    def _clear(self, directory: int, path: Parts) -> None:
+        """Remove from a folder all entries that this layer has not added."""
         for name in os.listdir(directory):
             self._hide(directory, (*path, name))
 
-    def _hide(self, directory: int, own: Path_) -> None:
-        """Remove an entry of a folder, but what this layer has put there."""
+    def _hide(self, directory: int, own: Parts) -> None:
+        """Remove an entry of a folder, except for what this layer has added."""
         name = own[-1]
         status = lstat(name, directory)
         if status is None:
@@ -267,43 +269,43 @@ class Tree:
                 os.close(below)
 
     def _remove(self, directory: int, name: str) -> None:
-        self._forget()
+        self._close_last()
         remove_at(directory, name)
 
     # Paths
 
-    def _components(self, name: str) -> Path_:
-        """The components of a name in an archive; a leading / means the image's root."""
+    def _components(self, name: str) -> Parts:
+        """Split a name in an archive into components; a leading / means the image's root."""
         if "\0" in name or len(os.fsencode(name)) > _MAX_PATH:
-            raise self._refused(name, "it is not a path that a file system takes")
+            raise self._error(name, "it is not a valid path")
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
         if ".." in parts:
-            raise self._refused(name, "it leads out of the image by '..'")
+            raise self._error(name, "it leads out of the image by '..'")
         if len(parts) > _MAX_DEPTH or any(len(os.fsencode(part)) > _MAX_COMPONENT for part in parts):
-            raise self._refused(name, "it is not a path that a file system takes")
+            raise self._error(name, "it is not a valid path")
         return parts
 
-    def _made(self, path: Path_, name: str) -> _Found:
-        """The folder at a path, with links resolved inside the root; made where it is missing."""
+    def _create_folders(self, path: Parts, name: str) -> _OpenFolder:
+        """Return the folder at a path, with links resolved inside the root; create missing folders."""
         found = self._folder(path, name, create=True)
         assert found is not None  # noqa: S101 - it was made
         return found
 
-    def _existing(self, path: Path_, name: str) -> _Found | None:
-        """The folder at a path, None where there is none."""
+    def _open_existing(self, path: Parts, name: str) -> _OpenFolder | None:
+        """Return the folder at a path, or None if it does not exist."""
         return self._folder(path, name, create=False)
 
-    def _folder(self, path: Path_, name: str, *, create: bool) -> _Found | None:
+    def _folder(self, path: Parts, name: str, *, create: bool) -> _OpenFolder | None:
         if self._last is None or self._last[0] != path:
             found = self._walk(path, name, create=create)
             if found is None:
                 return None
-            self._forget()
+            self._close_last()
             self._last = (path, found)
         last = self._last[1]
-        return _Found(path=last.path, descriptor=os.dup(last.descriptor))
+        return _OpenFolder(path=last.path, descriptor=os.dup(last.descriptor))
 
-    def _walk(self, path: Path_, name: str, *, create: bool) -> _Found | None:
+    def _walk(self, path: Parts, name: str, *, create: bool) -> _OpenFolder | None:
         pending = list(reversed(path))
         stack = [os.dup(self._top)]
         own: list[str] = []
@@ -322,7 +324,7 @@ class Tree:
                 if status is not None and stat.S_ISLNK(status.st_mode):
                     links += 1
                     if links > _MAX_LINKS:
-                        raise self._refused(name, "its folder is a link to itself")
+                        raise self._error(name, "its folder is a link to itself")
                     target = os.readlink(part, dir_fd=stack[-1])
                     if target.startswith("/"):
                         while own:
@@ -333,32 +335,32 @@ class Tree:
                 if status is None or not stat.S_ISDIR(status.st_mode):
                     if not create:
                         return None
-                    if status is not None:  # a file makes way for a folder
+                    if status is not None:  # a folder replaces a file
                         self._remove(stack[-1], part)
                     self._check_case((*own, part), name)
                     os.mkdir(part, 0o755, dir_fd=stack[-1])
                 if len(own) >= _MAX_DEPTH:
-                    raise self._refused(name, "it is too deep")
+                    raise self._error(name, "it is too deep")
                 stack.append(os.open(part, FOLDER, dir_fd=stack[-1]))
                 own.append(part)
-            return _Found(path=tuple(own), descriptor=stack.pop())
+            return _OpenFolder(path=tuple(own), descriptor=stack.pop())
         finally:
             for descriptor in stack:
                 os.close(descriptor)
 
-    def _forget(self) -> None:
+    def _close_last(self) -> None:
         if self._last is not None:
             os.close(self._last[1].descriptor)
             self._last = None
 
-    def _check_case(self, own: Path_, name: str) -> None:
-        """Where the file system ignores case, two names must not become one."""
-        if self._spelt is None:
+    def _check_case(self, own: Parts, name: str) -> None:
+        """Check that two names do not become one on a file system that ignores case."""
+        if self._spellings is None:
             return
-        known = self._spelt.setdefault("/".join(own).casefold(), own)
+        known = self._spellings.setdefault("/".join(own).casefold(), own)
         if known != own:
-            raise self._refused(name, f"this file system cannot tell it from {'/'.join(known)!r}")
+            raise self._error(name, f"this file system cannot distinguish it from {'/'.join(known)!r}")
 
-    def _refused(self, name: str, why: str) -> ImageError:
+    def _error(self, name: str, why: str) -> ImageError:
         shown = name if len(name) <= 200 else f"{name[:200]}..."
-        return ImageError(f"{self._what} has the entry {shown!r}, which cannot be unpacked: {why}")
+        return ImageError(f"{self._layer_name} has the entry {shown!r}, which cannot be unpacked: {why}")

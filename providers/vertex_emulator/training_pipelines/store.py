@@ -159,7 +159,7 @@ class RestoredPipeline(RestoredRecord):
         if self.state == CANCELLING:
             enter(self.message, CANCELLED, at=at, code=answers.CANCELLED, message=CANCELLED_TEXT)
         elif self.ended:
-            words = all_jobs.words("pipeline", self.state)
+            words = all_jobs.interruption_message("pipeline", self.state)
             enter(self.message, FAILED, at=at, code=INTERNAL, message=words)
 
     def add(self, lines: Iterator[Document]) -> None:

@@ -81,7 +81,7 @@ class RestoredTuningJob(RestoredRecord):
         if not isinstance(stopped, str):
             raise ValueError("stopped has to be a text")
         self._note = StudyNote(seed=seed, stopped=stopped)
-        self.ended = all_jobs.end(self.message, at=at)
+        self.ended = all_jobs.end_interrupted(self.message, at=at)
 
     def take(self, line: Document) -> Document:
         trial = read_message(_TRIAL, line.get("trial"))
@@ -114,5 +114,5 @@ class RestoredTuningJob(RestoredRecord):
             if not self.ended:
                 raise ValueError(f"trial {trial.id} is in state {state} although its job had ended")
             trials.enter(trial, trials.INFEASIBLE)
-            trial.infeasible_reason = all_jobs.words("trial", state)
+            trial.infeasible_reason = all_jobs.interruption_message("trial", state)
             trial.end_time.FromJsonString(self._at)

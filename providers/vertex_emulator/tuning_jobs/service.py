@@ -14,9 +14,9 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_emulator.custom_jobs import planning, store
+from vertex_emulator.custom_jobs import store, submission
 from vertex_emulator.custom_jobs.checks.validation import MAX_REPLICAS
-from vertex_emulator.custom_jobs.plan import NOTHING, Addition
+from vertex_emulator.custom_jobs.plan import NO_ADDITION, Addition
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.http.bodies import body_of
@@ -221,7 +221,7 @@ class TuningService(Service):
         place: Place,
         tuning_job: Any,
         *,
-        addition: Addition = NOTHING,
+        addition: Addition = NO_ADDITION,
         job_id: str | None = None,
         allow_unknown_types: bool = True,
     ) -> Record:
@@ -236,7 +236,7 @@ class TuningService(Service):
         self.check(place, job, allow_unknown_types=allow_unknown_types)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, TUNING_JOBS.id, job_id)
-        planning.fill_in(job.trial_job_spec)
+        submission.fill_in(job.trial_job_spec)
         store.begin(job, at=times.now(self._clock))
         seed = self._seed.value if self._seed.value is not None else int(job_id)
         with self._records.transaction():

@@ -158,7 +158,7 @@ def test_a_replica_is_killed(env: dict[str, str], control: Control) -> None:
     )
     eventually(lambda: control.jobs()[0]["state"] == "JOB_STATE_FAILED")
     assert "ran out of memory" in control.jobs()[0]["error"]
-    assert "nothing of it runs" in refused(*words, env=env)
+    assert "none of its replicas is running" in refused(*words, env=env)
 
 
 def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control) -> None:

@@ -102,7 +102,7 @@ _REQUESTS = (
         source="errors that users quote",
         tests=(
             f"{REQUESTS}::test_rules_of_the_service",
-            f"{REQUESTS}::test_all_faults_are_told_at_once",
+            f"{REQUESTS}::test_all_violations_are_reported_at_once",
             f"{FIELDS}::test_what_is_wrong_is_refused_with_its_field",
             f"{FIELDS}::test_an_accelerator_that_the_machine_has_not_in_the_words_of_the_service",
         ),

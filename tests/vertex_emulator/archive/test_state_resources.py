@@ -237,7 +237,7 @@ def test_what_was_going_on_has_ended(tmp_path: Path) -> None:
         assert (found["state"], found["error"]["code"]) == ("PIPELINE_STATE_FAILED", 13)
         assert found["error"]["message"] == (
             "The pipeline was in state PIPELINE_STATE_RUNNING when it was exported; an imported pipeline "
-            "does not go on."
+            "is not resumed."
         )
         for name in ("used", "comes"):
             resource = other.get(f"{PLACE}/persistentResources/{name}")
@@ -519,7 +519,10 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     "item": (lines(DATASET, {**ITEM, "content": []}), "content of an item has to be"),
     "item labels": (lines(DATASET, {**ITEM, "labels": {"a": 1}}), "labels of an item have to be"),
     "machines": (set_resource(PERSISTENT, resourcePools=[]), "resource_pools"),
-    "resource state": (set_resource(PERSISTENT, state="STATE_UNSPECIFIED"), "no persistent resource comes"),
+    "resource state": (
+        set_resource(PERSISTENT, state="STATE_UNSPECIFIED"),
+        "a persistent resource of the emulator cannot be in state",
+    ),
     "entry": (lines(ENTRIES, {**ENTRY, "logName": "x"}), "is not of the form"),
     "entry field": (lines(ENTRIES, {**ENTRY, "more": 1}), "Cannot find field"),
     "entry time": (lines(ENTRIES, {**ENTRY, "timestamp": "soon"}), "is not a time"),

@@ -12,13 +12,13 @@ from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
-    """The best that this machine allows."""
+    """Return the best sandbox that this machine allows."""
     return probe()
 
 
 @pytest.fixture
 def emulator(tmp_path: Path, sandbox: Sandbox) -> Iterator[JobEmulator]:
-    """An emulator with a data folder of its own; what a test left running is cancelled."""
+    """Yield an emulator with a data folder of its own; cancel jobs that a test left running."""
     with running_jobs(tmp_path / "data", sandbox=sandbox, restart_seconds=0.0) as found:
         yield found
         end_all(found)
@@ -26,7 +26,7 @@ def emulator(tmp_path: Path, sandbox: Sandbox) -> Iterator[JobEmulator]:
 
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[JobEmulator]:
-    """An emulator for tests that create no job."""
+    """Yield an emulator for tests that create no job."""
     with running_jobs(tmp_path_factory.mktemp("idle"), sandbox=sandbox) as found:
         yield found
         assert found.call("GET", "/_local/jobs").json() == {"jobs": []}

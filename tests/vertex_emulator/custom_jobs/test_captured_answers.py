@@ -35,7 +35,7 @@ SENT = {
 
 
 def test_the_answer_of_a_creation(emulator: JobEmulator) -> None:
-    """The project's number for its id, a count as text, a boot disk, one time, and nothing else."""
+    """Expect the project's number for its id, a count as text, a boot disk, one time, and nothing else."""
     answer = emulator.call("POST", f"{PARENT}/customJobs", SENT).json()
     name, created = answer.pop("name"), answer.pop("createTime")
     assert re.fullmatch(r"projects/\d+/locations/us-central1/customJobs/\d+", name)

@@ -56,7 +56,7 @@ def test_every_method_of_the_client_is_known(service: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(rpc.OPERATION_RULES))
 def test_rules_of_operations(name: str) -> None:
-    """The client's rules give the resource's name by their field, `*` in place of what we name."""
+    """Compare with the client's rules, which have `*` in place of the names in ours."""
     client = {(verb, uri) for verb, uri, _ in rules_of_client(name)}
     for rule in rpc.OPERATION_RULES[name]:
         assert (rule.verb, rule.uri) in client

@@ -33,7 +33,7 @@ WEEK = timedelta(days=7)
 
 
 def clock(emulator: JobEmulator, action: str = "", **body: Any) -> dict[str, Any]:
-    """The clock after an action."""
+    """Return the clock after an action."""
     if not action:
         answer = emulator.call("GET", "/_local/clock")
     else:
@@ -55,7 +55,7 @@ def test_nothing_is_set_at_first(emulator: JobEmulator) -> None:
 
 
 def test_a_week_passes_at_once(emulator: JobEmulator) -> None:
-    """The default timeout, 7 days."""
+    """Use the default timeout, 7 days."""
     clock(emulator, "freeze")
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
@@ -71,7 +71,7 @@ def test_a_week_passes_at_once(emulator: JobEmulator) -> None:
 
 
 def test_a_week_passes_in_a_minute(emulator: JobEmulator) -> None:
-    """An hour in 0.36 s, here."""
+    """Let an hour pass in 0.36 s."""
     clock(emulator, "scale", factor=10_000)
     name = emulator.create(pool(SLEEP), scheduling={"timeout": "3600s"})
     ended = emulator.wait(name)
@@ -98,7 +98,7 @@ def test_a_frozen_clock_stops_no_work(emulator: JobEmulator) -> None:
 
 
 def test_jobs_of_one_moment_are_in_order(emulator: JobEmulator) -> None:
-    """The newest first, page by page."""
+    """List the newest first, page by page."""
     clock(emulator, "freeze")
     emulator.call("PUT", "/_local/start-delay", {"seconds": DAY})
     names = [emulator.create(pool("pass")) for _ in range(7)]
@@ -134,7 +134,7 @@ def test_a_clock_that_goes_again_makes_up_for_nothing(emulator: JobEmulator) -> 
 
 
 def test_the_machines_time_again(emulator: JobEmulator) -> None:
-    """What waits is not hurried, nor does it begin anew."""
+    """Let waiting continue: it is neither hurried nor started again."""
     clock(emulator, "advance", seconds=30 * DAY)
     name = emulator.create(pool(SLEEP), scheduling={"timeout": "3600s"})
     assert parse(emulator.get(name)["createTime"]) - datetime.now(timezone.utc) > timedelta(days=29)
@@ -298,7 +298,7 @@ def test_the_rules_hold_in_scaled_time(tmp_path: Path, sandbox: Sandbox) -> None
 
 
 def test_the_timeout_counts_over_all_attempts(tmp_path: Path, sandbox: Sandbox) -> None:
-    """In scaled time as well: the job is over before its second restart."""
+    """Cancel in scaled time as well: the job is over before its second restart."""
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3600.0) as emulator:
         clock(emulator, "scale", factor=10_000)
         name = emulator.create(pool("import os; os.abort()"), scheduling={"timeout": "36000s"})

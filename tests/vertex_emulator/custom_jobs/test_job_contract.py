@@ -24,7 +24,7 @@ RAISE = f"{TELL}\nopen('/gcs/flags/' + os.environ['RANK'], 'w').close()"
 
 
 def fixture(emulator: JobEmulator) -> VertexEmulator:
-    """What a test of a user's has."""
+    """Return the client that a user's test has."""
     return VertexEmulator(
         host=emulator.daemon.url,
         token=emulator.daemon.token,
@@ -36,8 +36,8 @@ def fixture(emulator: JobEmulator) -> VertexEmulator:
     )
 
 
-def told(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> dict[str, str]:
-    """The environment that a replica printed first."""
+def environment_of(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> dict[str, str]:
+    """Return the environment that a replica printed first."""
     found: dict[str, str] = json.loads(emulator.said(name, task)[0])
     return found
 
@@ -49,7 +49,7 @@ def setting(idle: JobEmulator) -> Iterator[JobEmulator]:
 
 
 def wire_pool(code: str, replicas: str) -> dict[str, Any]:
-    """A pool of the job as Google's API writes it in JSON: int64 as text, the default disk filled in."""
+    """Return a pool in the API's JSON: int64 as text, the default disk filled in."""
     return {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": replicas,
@@ -75,7 +75,7 @@ def test_a_single_replica(emulator: JobEmulator, contract: Contract, name: str, 
     fixture(emulator).set_contract(contract)
     created = emulator.create(pool(TELL))
     assert emulator.wait(created)["state"] == "JOB_STATE_SUCCEEDED"
-    variables = told(emulator, created)
+    variables = environment_of(emulator, created)
     found = json.loads(variables["CLUSTER_SPEC"])
     (address,) = found["cluster"].pop(name)
     assert address.startswith("127.0.0.1:")
@@ -106,7 +106,7 @@ CHIEF = f"{TELL}\n{wait_for_flags('1', '2')}"
     ],
 )
 def test_a_distributed_job(emulator: JobEmulator, contract: Contract, expected_job: Any) -> None:
-    """The pools have the same names in both forms; only `job` differs."""
+    """Expect the same names of pools in both forms; only `job` differs."""
     fixture(emulator).set_contract(contract)
     name = emulator.create(
         pool(CHIEF),
@@ -115,7 +115,7 @@ def test_a_distributed_job(emulator: JobEmulator, contract: Contract, expected_j
         baseOutputDirectory={"outputUriPrefix": "gs://flags/out/"},
     )
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-    cluster = json.loads(told(emulator, name)["CLUSTER_SPEC"])["cluster"]
+    cluster = json.loads(environment_of(emulator, name)["CLUSTER_SPEC"])["cluster"]
     assert {pool_name: len(hosts) for pool_name, hosts in cluster.items()} == {
         "workerpool0": 1,
         "workerpool1": 2,
@@ -125,7 +125,7 @@ def test_a_distributed_job(emulator: JobEmulator, contract: Contract, expected_j
         ("workerpool1-0", "workerpool1", "worker", 0),
         ("workerpool1-1", "workerpool1", "worker", 1),
     ):
-        variables = told(emulator, name, task)
+        variables = environment_of(emulator, name, task)
         tf_config = json.loads(variables["TF_CONFIG"])
         assert tf_config["task"].pop("cloud")
         assert json.loads(variables["CLUSTER_SPEC"]) == {
@@ -168,7 +168,7 @@ def test_a_trial_gets_it_too(emulator: JobEmulator) -> None:
     fixture(emulator).set_contract("documented")
     done = emulator.wait(create_tuning_job(emulator, pool(f"{TELL}\n{QUICK}"), trials=1))
     (trial,) = done["trials"]
-    spec = json.loads(told(emulator, trial["customJob"])["CLUSTER_SPEC"])
+    spec = json.loads(environment_of(emulator, trial["customJob"])["CLUSTER_SPEC"])
     assert spec["job"] == emulator.get(trial["customJob"])["jobSpec"]
 
 
@@ -185,7 +185,7 @@ def test_a_new_emulator_has_the_observed_form(emulator: JobEmulator) -> None:
     assert emulator.call("GET", "/_local/contract").json() == {"contract": "observed"}
 
 
-def test_the_setting_is_told(setting: JobEmulator) -> None:
+def test_the_setting_is_shown(setting: JobEmulator) -> None:
     fixture(setting).set_contract("documented")
     assert fixture(setting).control.contract() == "documented"
 
@@ -201,5 +201,5 @@ def test_a_setting_that_is_neither(setting: JobEmulator, value: object) -> None:
     answer = setting.call("PUT", "/_local/contract", {"contract": value})
     assert (answer.status, answer.json()["error"]["message"]) == (
         400,
-        "contract has to be observed or documented.",
+        "contract must be observed or documented.",
     )

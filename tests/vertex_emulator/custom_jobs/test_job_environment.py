@@ -45,8 +45,8 @@ CLIENTS = {
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the replicas of one job printed: the environment of each, by its task."""
+class Printed:
+    """The environments that the replicas of one job printed, by their tasks."""
 
     emulator: JobEmulator
     name: str
@@ -57,10 +57,10 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[Told]:
-    """A job with a chief, two workers, no parameter servers and an evaluator."""
+def printed(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[Printed]:
+    """Run a job with a chief, two workers, no parameter servers and an evaluator."""
     of_the_host = ("http_proxy", "HTTPS_PROXY", "AWS_SECRET_ACCESS_KEY", "PYTHONPATH")
-    folder = tmp_path_factory.mktemp("told")
+    folder = tmp_path_factory.mktemp("printed")
     with pytest.MonkeyPatch.context() as patch, running_jobs(folder, sandbox=sandbox) as emulator:
         for variable in of_the_host:
             patch.setenv(variable, "/of/the/host")
@@ -75,13 +75,13 @@ def told(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator
         )
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         tasks = ["workerpool0-0", "workerpool1-0", "workerpool1-1", "workerpool3-0"]
-        yield Told(emulator, name, {task: json.loads(emulator.said(name, task)[0]) for task in tasks})
+        yield Printed(emulator, name, {task: json.loads(emulator.said(name, task)[0]) for task in tasks})
 
 
 @pytest.fixture(scope="module")
-def addresses(told: Told) -> dict[str, str]:
-    """Where each replica listens, as the chief was told: four ports of this machine."""
-    cluster = told.value("workerpool0-0", "CLUSTER_SPEC")["cluster"]
+def addresses(printed: Printed) -> dict[str, str]:
+    """Return the address of each replica as the chief got it: four ports of this machine."""
+    cluster = printed.value("workerpool0-0", "CLUSTER_SPEC")["cluster"]
     found = {f"{name}-{index}": one for name, each in cluster.items() for index, one in enumerate(each)}
     assert len(set(found.values())) == 4
     assert all(re.fullmatch(r"127\.0\.0\.1:\d+", one) for one in found.values())
@@ -93,8 +93,8 @@ EACH = pytest.mark.parametrize("task", TASKS)
 
 
 @EACH
-def test_cluster_spec(told: Told, addresses: dict[str, str], task: str) -> None:
-    assert told.value(task, "CLUSTER_SPEC") == {
+def test_cluster_spec(printed: Printed, addresses: dict[str, str], task: str) -> None:
+    assert printed.value(task, "CLUSTER_SPEC") == {
         "cluster": {
             "workerpool0": [addresses["workerpool0-0"]],
             "workerpool1": [addresses["workerpool1-0"], addresses["workerpool1-1"]],
@@ -115,10 +115,10 @@ def test_cluster_spec(told: Told, addresses: dict[str, str], task: str) -> None:
         ("workerpool3-0", "evaluator", 0),
     ],
 )
-def test_tf_config(told: Told, addresses: dict[str, str], task: str, kind: str, index: int) -> None:
-    """The evaluator has a task and is not in the cluster; the id in `cloud` has no meaning for a program."""
-    found = told.value(task, "TF_CONFIG")
-    assert found["task"].pop("cloud") == told.value("workerpool0-0", "TF_CONFIG")["task"]["cloud"] != ""
+def test_tf_config(printed: Printed, addresses: dict[str, str], task: str, kind: str, index: int) -> None:
+    """Expect a task for the evaluator, which is not in the cluster; the id in `cloud` is arbitrary."""
+    found = printed.value(task, "TF_CONFIG")
+    assert found["task"].pop("cloud") == printed.value("workerpool0-0", "TF_CONFIG")["task"]["cloud"] != ""
     assert found == {
         "cluster": {
             "chief": [addresses["workerpool0-0"]],
@@ -133,22 +133,22 @@ def test_tf_config(told: Told, addresses: dict[str, str], task: str, kind: str, 
 @pytest.mark.parametrize(
     ("task", "rank"), [("workerpool0-0", "0"), ("workerpool1-0", "1"), ("workerpool1-1", "2")]
 )
-def test_the_variables_of_torch(told: Told, addresses: dict[str, str], task: str, rank: str) -> None:
+def test_the_variables_of_torch(printed: Printed, addresses: dict[str, str], task: str, rank: str) -> None:
     """Counted in replicas, the chief first; the evaluator does not train."""
-    environment = told.environments[task]
+    environment = printed.environments[task]
     assert (environment["RANK"], environment["WORLD_SIZE"]) == (rank, "3")
     master = f"{environment['MASTER_ADDR']}:{environment['MASTER_PORT']}"
     assert master == addresses["workerpool0-0"]
 
 
 @EACH
-def test_the_variables_of_the_job(told: Told, task: str) -> None:
-    project_number = told.name.split("/")[1]
+def test_the_variables_of_the_job(printed: Printed, task: str) -> None:
+    project_number = printed.name.split("/")[1]
     assert project_number.isdecimal()
-    environment = told.environments[task]
+    environment = printed.environments[task]
     assert {name: environment[name] for name in environment if name.startswith(("CLOUD_ML_", "AIP_"))} == {
         "CLOUD_ML_PROJECT_ID": project_number,
-        "CLOUD_ML_JOB_ID": job_id(told.name),
+        "CLOUD_ML_JOB_ID": job_id(printed.name),
         "CLOUD_ML_REGION": "us-central1",
         "AIP_MODEL_DIR": "gs://b/out/model/",
         "AIP_CHECKPOINT_DIR": "gs://b/out/checkpoints/",
@@ -156,11 +156,11 @@ def test_the_variables_of_the_job(told: Told, task: str) -> None:
     }
 
 
-def test_host_names_are_like_those_of_real_jobs(told: Told) -> None:
-    """As in cmle-training-workerpool1-b644f12a34-1, with the same digits in all replicas of a job."""
+def test_host_names_are_like_those_of_real_jobs(printed: Printed) -> None:
+    """Expect names as cmle-training-workerpool1-b644f12a34-1, with the same digits in a job."""
     matches = {
         task: re.fullmatch(r"cmle-training-(workerpool\d)-([0-9a-f]{10})-(\d)", environment["HOSTNAME"])
-        for task, environment in told.environments.items()
+        for task, environment in printed.environments.items()
     }
     assert [f"{match[1]}-{match[3]}" for match in matches.values() if match] == list(TASKS)
     assert len({match[2] for match in matches.values() if match}) == 1
@@ -175,32 +175,32 @@ def test_host_names_are_like_those_of_real_jobs(told: Told) -> None:
         ("workerpool3-0", {"TF_CONFIG"}),
     ],
 )
-def test_there_is_nothing_else(told: Told, task: str, names: set[str]) -> None:
+def test_there_is_nothing_else(printed: Printed, task: str, names: set[str]) -> None:
     everywhere = {
         *("CLUSTER_SPEC", "HOSTNAME", "CLOUD_ML_PROJECT_ID", "CLOUD_ML_JOB_ID", "CLOUD_ML_REGION"),
         *("AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR", "AIP_TENSORBOARD_LOG_DIR"),
     }
-    found = set(told.environments[task]) - {"LC_CTYPE", "PWD"}  # Python and shells set these themselves
+    found = set(printed.environments[task]) - {"LC_CTYPE", "PWD"}  # Python and shells set these themselves
     assert found == everywhere | names | MACHINE | CLIENTS
 
 
-def test_own_variables_are_expanded_as_in_kubernetes(told: Told) -> None:
-    environment = told.environments["workerpool0-0"]
-    assert (environment["A"], environment["B"]) == ("1", f"1-{job_id(told.name)}-$(A)-$(NONE)")
+def test_own_variables_are_expanded_as_in_kubernetes(printed: Printed) -> None:
+    environment = printed.environments["workerpool0-0"]
+    assert (environment["A"], environment["B"]) == ("1", f"1-{job_id(printed.name)}-$(A)-$(NONE)")
 
 
 @EACH
-def test_the_variables_of_this_machine(told: Told, task: str) -> None:
-    environment = told.environments[task]
+def test_the_variables_of_this_machine(printed: Printed, task: str) -> None:
+    environment = printed.environments[task]
     assert environment["no_proxy"] == environment["NO_PROXY"] == "127.0.0.1,localhost"
     assert environment["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 4))
-    assert Path(environment["HOME"]).is_relative_to(told.emulator.folder(told.name) / "replicas" / task)
+    assert Path(environment["HOME"]).is_relative_to(printed.emulator.folder(printed.name) / "replicas" / task)
 
 
 @EACH
-def test_the_variables_of_clients(told: Told, task: str) -> None:
-    """All lead to the emulator, and none has the token that opens its controls."""
-    url, environment = told.emulator.daemon.url, told.environments[task]
+def test_the_variables_of_clients(printed: Printed, task: str) -> None:
+    """Expect that all lead to the emulator, and none has the token of its admin paths."""
+    url, environment = printed.emulator.daemon.url, printed.environments[task]
     assert environment["VERTEX_EMULATOR_HOST"] == url
     assert environment["STORAGE_EMULATOR_HOST"].startswith(f"{url}/s/")
     services = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
@@ -210,7 +210,7 @@ def test_the_variables_of_clients(told: Told, task: str) -> None:
     assert re.fullmatch(url.removeprefix("http://") + "/m/[0-9a-f]+/local", metadata.pop())
     redirect = Path(vertex_emulator.__file__).parent / "redirect"
     assert environment["PYTHONPATH"] == str(redirect)
-    assert not [name for name, value in environment.items() if told.emulator.daemon.token in value]
+    assert not [name for name, value in environment.items() if printed.emulator.daemon.token in value]
 
 
 def test_arguments_refer_to_variables(emulator: JobEmulator) -> None:
@@ -225,7 +225,7 @@ def test_arguments_refer_to_variables(emulator: JobEmulator) -> None:
 
 
 def test_a_single_replica_is_the_chief_and_has_no_tf_config(emulator: JobEmulator) -> None:
-    """As in the log of a real job of one replica."""
+    """Compare with the log of a real job of one replica."""
     name = emulator.create(pool(TELL))
     emulator.wait(name)
     environment = json.loads(emulator.said(name)[0])

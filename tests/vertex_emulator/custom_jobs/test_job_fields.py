@@ -61,7 +61,7 @@ LUSTRE = {"instanceIp": "10.0.0.3", "volumeHandle": "v", "filesystem": "fs", "mo
 
 
 def everything() -> dict[str, Any]:
-    """A job that sets every field of the API."""
+    """Return a job that sets every field of the API."""
     env = [{"name": "A", "value": "1"}]
     return {
         **job(
@@ -104,7 +104,7 @@ def as_sent(body: dict[str, Any], answer: dict[str, Any]) -> None:
 
 
 def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
-    """But for the one that a job without a persistent resource has not."""
+    """Set all fields, except for one that a job without a persistent resource lacks."""
     missing = {"job_spec.persistent_resource_id"}
     assert fields_in(api.CustomJob, everything()) == all_fields(
         api.CustomJob, leave_out={*CustomJobSpec.SERVER_OWNED, *missing}
@@ -112,7 +112,7 @@ def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
 
 
 def test_it_is_decided_what_the_emulator_does_with_each_field() -> None:
-    """A field that a newer version of the API brings fails here until it is."""
+    """Fail for a field of a newer version of the API until the emulator handles it."""
     parents = {"job_spec.worker_pool_specs", "job_spec.worker_pool_specs.machine_spec"}
     fields = all_fields(api.CustomJob, leave_out=CustomJobSpec.SERVER_OWNED)
     undecided = {
@@ -287,13 +287,13 @@ def test_what_is_wrong_is_refused_with_its_field(idle: JobEmulator, body: dict[s
 
 
 def test_an_accelerator_that_the_machine_has_not_in_the_words_of_the_service(idle: JobEmulator) -> None:
-    """As users quote them."""
+    """Use values as users quote them."""
     error = idle.refused(with_machine(acceleratorType="NVIDIA_L4", acceleratorCount=1))
     assert error["message"] == 'Accelerator "NVIDIA_L4" is not supported for machine type "n1-standard-4"'
 
 
-def told(emulator: JobEmulator, first: dict[str, Any], **spec: Any) -> dict[str, str]:
-    """The environment of a job's chief."""
+def environment_of(emulator: JobEmulator, first: dict[str, Any], **spec: Any) -> dict[str, str]:
+    """Return the environment of a job's chief."""
     tell = "import json, os; print(json.dumps(dict(os.environ)))"
     first = {**first, "containerSpec": pool(tell)["containerSpec"]}
     name = emulator.create(first, **spec)
@@ -304,14 +304,14 @@ def told(emulator: JobEmulator, first: dict[str, Any], **spec: Any) -> dict[str,
 
 def test_a_replica_has_a_device_for_each_accelerator(emulator: JobEmulator) -> None:
     machine = {"machineType": "g2-standard-48", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 4}
-    environment = told(emulator, {**pool(), "machineSpec": machine})
+    environment = environment_of(emulator, {**pool(), "machineSpec": machine})
     assert environment["VERTEX_CLUSTER_LOCAL_DEVICES"] == "4"
     assert environment["XLA_FLAGS"] == "--xla_force_host_platform_device_count=4"
 
 
 def test_a_tensorboard_has_its_variables_and_its_folder(emulator: JobEmulator) -> None:
     name = f"{LOCATION}/tensorboards/7"
-    environment = told(
+    environment = environment_of(
         emulator,
         pool(),
         tensorboard=name,
@@ -327,7 +327,7 @@ def test_a_tensorboard_has_its_variables_and_its_folder(emulator: JobEmulator) -
 @pytest.mark.parametrize("bucket", ["flags/../../elsewhere", "..", "nowhere", "flags/taken"])
 def test_a_tensorboard_folder_that_cannot_be_made(emulator: JobEmulator, bucket: str) -> None:
     (emulator.flags / "taken").write_text("an object")
-    told(
+    environment_of(
         emulator,
         pool(),
         tensorboard=f"{LOCATION}/tensorboards/7",
@@ -338,11 +338,11 @@ def test_a_tensorboard_folder_that_cannot_be_made(emulator: JobEmulator, bucket:
 
 
 def test_a_tensorboard_folder_is_not_made_through_a_link(emulator: JobEmulator, tmp_path: Path) -> None:
-    """A program may have made it in /gcs, where it leads nowhere."""
+    """Ignore a link that a program may have created in /gcs."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (emulator.flags / "linked").symlink_to(elsewhere)
-    told(
+    environment_of(
         emulator,
         pool(),
         tensorboard=f"{LOCATION}/tensorboards/7",
@@ -353,7 +353,7 @@ def test_a_tensorboard_folder_is_not_made_through_a_link(emulator: JobEmulator, 
 
 
 def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:
-    environment = told(emulator, pool(), experiment="e", experimentRun="e-r")
+    environment = environment_of(emulator, pool(), experiment="e", experimentRun="e-r")
     assert environment["AIP_EXPERIMENT_NAME"] == "e"
     assert environment["AIP_EXPERIMENT_RUN_NAME"] == "e-r"
 

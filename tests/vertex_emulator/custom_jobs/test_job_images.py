@@ -104,7 +104,7 @@ def test_what_a_container_runs(
 
 
 def run(emulator: JobEmulator, layers: list[bytes], code: str, **config: Any) -> list[str]:
-    """What a program says in an image."""
+    """Return the output of a program in an image."""
     image = push(registry(emulator), *layers, **config)
     return emulator.said(succeeded(emulator, of(image, command=["python3", "-c", code])))
 
@@ -166,8 +166,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return static_program(tmp_path_factory.mktemp("program"))
 
 
-def own_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) -> list[str]:
-    """What the program says as the only one in an image's root."""
+def run_in_own_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) -> list[str]:
+    """Return the output of the only program in an image's root."""
     root = tar({"run": program, "etc/": None, "etc/hostname": "image\n", "data/a": "a\n"})
     image = push(registry(emulator), root, stand_in=None, Entrypoint=["/run"], **config)
     return emulator.said(succeeded(emulator, of(image, args=list(words))))
@@ -192,17 +192,17 @@ def own_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) 
 def test_an_image_with_a_root_of_its_own(
     emulator: JobEmulator, program: bytes, words: list[str], config: dict[str, Any], said: list[str]
 ) -> None:
-    assert own_root(emulator, program, *words, **config) == said
+    assert run_in_own_root(emulator, program, *words, **config) == said
 
 
 def test_the_root_of_an_image_has_the_image_s_entries_only(emulator: JobEmulator, program: bytes) -> None:
-    said = own_root(emulator, program, "l:/", "l:/proc/self/task")
+    said = run_in_own_root(emulator, program, "l:/", "l:/proc/self/task")
     found = {line.rpartition("/")[2] for line in said if line.startswith("//")}
     assert found == {"data", "dev", "etc", "gcs", "proc", "run", "sys", "tmp"}
 
 
 def test_machines_of_the_job_are_known_by_name(emulator: JobEmulator, program: bytes) -> None:
-    said = own_root(emulator, program, "r:/etc/hosts")
+    said = run_in_own_root(emulator, program, "r:/etc/hosts")
     assert any("cmle-training-workerpool0-" in line for line in said)
 
 
@@ -219,7 +219,7 @@ def refusal(emulator: JobEmulator, pool: dict[str, Any]) -> str:
         ("missing", "there is no image docker.io/library/missing:latest"),
         ("us-central1-docker.pkg.dev/local/repo/missing@sha256:" + "0" * 64, "there is no image us-central1"),
         ("UPPER", "'UPPER' is not the name of an image"),
-        ("gcr.io/local/x:a b", "a tag is letters"),
+        ("gcr.io/local/x:a b", "a tag consists of letters"),
         ("us-docker.pkg.dev/vertex-ai/training/ray-cpu.2-9.py310:latest", "there is no image us-docker"),
         ("python:3.11-alpine", "there is no image docker.io/library/python:3.11-alpine"),
         ("../../etc/passwd", "is not the name of an image"),
@@ -241,7 +241,7 @@ def test_an_image_that_is_not_there_is_refused(idle: JobEmulator, image: str, te
             id="architecture",
         ),
         pytest.param({"Entrypoint": "x"}, {}, "has neither entrypoint", id="entrypoint is a text"),
-        pytest.param({"Cmd": [1]}, {}, "whose Cmd is not a list of texts", id="command of numbers"),
+        pytest.param({"Cmd": [1]}, {}, "whose Cmd is not a list of strings", id="command of numbers"),
     ],
 )
 def test_an_image_that_cannot_run_is_refused(

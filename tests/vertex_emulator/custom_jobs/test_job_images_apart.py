@@ -21,7 +21,7 @@ SHOW = "import os, sys; print(os.path.basename(os.getcwd()), *sys.argv[1:])"
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[JobEmulator]:
-    """An emulator on a machine without namespaces."""
+    """Yield an emulator on a machine without namespaces."""
     with running_jobs(tmp_path / "data", sandbox=PLAIN) as emulator:
         yield emulator
 
@@ -88,7 +88,7 @@ def test_an_unknown_user_fails_the_job(emulator: JobEmulator) -> None:
     ("change", "text"),
     [
         pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-9]), "cannot be unpacked", id="cut"),
-        pytest.param(lambda path: path.unlink(), "is not in the registry any more", id="gone"),
+        pytest.param(lambda path: path.unlink(), "is no longer in the registry", id="gone"),
     ],
 )
 def test_a_blob_that_changed_since_fails_the_job(emulator: JobEmulator, change: Any, text: str) -> None:
@@ -161,7 +161,7 @@ def test_a_replica_cannot_read_what_is_the_emulator_s(emulator: JobEmulator, pat
 
 
 def test_other_users_of_the_machine_are_kept_out(emulator: JobEmulator) -> None:
-    """All secrets and data lie below one folder that is closed to them, while a job runs, too."""
+    """Check that all secrets and data lie below one closed folder, also while a job runs."""
     image = push(registry(emulator), tar({"a": "secret"}), Entrypoint=["python", "-c", ""])
     succeeded(emulator, of(image))
     assert stat.S_IMODE(emulator.data_dir.stat().st_mode) == 0o700

@@ -1,4 +1,4 @@
-"""What an image says of itself leads to no place of this machine, and ends no supervisor."""
+"""Hostile configurations of images reach no file of this machine, and crash no supervisor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vertex_emulator.custom_jobs.replica.image import user_ids
+from vertex_emulator.custom_jobs.replica.unpacked_image import user_ids
 from vertex_emulator.custom_jobs.sandbox import image_root
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, Layering
 from vertex_emulator.replica_images.image import ReplicaImage

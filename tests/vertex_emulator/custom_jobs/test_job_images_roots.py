@@ -13,7 +13,7 @@ import pytest
 
 from support.images import static_program
 from vertex_emulator.addresses import REDIRECT
-from vertex_emulator.custom_jobs.replica.service_access import SEEN_AT
+from vertex_emulator.custom_jobs.replica.command import REDIRECT_PATH
 from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.custom_jobs.sandbox.probe import candidates
@@ -34,7 +34,7 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 sandbox = Sandbox(kind="namespaces", user=True, pids=True)
-code, said = tests.look(Path({folder!r}), sandbox, own={own}, words={words!r})
+code, said = tests.output_of(Path({folder!r}), sandbox, own={own}, words={words!r})
 print(code); sys.stdout.write(said)
 """
 
@@ -52,7 +52,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def image_of(folder: Path, program: Path) -> Path:
-    """An unpacked image with a program /app/run."""
+    """Create an unpacked image with a program /app/run."""
     root = folder / "data" / "images" / "key" / "root"
     for path in ("app", "etc", "usr/share"):
         (root / path).mkdir(parents=True)
@@ -62,7 +62,7 @@ def image_of(folder: Path, program: Path) -> Path:
     return root
 
 
-def look(
+def output_of(
     folder: Path,
     sandbox: Sandbox,
     *,
@@ -124,7 +124,7 @@ def test_an_image_is_shown_and_can_be_written(
         "w:/gcs/b/x",
         f"r:{tmp_path}/data/token",
     ]
-    code, said = look(tmp_path, sandbox, own=own, words=words)
+    code, said = output_of(tmp_path, sandbox, own=own, words=words)
     assert (code, said.splitlines()) == (
         0,
         [
@@ -141,7 +141,7 @@ def test_an_image_is_shown_and_can_be_written(
 
 
 def share_of(folder: Path) -> Path:
-    """A share with a file."""
+    """Create a share with a file."""
     share = folder / "data" / "file-shares" / "nfs" / "10.0.0.2"
     share.mkdir(parents=True)
     (share / "word").write_text("shared\n")
@@ -158,7 +158,7 @@ def test_a_file_share_is_mounted(
     if has_mnt:
         (root / "mnt").mkdir()
     words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
-    _, said = look(tmp_path, sandbox, own=own, words=words, shares={"mnt/nfs/data": share})
+    _, said = output_of(tmp_path, sandbox, own=own, words=words, shares={"mnt/nfs/data": share})
     assert said.splitlines() == ["shared", "wrote /mnt/nfs/data/new"]
     assert (share / "new").read_text() == "written\n"
     assert not (root / "mnt/nfs").exists()
@@ -170,7 +170,7 @@ def test_a_file_share_is_mounted_without_overlayfs(tmp_path: Path, program: Path
     (root / "mnt").mkdir()
     words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
     shares = {"mnt/nfs/data": share}
-    _, said = look(tmp_path, KINDS[0], own=own, words=words, shares=shares, overlays=False)
+    _, said = output_of(tmp_path, KINDS[0], own=own, words=words, shares=shares, overlays=False)
     assert said.splitlines()[-2:] == ["shared", "wrote /mnt/nfs/data/new"]
     assert not (root / "mnt/nfs").exists()
 
@@ -178,7 +178,7 @@ def test_a_file_share_is_mounted_without_overlayfs(tmp_path: Path, program: Path
 def test_a_link_of_the_image_is_not_followed_to_mount_a_file_share(tmp_path: Path, program: Path) -> None:
     root, share = image_of(tmp_path, program), share_of(tmp_path)
     (root / "mnt").symlink_to("gcs")
-    code, said = look(tmp_path, KINDS[0], own=True, words=["i"], shares={"mnt/nfs/data": share})
+    code, said = output_of(tmp_path, KINDS[0], own=True, words=["i"], shares={"mnt/nfs/data": share})
     assert code == 128
     assert "a link or file is in the way" in said
     assert not (tmp_path / "data/buckets/nfs").exists()
@@ -188,7 +188,7 @@ def test_a_link_of_the_image_is_not_followed_to_mount_a_file_share(tmp_path: Pat
 def test_another_user(tmp_path: Path, program: Path, sandbox: Sandbox) -> None:
     image_of(tmp_path, program)
     words = ["i", "w:/gcs/b/x"]
-    _, said = look(tmp_path, sandbox, own=True, words=words, inside=(1234, 2345))
+    _, said = output_of(tmp_path, sandbox, own=True, words=words, inside=(1234, 2345))
     assert said.splitlines() == ["user 1234 group 2345 in /app", "wrote /gcs/b/x"]
     assert (tmp_path / "data/buckets/b/x").stat().st_uid == os.getuid()
 
@@ -197,7 +197,7 @@ def test_another_user(tmp_path: Path, program: Path, sandbox: Sandbox) -> None:
 def test_without_overlayfs_the_working_directory_is_a_copy(tmp_path: Path, program: Path, own: bool) -> None:
     root = image_of(tmp_path, program)
     words = ["r:/usr/share/own.txt", "w:/app/new", "w:/tmp/x", "w:/usr/share/new"]
-    code, said = look(tmp_path, KINDS[0], own=own, words=words, overlays=False)
+    code, said = output_of(tmp_path, KINDS[0], own=own, words=words, overlays=False)
     note, *lines = said.splitlines()
     assert "no overlayfs" in note
     assert "the working directory /app" in note
@@ -209,7 +209,7 @@ def test_without_overlayfs_the_working_directory_is_a_copy(tmp_path: Path, progr
 
 def test_without_overlayfs_both_are_seen(tmp_path: Path, program: Path) -> None:
     image_of(tmp_path, program)
-    _, said = look(tmp_path, KINDS[0], own=False, words=["l:/usr/share", "l:/usr"], overlays=False)
+    _, said = output_of(tmp_path, KINDS[0], own=False, words=["l:/usr/share", "l:/usr"], overlays=False)
     lines = said.splitlines()[1:]
     assert "/usr/share/own.txt" in lines
     assert {f"/usr/{name}" for name in names("/usr")} <= set(lines)
@@ -250,7 +250,7 @@ LINKS = ["proc", "dev", "tmp", "gcs", "sys", "etc/hosts", "etc/resolv.conf", "et
 @pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
 @pytest.mark.parametrize("name", LINKS)
 def test_links_in_an_image_lead_nowhere(tmp_path: Path, program: Path, name: str, own: bool) -> None:
-    """An image whose folders are links to the host's: nothing of the host changes."""
+    """Run an image whose folders are links to the host's: nothing of the host changes."""
     root = image_of(tmp_path, program)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -260,17 +260,17 @@ def test_links_in_an_image_lead_nowhere(tmp_path: Path, program: Path, name: str
     if target.is_dir():
         shutil.rmtree(target)
     target.symlink_to(outside)
-    look(tmp_path, KINDS[0], own=own, words=[f"w:/{name}/escaped", f"w:{outside}/escaped", "w:/escaped"])
+    output_of(tmp_path, KINDS[0], own=own, words=[f"w:/{name}/escaped", f"w:{outside}/escaped", "w:/escaped"])
     assert names(outside) == before
     assert not Path("/escaped").exists()
 
 
 @pytest.mark.parametrize("name", ["proc", "dev", "sys", "gcs"])
 def test_files_in_the_way_of_the_system_s(tmp_path: Path, program: Path, name: str) -> None:
-    """The program is not started, or it sees the right thing; never the image's."""
+    """Expect that the program does not start, or sees the host's file, never the image's."""
     root = image_of(tmp_path, program)
     (root / name).write_text("image")
-    _, said = look(tmp_path, KINDS[0], own=False, words=[f"r:/{name}"])
+    _, said = output_of(tmp_path, KINDS[0], own=False, words=[f"r:/{name}"])
     assert "image" not in said.splitlines()
 
 
@@ -281,7 +281,7 @@ def test_a_link_in_the_way_of_the_data_folder_is_not_followed(tmp_path: Path, pr
     parent.mkdir(parents=True)
     (parent / rest[-1]).symlink_to("/var")
     before = names("/var")
-    look(tmp_path, KINDS[0], own=False, words=["i"])
+    output_of(tmp_path, KINDS[0], own=False, words=["i"])
     assert names("/var") == before
 
 
@@ -290,7 +290,7 @@ def test_a_root_of_the_image_s_own_has_what_points_clients_at_the_emulator(
     tmp_path: Path, program: Path, sandbox: Sandbox
 ) -> None:
     image_of(tmp_path, program)
-    words = [f"r:{SEEN_AT}/sitecustomize.py", f"w:{SEEN_AT}/new"]
-    _, said = look(tmp_path, sandbox, own=True, words=words, shown={SEEN_AT: REDIRECT})
+    words = [f"r:{REDIRECT_PATH}/sitecustomize.py", f"w:{REDIRECT_PATH}/new"]
+    _, said = output_of(tmp_path, sandbox, own=True, words=words, shown={REDIRECT_PATH: REDIRECT})
     assert said.startswith('"""Loaded by Python at its start')
     assert not (REDIRECT / "new").exists()

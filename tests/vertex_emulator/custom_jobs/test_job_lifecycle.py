@@ -78,7 +78,7 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
 
 
 def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
-    """The chief fails as a consequence, at once; the worker's failure is the job's error."""
+    """Fail the worker, and the chief as a consequence: the worker's failure is the job's error."""
     chief = (
         "import fcntl, sys\n"
         + wait_for_flags("locked")
@@ -150,7 +150,7 @@ def test_cancel(emulator: JobEmulator) -> None:
 
 
 def test_cancel_right_after_create(emulator: JobEmulator) -> None:
-    """The supervisor has not read its plan yet."""
+    """Cancel before the supervisor has read its plan."""
     names = [emulator.create(pool(SLEEP)) for _ in range(4)]
     for name in names:
         assert emulator.cancel(name).status == 200
@@ -233,7 +233,7 @@ def test_delete(emulator: JobEmulator) -> None:
 
 
 def test_sixteen_jobs_at_once(emulator: JobEmulator) -> None:
-    """Each chief listens on its own address and is asked by its worker: no two share a port."""
+    """Let each worker connect to its chief: no two jobs share a port."""
     chief = (
         "import json, os, socket\n"
         "host, port = json.loads(os.environ['CLUSTER_SPEC'])['cluster']['workerpool0'][0].split(':')\n"
@@ -259,7 +259,7 @@ def test_sixteen_jobs_at_once(emulator: JobEmulator) -> None:
 
 
 def test_all_running_is_seen_and_an_exit_is_seen_soon(emulator: JobEmulator) -> None:
-    """No bound on absolute times: that is the benchmark's matter. Figures are printed with -s."""
+    """Print figures with -s; bounds on absolute times are left to the benchmark."""
     code = "import time; time.sleep(0.5); open('/gcs/flags/ended', 'w').write(str(time.time()))"
     begun = time.time()
     name = emulator.create(pool(code), pool(SLEEP, replicas=3), {}, pool(SLEEP))
@@ -271,7 +271,7 @@ def test_all_running_is_seen_and_an_exit_is_seen_soon(emulator: JobEmulator) -> 
     assert {each["state"] for each in emulator.replicas(name).values()} == {"succeeded", "stopped"}
 
 
-def test_a_supervisor_told_to_stop_says_so(emulator: JobEmulator) -> None:
+def test_a_supervisor_reports_sigterm(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
     os.kill(emulator.supervisor(name), signal.SIGTERM)

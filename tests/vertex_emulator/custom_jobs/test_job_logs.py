@@ -165,7 +165,7 @@ def test_pages_in_both_directions(emulator: JobEmulator) -> None:
 
 
 def test_pages_are_of_one_moment(emulator: JobEmulator) -> None:
-    """What is written meanwhile is older than what the first page ended with: the clock stands still."""
+    """Stop the clock: lines written between two pages are older than the end of the first page."""
     emulator.call("POST", "/_local/clock/freeze", {})
     few = f"print(*range(3), sep='\\n', flush=True)\n{raise_flag('few')}\n{wait_for_flags('go')}\n"
     many = f"{wait_for_flags('few')}\nprint(*range(100, 200), sep='\\n', flush=True)\n"

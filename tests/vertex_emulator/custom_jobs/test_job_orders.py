@@ -52,8 +52,8 @@ def test_a_killed_replica_is_started_again(emulator: JobEmulator) -> None:
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (2, 1)}
-    [told] = [line for line in emulator.said(name, "service") if "estarted" in line]
-    assert told == (
+    [restart] = [line for line in emulator.said(name, "service") if "estarted" in line]
+    assert restart == (
         "The replica workerpool1-0 ended with status 137 (SIGKILL). It is restarted: restart 1 of 5."
     )
 
@@ -79,7 +79,7 @@ def test_at_a_time_after_it_runs(emulator: JobEmulator) -> None:
 
 
 def test_the_time_counts_from_each_start(emulator: JobEmulator) -> None:
-    """An order meets a start of a replica once; the next start is the next order's."""
+    """Apply each order to one start of a replica; the next start gets the next order."""
     name = emulator.create(pool(SLEEP), pool(SLEEP))
     order(emulator, name, "kill", "workerpool1-0", after=0.2)
     order(emulator, name, "kill", "workerpool1-0", after=0.2, outOfMemory=True)
@@ -128,8 +128,8 @@ def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
     assert ended["jobSpec"]["scheduling"]["strategy"] == "SPOT"
     assert (emulator.flags / "saved").exists()
     assert attempts(emulator, name) == {"workerpool0-0": (2, 2), "workerpool1-0": (2, 2)}
-    [told] = [line for line in emulator.said(name, "service") if "estarted" in line]
-    assert told == (
+    [restart] = [line for line in emulator.said(name, "service") if "estarted" in line]
+    assert restart == (
         "The machine of the replica workerpool0-0 was preempted, on Spot VMs. The job is restarted: restart "
         "1 of 6."
     )
@@ -183,7 +183,7 @@ class TestRefused:
         emulator.cancel(name)
         emulator.wait(name)
         said = self.refused(emulator, f"{of_job}/workerpool0-0/preempt", {}, 400)
-        assert said.endswith("is in state JOB_STATE_CANCELLED: nothing of it runs.")
+        assert said.endswith("is in state JOB_STATE_CANCELLED: none of its replicas is running.")
 
     @pytest.mark.parametrize(
         ("kind", "body", "says"),
@@ -207,58 +207,58 @@ class Program:
         self.pid = None
         self.exit_code: int | None = None
         self.started = True
-        self.told: list[str] = []
+        self.signals: list[str] = []
 
     def terminate(self) -> None:
-        self.told.append("terminate")
+        self.signals.append("terminate")
 
     def kill(self) -> None:
-        self.told.append("kill")
+        self.signals.append("kill")
 
 
 def started(program: Program) -> Running:
-    """A replica that has run since the machine was started."""
+    """Return a replica that has run since the machine was started."""
     unused: Any = None
     child: Any = program
-    return Running(name="one", child=child, log=unused, ends={}, counts=True, began=0.0)
+    return Running(name="one", child=child, log=unused, ends={}, is_replica=True, started_at=0.0)
 
 
 class TestWhenSomethingIsDue:
     """A time that has passed and stays would let the supervisor look without a pause."""
 
     def orders(self, folder: Path, *, grace: float = 600) -> Orders:
-        """A preemption of the first start, a kill of the second."""
+        """Return a preemption of the first start and a kill of the second."""
         both = [asdict(Order(kind=kind, replica="one")) for kind in ("preempt", "kill")]
         (folder / "orders.json").write_text(json.dumps(both))
         return Orders(JobFolder(folder), Clock(), grace_seconds=grace)
 
     def looks(self, orders: Orders, one: Running) -> list[float]:
-        return [at for at in orders.next_looks([one]) if at is not None]
+        return [at for at in orders.next_checks([one]) if at is not None]
 
     def test_at_the_end_of_the_grace(self, tmp_path: Path) -> None:
         orders, one = self.orders(tmp_path), started(Program())
-        orders.look([one])
+        orders.apply_due([one])
         [at] = self.looks(orders, one)
         assert 590 < at - time.monotonic() <= 600
 
     def test_never_for_a_replica_that_has_ended(self, tmp_path: Path) -> None:
         orders, one = self.orders(tmp_path), started(Program())
-        orders.look([])
+        orders.apply_due([])
         one.child.exit_code = 0
         assert self.looks(orders, one) == []
 
     def test_never_for_one_that_was_preempted_and_has_ended(self, tmp_path: Path) -> None:
         orders, one = self.orders(tmp_path, grace=0), started(Program())
-        orders.look([one])
+        orders.apply_due([one])
         one.child.exit_code = 143
         assert self.looks(orders, one) == []
 
     def test_not_for_the_start_before(self, tmp_path: Path) -> None:
-        """It ended while the job was decided and nobody looked."""
+        """Let it end while the job was decided and no order was applied."""
         orders, second = self.orders(tmp_path, grace=0), Program()
-        orders.look([started(Program())])
+        orders.apply_due([started(Program())])
         one = started(second)
-        orders.look([one])
-        assert (one.struck, self.looks(orders, one)) == ("kill", [])
-        orders.look([one])
-        assert second.told == []
+        orders.apply_due([one])
+        assert (one.order_kind, self.looks(orders, one)) == ("kill", [])
+        orders.apply_due([one])
+        assert second.signals == []

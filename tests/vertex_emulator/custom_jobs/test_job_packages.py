@@ -25,7 +25,7 @@ CODE = (
 
 
 def sdist(version: str = "1.0", *, requires: str = "pyyaml>=5", code: str = CODE) -> bytes:
-    """A source archive that setuptools builds."""
+    """Create a source archive that setuptools builds."""
     project = (
         "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n"
         f"[project]\nname = 'trainer'\nversion = '{version}'\ndependencies = [{requires!r}]\n"
@@ -46,7 +46,7 @@ def sdist(version: str = "1.0", *, requires: str = "pyyaml>=5", code: str = CODE
 
 
 def wheel(requires: str = "", *, code: str = "print('the helper')", name: str = "helper") -> bytes:
-    """A wheel, which needs no build."""
+    """Create a wheel, which needs no build."""
     info = f"{name}-2.0.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.0\n"
     metadata += f"Requires-Dist: {requires}\n" if requires else ""
@@ -147,12 +147,12 @@ def test_a_package_that_cannot_be_built(emulator: JobEmulator) -> None:
 
 
 def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an index that can be reached: the message says what to do."""
+    """Install without a reachable index: the message has the remedy."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=999; python_version>'3'"))
     ended = emulator.wait(emulator.create(package_pool(uri, module="helper")))
     message = ended["error"]["message"]
-    assert f"What the packages {uri} require could not be installed: pyyaml>=999." in message
+    assert f"Requirements of the packages {uri} could not be installed: pyyaml>=999." in message
     assert f"{sys.executable} -m pip install 'pyyaml>=999'" in message
     assert "No matching distribution found" in message
 
@@ -161,7 +161,7 @@ def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: py
 def test_a_requirement_from_an_index(
     emulator: JobEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder as the index: what the emulator's Python has not goes into the environment."""
+    """Use a folder as the index: requirements that the emulator's Python lacks are installed."""
     links = tmp_path / "links"
     links.mkdir()
     (links / "helper-2.0-py3-none-any.whl").write_bytes(wheel())
@@ -182,7 +182,7 @@ def test_a_requirement_from_an_index(
 
 
 def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
-    """A build that never ends: nothing of it is left."""
+    """Cancel during a build that never ends: none of its processes is left."""
     hang = (
         "[build-system]\nrequires = []\nbuild-backend = 'hang'\nbackend-path = ['.']\n"
         "[project]\nname = 'trainer'\nversion = '1'\n"
@@ -214,7 +214,7 @@ def test_container_pools_need_no_environment(emulator: JobEmulator) -> None:
 
 
 def test_a_link_is_no_package(emulator: JobEmulator, tmp_path: Path) -> None:
-    """As it is no object: a program could lead the installer anywhere."""
+    """Reject a link: a program could lead the installer anywhere."""
     uri = stage(emulator, "trainer-1.0.tar.gz", b"")
     path = emulator.data_dir / "buckets" / "staging" / "trainer-1.0.tar.gz"
     path.unlink()
@@ -225,7 +225,7 @@ def test_a_link_is_no_package(emulator: JobEmulator, tmp_path: Path) -> None:
 
 
 def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> None:
-    """What is installed is never kept under another content's key."""
+    """Check that packages are never cached under another content's key."""
     archive = tmp_path / "helper-2.0-py3-none-any.whl"
     archive.write_bytes(wheel())
     environment = tmp_path / _key([archive])

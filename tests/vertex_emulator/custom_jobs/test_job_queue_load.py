@@ -38,7 +38,7 @@ def waiting_for_go(*, replicas: int = 1) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Mapping[str, Any]:
-    """What came of `JOBS` jobs that were created one after the other, as fast as they are taken."""
+    """Return the results of `JOBS` jobs that were created one after the other as fast as possible."""
     with running_jobs(tmp_path_factory.mktemp("crowd"), sandbox=sandbox) as emulator:
         set_limit(emulator, LIMIT)
         names = [
@@ -62,7 +62,7 @@ def test_every_job_of_the_crowd_succeeds(crowd: Mapping[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_every_job_of_the_crowd_ran_once(crowd: Mapping[str, Any]) -> None:
-    """Its chief did; the others are stopped when the chief has ended."""
+    """Check the chief; the other replicas are stopped when the chief has ended."""
     chiefs = {job_id(name) for name in crowd["names"]}
     counts = [sum(job == each for job, _, _ in crowd["times"]) for each in chiefs]
     assert 1 <= min(counts) <= max(counts) <= REPLICAS
@@ -85,7 +85,7 @@ def test_no_more_replicas_of_the_crowd_ran_at_once_than_the_limit(crowd: Mapping
 
 @pytest.mark.slow
 def test_the_crowd_is_let_in_in_its_order(crowd: Mapping[str, Any]) -> None:
-    """A job is let in when its supervisor is started, which makes the file of its output."""
+    """Compare the times of the output files: an admitted job's supervisor creates its file at its start."""
     assert crowd["let_in"] == sorted(crowd["let_in"])
 
 

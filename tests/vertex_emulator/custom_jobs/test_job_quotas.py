@@ -1,4 +1,4 @@
-"""Quotas that a test sets: jobs are refused, or queued until there is room."""
+"""Quotas that a test sets: jobs are refused, or queued until enough quota is free."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from support.job_emulator import (
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.queue import quotas
-from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.custom_jobs.store import CUSTOM_JOB
+from vertex_emulator.custom_jobs.store import CUSTOM_JOB, WaitingJobs
+from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import parse
 from vertex_emulator.rpc import descriptors
 from vertex_training.catalog import accelerators
@@ -34,7 +34,7 @@ FLEX = {"strategy": "FLEX_START"}
 
 
 def gpus(code: str = SLEEP, *, count: int = 1, kind: str = "NVIDIA_L4", **options: Any) -> dict[str, Any]:
-    """A pool whose replicas have accelerators."""
+    """Return a pool whose replicas have accelerators."""
     machine = {"machineType": "g2-standard-4", "acceleratorType": kind, "acceleratorCount": count}
     return {**pool(code, **options), "machineSpec": machine}
 
@@ -176,7 +176,7 @@ def test_flex_start_gives_up_while_machines_are_provisioned(emulator: JobEmulato
 
 
 def test_flex_start_that_was_due_before_it_gives_up_starts(emulator: JobEmulator) -> None:
-    """Both have passed when somebody looks: the clock jumped, or no emulator ran."""
+    """Let both times pass before the queue runs: the clock jumped, or no emulator ran."""
     emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
     advance(emulator, 0)
     name = emulator.create(gpus("pass"), scheduling={**FLEX, "maxWaitDuration": "7200s"})
@@ -184,25 +184,36 @@ def test_flex_start_that_was_due_before_it_gives_up_starts(emulator: JobEmulator
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
 
 
-@pytest.mark.parametrize("cancelled", [False, True], ids=["given up", "cancelled"])
-def test_a_job_that_was_to_end_in_a_kill_never_runs(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+class InterruptedWaitingJobs(WaitingJobs):
+    """Waiting jobs whose removal fails, as if the emulator were killed there."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.tried = threading.Event()
+
+    def remove(self, job_id: str) -> bool:
+        self.tried.set()
+        raise OSError(f"as if the emulator were killed while the job {job_id} ends")
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["expired", "cancelled"])
+def test_a_waiting_job_whose_end_was_interrupted_never_runs(
+    tmp_path: Path, sandbox: Sandbox, cancelled: bool
 ) -> None:
-    tried = threading.Event()
+    made: list[InterruptedWaitingJobs] = []
 
-    def end(*_: object) -> None:
-        tried.set()
-        raise OSError("as if the emulator were killed here")
+    def waiting_jobs(database: Database) -> WaitingJobs:
+        made.append(InterruptedWaitingJobs(database))
+        return made[0]
 
-    with running_jobs(tmp_path, sandbox=sandbox) as first, monkeypatch.context() as patch:
+    with running_jobs(tmp_path, sandbox=sandbox, waiting_jobs=waiting_jobs) as first:
         quota(first, "cpus", 0, whenExceeded="queue", preemptible=True)
         name = first.create(pool("pass"), scheduling={**FLEX, "maxWaitDuration": "3600s"})
-        patch.setattr(Reconciler, "_end", end)
         if cancelled:
             assert first.cancel(name).status == 429
         else:
             advance(first, 3600)
-        assert tried.wait(5)
+        assert made[0].tried.wait(5)
     with running_jobs(tmp_path, sandbox=sandbox) as second:
         ended = second.wait(name)
         assert ended["state"] == ("JOB_STATE_CANCELLED" if cancelled else "JOB_STATE_FAILED")
@@ -224,7 +235,7 @@ def test_the_start_delay_follows_the_queue(emulator: JobEmulator) -> None:
 
 
 def test_jobs_are_queued_over_a_restart(tmp_path: Path, sandbox: Sandbox) -> None:
-    """The quotas are gone then, as faults are."""
+    """Restart the emulator: quotas are gone, as faults are."""
     with running_jobs(tmp_path, sandbox=sandbox) as first:
         quota(first, "cpus", 0, whenExceeded="queue")
         name = first.create(pool("print('hello')"))
@@ -260,9 +271,9 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        pytest.param("metric=", "There is no quota of ''", id="empty metric"),
-        pytest.param("region=", "region has to be", id="empty region"),
-        pytest.param("region=europe", "region has to be", id="no region"),
+        pytest.param("metric=", "There is no quota for ''", id="empty metric"),
+        pytest.param("region=", "region must be", id="empty region"),
+        pytest.param("region=europe", "region must be", id="no region"),
         pytest.param("metrics=cpus", "'metrics' is not known", id="misspelt"),
     ],
 )
@@ -275,7 +286,7 @@ def test_what_cannot_be_meant_removes_nothing(emulator: JobEmulator, query: str,
 
 def test_an_empty_name_is_not_all(emulator: JobEmulator) -> None:
     quota(emulator, "cpus", 8)
-    with pytest.raises(ControlError, match="There is no quota of ''"):
+    with pytest.raises(ControlError, match="There is no quota for ''"):
         Control(url=emulator.daemon.url, token=emulator.daemon.token).clear_quotas(metric="")
 
 
@@ -289,12 +300,12 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param({"limit": 1}, "There is no quota of None", id="no metric"),
+        pytest.param({"limit": 1}, "There is no quota for None", id="no metric"),
         pytest.param({"metric": "NVIDIA_L44", "limit": 1}, "Did you mean NVIDIA_L4?", id="misspelt"),
         pytest.param({"metric": "NVIDIA_L4"}, "limit has to be", id="no limit"),
         pytest.param({"metric": "NVIDIA_L4", "limit": -1}, "limit has to be", id="less than nothing"),
         pytest.param({"metric": "NVIDIA_L4", "limit": 0.5}, "whole number, not 0.5", id="half a GPU"),
-        pytest.param({"metric": "cpus", "limit": 1, "region": "europe"}, "region has to be", id="region"),
+        pytest.param({"metric": "cpus", "limit": 1, "region": "europe"}, "region must be", id="region"),
         pytest.param({"metric": "cpus", "limit": 1, "preemptible": 1}, "true or false", id="preemptible"),
         pytest.param({"metric": "cpus", "limit": 1, "whenExceeded": "fail"}, '"refuse" or', id="fail"),
         pytest.param({"metric": "cpus", "limit": 1, "zone": "a"}, "'zone' is not known", id="zone"),

@@ -1,4 +1,4 @@
-"""What is killed, and what is left: supervisors, replicas, the emulator itself."""
+"""Recovery after kills: of supervisors, replicas and the emulator itself."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from support.waiting import PATIENCE, eventually
+from vertex_emulator.custom_jobs.reconciler import Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.kernel.trees import remove_tree
 
 STRAY = (
@@ -39,7 +39,7 @@ STRAY = (
 
 
 def kinds(sandbox: Sandbox) -> list[Sandbox]:
-    """The sandbox of this machine, the same without process namespaces, and none at all."""
+    """Return the sandbox of this machine, the same without process namespaces, and none."""
     found = [sandbox, Sandbox(kind=sandbox.kind, user=sandbox.user, reason=sandbox.reason)]
     return [*dict.fromkeys([*found, Sandbox(kind="process", reason="of a test")])]
 
@@ -87,13 +87,13 @@ def test_a_supervisor_killed_while_a_job_is_cancelled(emulator: JobEmulator) -> 
 
 
 def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
-    """The emulator, a process of its own, is killed while jobs run; another goes on with them."""
+    """Kill an emulator process while jobs run; another one continues them."""
     data = tmp_path / "data"
-    until_told = f"{wait_for_flags('go')}\nprint('done')"
+    until_go = f"{wait_for_flags('go')}\nprint('done')"
     process = start(data)
     try:
         with reached(data) as emulator:
-            ends = emulator.create(pool(until_told))
+            ends = emulator.create(pool(until_go))
             stays = emulator.create(pool(SLEEP))
             for name in (ends, stays):
                 emulator.wait(name, "JOB_STATE_RUNNING")
@@ -233,12 +233,12 @@ def test_a_supervisor_that_dies_without_a_word_is_not_started_for_ever(
 def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobEmulator) -> None:
     stop = threading.Event()
 
-    def look() -> None:
+    def list_jobs() -> None:
         while not stop.is_set():
             emulator.call("GET", "/_local/jobs")
 
-    lookers = [threading.Thread(target=look) for _ in range(3)]
-    for each in lookers:
+    readers = [threading.Thread(target=list_jobs) for _ in range(3)]
+    for each in readers:
         each.start()
     try:
         names = [emulator.create(pool(SLEEP)) for _ in range(6)]
@@ -252,13 +252,13 @@ def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobE
             )
     finally:
         stop.set()
-        for each in lookers:
+        for each in readers:
             each.join()
 
 
 @pytest.mark.parametrize("path", ["jobs", "state.sqlite3"])
 def test_create_without_room_leaves_nothing_behind(emulator: JobEmulator, path: str) -> None:
-    """A folder where a file is to be written stands for a disk that takes nothing more."""
+    """Use a folder at the path of a file in place of a full disk."""
     import shutil
 
     from support.job_emulator import PARENT, job
@@ -374,7 +374,7 @@ def test_a_killed_shim_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
 
 
 def test_a_program_that_forks_and_ends_all_the_time(tmp_path: Path) -> None:
-    """Its processes are never where one has just looked. They end by themselves, should we fail."""
+    """Run a program whose processes keep moving; they end by themselves if the test fails."""
     code = (
         "import os, signal, time\nsignal.signal(15, signal.SIG_IGN)\nends = time.monotonic() + 300\n"
         "for _ in range(8):\n    if os.fork() == 0:\n"
@@ -391,7 +391,7 @@ def test_a_program_that_forks_and_ends_all_the_time(tmp_path: Path) -> None:
 
 
 def test_a_job_whose_folder_is_removed_ends(tmp_path: Path, sandbox: Sandbox) -> None:
-    """As when somebody deletes the whole data folder: nothing is left that could cancel it."""
+    """Delete the whole data folder: nothing is left that could cancel the job."""
     with running_jobs(tmp_path / "data", sandbox=sandbox) as emulator:
         name = emulator.create(pool(SLEEP), pool(SLEEP))
         emulator.wait(name, "JOB_STATE_RUNNING")

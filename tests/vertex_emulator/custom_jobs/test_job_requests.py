@@ -1,4 +1,4 @@
-"""What is asked over HTTP: what is accepted, what is refused and in which words, lists and pages."""
+"""Requests over HTTP: accepted and refused jobs, words of errors, lists and pages."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_rules_of_the_service(idle: JobEmulator, body: dict[str, Any], field: st
     )
 
 
-def test_all_faults_are_told_at_once(idle: JobEmulator) -> None:
+def test_all_violations_are_reported_at_once(idle: JobEmulator) -> None:
     body = job({**pool(), "replicaCount": 2}, name="", labels={"A": "b"})
     error = idle.refused(body)
     assert error["details"][0]["@type"] == "type.googleapis.com/google.rpc.BadRequest"

@@ -54,17 +54,17 @@ def kill(emulator: JobEmulator, name: str, replica: str, *, number: int = signal
 
 
 def state(emulator: JobEmulator, name: str, replica: str) -> str:
-    """The replica's state; "" before its supervisor has told anything."""
+    """Return the replica's state; "" before its supervisor has reported."""
     return str(emulator.replicas(name).get(replica, {}).get("state", ""))
 
 
 def attempts(emulator: JobEmulator, name: str) -> dict[str, tuple[int, int]]:
-    """How often each replica was started, and the attempt of the job."""
+    """Return how often each replica was started, and the attempt of the job."""
     return {key: (one["attempt"], one["jobAttempt"]) for key, one in emulator.replicas(name).items()}
 
 
-def told(emulator: JobEmulator, name: str) -> list[str]:
-    """What the service said of restarts."""
+def restart_lines(emulator: JobEmulator, name: str) -> list[str]:
+    """Return the service's log lines about restarts."""
     return [line for line in emulator.said(name, "service") if "estarted" in line]
 
 
@@ -75,7 +75,7 @@ def test_a_job_that_aborts_once_succeeds(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert "error" not in ended
     assert emulator.said(name) == ["start 1", "start 2"], "the log of the first attempt is kept"
-    assert told(emulator, name) == [
+    assert restart_lines(emulator, name) == [
         "The replica workerpool0-0 ended with status 134 (SIGABRT), which may be transient. The job is "
         "restarted: restart 1 of 3."
     ]
@@ -84,7 +84,7 @@ def test_a_job_that_aborts_once_succeeds(emulator: JobEmulator) -> None:
 
 
 def test_a_job_that_goes_on_aborting_fails(emulator: JobEmulator) -> None:
-    """It would succeed at its seventh start."""
+    """Run a replica that would succeed at its seventh start."""
     name = emulator.create(pool(SLEEP), pool(aborts(6)))
     ended = emulator.wait(name)
     gone(name)
@@ -97,13 +97,13 @@ def test_a_job_that_goes_on_aborting_fails(emulator: JobEmulator) -> None:
     assert message.count("    start ") == 1, "the lines of the last attempt only"
     assert "    start 4\n" in message
     assert attempts(emulator, name)["workerpool1-0"] == (4, 4)
-    assert [line[-8:] for line in told(emulator, name)[:-1]] == [f" {n} of 3." for n in (1, 2, 3)]
+    assert [line[-8:] for line in restart_lines(emulator, name)[:-1]] == [f" {n} of 3." for n in (1, 2, 3)]
 
 
 def test_a_plain_failure_is_not_tried_again(emulator: JobEmulator) -> None:
     name = emulator.create(pool(COUNT + "raise SystemExit(1)"))
     assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
-    assert (starts(emulator), told(emulator, name)) == (1, [])
+    assert (starts(emulator), restart_lines(emulator, name)) == (1, [])
 
 
 def test_disable_retries(emulator: JobEmulator) -> None:
@@ -119,7 +119,7 @@ IDENTITY = "import os, socket; print(socket.gethostname(), os.environ['CLUSTER_S
 
 
 def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> None:
-    """The same host name and addresses, and its port is free; the others do not notice."""
+    """Expect the same host name, addresses and a free port; the other replicas do not notice."""
     serve = (
         "import json\n"
         "host, port = json.loads(os.environ['CLUSTER_SPEC'])['cluster']['workerpool1'][0].split(':')\n"
@@ -144,7 +144,7 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
     assert said[1::2] == ["1 listening", "2 listening", "3 listening"], "the same machine has the same files"
     assert emulator.said(name) == ["once"]
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (3, 1)}
-    assert told(emulator, name) == [
+    assert restart_lines(emulator, name) == [
         "The replica workerpool1-0 ended with status 137 (SIGKILL). It is restarted: restart 1 of 5.",
         "The replica workerpool1-0 ended with status 143 (SIGTERM). It is restarted: restart 2 of 5.",
     ]
@@ -170,12 +170,12 @@ def test_a_replica_that_is_always_killed_ends_the_job(emulator: JobEmulator) -> 
     assert ended["state"] == "JOB_STATE_FAILED"
     assert starts(emulator) == 4 * (1 + 5)
     assert attempts(emulator, name) == {"workerpool0-0": (4, 4), "workerpool1-0": (24, 4)}
-    assert "after 5 restarts. The job is restarted: restart 1 of 3." in told(emulator, name)[5]
+    assert "after 5 restarts. The job is restarted: restart 1 of 3." in restart_lines(emulator, name)[5]
     gone(name)
 
 
 def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> None:
-    """The job stays RUNNING, and begins on new machines."""
+    """Expect that the job stays RUNNING, and begins on new machines."""
     code = (
         "import os\nprint('work' in os.listdir('.'), flush=True)\nopen('work', 'w').close()\n"
         "with open('/gcs/flags/chief', 'a') as file: file.write('.')\n"
@@ -202,7 +202,9 @@ def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> 
     assert attempts(emulator, name) == dict.fromkeys(
         ["workerpool0-0", "workerpool1-0", "workerpool3-0"], (2, 2)
     )
-    assert "and restart_job_on_worker_restart is true. The job is restarted" in told(emulator, name)[0]
+    assert (
+        "and restart_job_on_worker_restart is true. The job is restarted" in restart_lines(emulator, name)[0]
+    )
     assert emulator.said(name, "service").count("Job is running.") == 2
 
 
@@ -242,7 +244,7 @@ def test_a_plain_failure_ends_a_job_in_which_a_restart_is_due(tmp_path: Path, sa
 
 
 def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sandbox) -> None:
-    """The chief takes its time to end, and the other replica's restart falls due meanwhile."""
+    """Let the chief end slowly, while the other replica's restart becomes due."""
     chief = (
         "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('ready', flush=True)\n" + SLEEP
     )
@@ -278,7 +280,7 @@ class TestWhileARestartIsDue:
 
     def job(self, emulator: JobEmulator, code: str, scheduling: dict[str, Any]) -> str:
         name = emulator.create(pool(COUNT + code), pool(SLEEP), scheduling=scheduling)
-        eventually(lambda: told(emulator, name))
+        eventually(lambda: restart_lines(emulator, name))
         eventually(lambda: state(emulator, name, "workerpool0-0") in ("restarting", "failed"))
         # Pending: the other replica may still be starting.
         assert emulator.get(name)["state"] in ("JOB_STATE_PENDING", "JOB_STATE_RUNNING")
@@ -317,11 +319,11 @@ class TestWhileARestartIsDue:
 
 
 def test_a_supervisor_killed_at_any_moment_of_restarts_leaves_nothing(emulator: JobEmulator) -> None:
-    """Each job is in the middle of starting its replicas again when its supervisor is killed."""
+    """Kill each job's supervisor while it restarts its replicas."""
     forever = "import os, subprocess\nsubprocess.Popen(['sleep', '600'])\n"
     for delay in (0.0, 0.01, 0.03, 0.06, 0.1):
         name = emulator.create(pool(SLEEP), pool(forever + ABORT), pool(forever + "os.kill(os.getpid(), 9)"))
-        eventually(lambda n=name: told(emulator, n))
+        eventually(lambda n=name: restart_lines(emulator, n))
         time.sleep(delay)
         os.kill(emulator.supervisor(name), signal.SIGKILL)
         assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
@@ -330,7 +332,7 @@ def test_a_supervisor_killed_at_any_moment_of_restarts_leaves_nothing(emulator: 
 
 @pytest.mark.usefixtures("cold_emulators")
 def test_nothing_of_an_attempt_is_left_in_the_next(tmp_path: Path, sandbox: Sandbox) -> None:
-    """A child with a session of its own, with namespaces and without."""
+    """Leave a child with a session of its own, with namespaces and without."""
     code = (
         "import os, subprocess, sys, time\n"
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True)\n"

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from support.job_emulator import IMAGE, job, pool
 from vertex_emulator.custom_jobs import store
-from vertex_emulator.custom_jobs.replica import images, ports
+from vertex_emulator.custom_jobs.checks import image_rules
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
+from vertex_emulator.custom_jobs.supervisor import starting
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.rpc import descriptors, filters, payload
@@ -186,7 +187,7 @@ def test_what_the_end_of_a_replica_means(replica: str, code: int, state: str | N
 
 
 def test_the_words_of_a_failure() -> None:
-    """The frame is that of a captured answer of the service; the lines between are ours."""
+    """Compare the frame with a captured answer of the service; the lines between are ours."""
     plain = outcome.after(outcome.Exit(replica="workerpool0-0", code=1), where_to_look="URL")
     assert plain is not None
     assert re.fullmatch(
@@ -208,22 +209,22 @@ def test_the_words_of_a_failure() -> None:
 
 
 def test_ports_are_distinct_free_and_held() -> None:
-    first = ports.claim(20)
-    second = ports.claim(20)
+    first = starting.claim(20)
+    second = starting.claim(20)
     try:
         numbers = [each.port for each in (*first, *second)]
         assert len(set(numbers)) == 40
         for each in first:
             with socket.socket() as taken, pytest.raises(OSError, match="in use"):
-                taken.bind((ports.HOST, each.port))
+                taken.bind((starting.HOST, each.port))
         first[0].release()
-        with socket.create_server((ports.HOST, first[0].port)):
+        with socket.create_server((starting.HOST, first[0].port)):
             pass
-        assert ports._take(first[0].port) is None, "still claimed against other jobs"
+        assert starting._take(first[0].port) is None, "still claimed against other jobs"
     finally:
         for each in (*first, *second):
             each.close()
-    again = ports._take(first[0].port)
+    again = starting._take(first[0].port)
     assert again is not None
     again.close()
 
@@ -243,7 +244,7 @@ def test_ports_are_distinct_free_and_held() -> None:
     ],
 )
 def test_prebuilt_images(image: str, prebuilt: bool) -> None:
-    assert images.is_prebuilt(image) == prebuilt
+    assert image_rules.is_prebuilt(image) == prebuilt
 
 
 json_values = st.recursive(

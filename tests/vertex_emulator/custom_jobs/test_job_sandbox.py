@@ -1,4 +1,4 @@
-"""What a replica sees of the machine, in every way that this machine allows."""
+"""The view that a replica has of the machine, in every sandbox that this machine allows."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ import ctypes, os, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 import psutil
-from test_job_sandbox import look
+from test_job_sandbox import output_of
 os.chdir("/")
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-code, said = look(Path({folder!r}), Sandbox(kind="namespaces", user=True, pids={pids}))
+code, said = output_of(Path({folder!r}), Sandbox(kind="namespaces", user=True, pids={pids}))
 print(code); sys.stdout.write(said)
 """
 
 
-def look(folder: Path, sandbox: Sandbox) -> tuple[int, str]:
+def output_of(folder: Path, sandbox: Sandbox) -> tuple[int, str]:
     """Run a shell in a view of a data folder; what it said."""
     data = folder / "data"
     for path in ("buckets/b", "jobs/1", "jobs/2"):
@@ -96,7 +96,7 @@ def check(folder: Path, said: str, sandbox: Sandbox, *, user: int) -> None:
 
 @pytest.mark.parametrize("sandbox", KINDS[:-1], ids=NAMES[:-1])
 def test_the_view_of_a_replica(tmp_path: Path, sandbox: Sandbox) -> None:
-    code, said = look(tmp_path, sandbox)
+    code, said = output_of(tmp_path, sandbox)
     assert code == 0, said
     check(tmp_path, said, sandbox, user=os.getuid())
 
@@ -204,7 +204,7 @@ def test_without_a_mount_a_job_that_names_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_may_lie_below_tmp(tmp_path: Path, sandbox: Sandbox) -> None:
-    """A clone below /tmp: /tmp is the replica's own, but what Python needs is shown."""
+    """Run from a clone below /tmp: /tmp is the replica's own, but Python's paths are shown."""
     lib = tmp_path / "lib"
     lib.mkdir()
     (lib / "found_below_tmp.py").write_text("print('found')")
@@ -230,10 +230,10 @@ def test_the_interpreter_may_lie_below_tmp(tmp_path: Path, sandbox: Sandbox) -> 
     assert said.decode().splitlines()[-2:] == ["data", "lib"]
 
 
-def test_the_sandbox_is_told(emulator: JobEmulator, sandbox: Sandbox) -> None:
+def test_the_sandbox_is_shown(emulator: JobEmulator, sandbox: Sandbox) -> None:
     assert sandbox.shows_gcs, f"this machine should allow namespaces: {sandbox.reason}"
-    assert "namespaces" in sandbox.in_words()
-    assert json.dumps(PLAIN.in_words()) == '"plain processes without /gcs (of a test)"'
+    assert "namespaces" in sandbox.describe()
+    assert json.dumps(PLAIN.describe()) == '"plain processes without /gcs (of a test)"'
 
 
 ORPHANS = """
@@ -262,7 +262,7 @@ print("no zombies")
 
 
 def test_an_orphan_that_has_ended_is_gone(emulator: JobEmulator) -> None:
-    """The first process of the replica's namespace collects it."""
+    """Let the first process of the replica's namespace collect it."""
     name = emulator.create(pool(ORPHANS))
     emulator.wait(name)
     assert emulator.said(name) == ["no zombies"]

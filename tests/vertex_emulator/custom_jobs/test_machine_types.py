@@ -25,7 +25,7 @@ Wires = Callable[[str], dict[str, Any]]
 
 
 def of(machine: str, **more: Any) -> dict[str, Any]:
-    """A pool of that machine."""
+    """Return a pool of that machine."""
     return {**pool("pass"), "machineSpec": {"machineType": machine, **more}}
 
 
@@ -129,7 +129,7 @@ def test_types_that_are_not_for_training(idle: JobEmulator, machine: str) -> Non
     assert f"Machine type {machine} is not supported." in idle.refused(job(of(machine)))["message"]
 
 
-def test_other_faults_are_told_with_it(idle: JobEmulator) -> None:
+def test_other_violations_are_reported_with_it(idle: JobEmulator) -> None:
     error = idle.refused({**job(of(NEW)), "displayName": ""})
     fields = [each["field"] for one in error["details"] for each in one["fieldViolations"]]
     assert fields == ["display_name", "job_spec.worker_pool_specs[0].machine_spec.machine_type"]
@@ -144,7 +144,7 @@ def test_client_and_emulator_mean_the_same_header() -> None:
     assert UNKNOWN_TYPES_HEADER == HEADER
 
 
-def test_google_is_told_nothing() -> None:
+def test_google_gets_no_header() -> None:
     endpoint = Endpoint(kind="google", project="p", location="us-central1", allow_unknown_types=True)
     assert endpoint.headers == {}
 
@@ -190,7 +190,7 @@ def test_the_setting_allows_it_to_all_clients(emulator: JobEmulator) -> None:
     assert emulator.wait(emulator.create(of(NEW)))["state"] == "JOB_STATE_SUCCEEDED"
 
 
-def test_the_setting_is_told(allowing: JobEmulator) -> None:
+def test_the_setting_is_shown(allowing: JobEmulator) -> None:
     assert allowing.call("GET", "/_local/unknown-types").json() == {"allowed": True}
 
 

@@ -47,7 +47,7 @@ def machines(count: int = 2, machine: dict[str, Any] | None = None, **more: Any)
 
 
 def begin(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **more: Any) -> dict[str, Any]:
-    """The operation of a creation."""
+    """Create a resource. Return the operation."""
     body = {"resourcePools": list(pools) or [machines()], **more}
     answer = emulator.call("POST", f"{COLLECTION}?persistentResourceId={name}", body)
     assert answer.status == 200, answer.body
@@ -56,7 +56,7 @@ def begin(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **m
 
 
 def finished(emulator: JobEmulator, operation: dict[str, Any]) -> dict[str, Any]:
-    """The operation when it is done."""
+    """Return the operation when it is done."""
     answer = emulator.call("POST", f"/v1/{operation['name']}:wait", {"timeout": "20s"})
     found: dict[str, Any] = answer.json()
     assert found["done"], found
@@ -64,7 +64,7 @@ def finished(emulator: JobEmulator, operation: dict[str, Any]) -> dict[str, Any]
 
 
 def made(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **more: Any) -> dict[str, Any]:
-    """A resource that runs."""
+    """Create a resource and wait until it runs."""
     response: dict[str, Any] = finished(emulator, begin(emulator, *pools, name=name, **more))["response"]
     return response
 
@@ -536,7 +536,7 @@ class Detached(JobEmulator):
 
 
 def test_a_kill_loses_no_resource(tmp_path: Path) -> None:
-    """While one is provisioned and another is deleted."""
+    """Restart while one resource is provisioned and another is deleted."""
     try:
         first = Detached(tmp_path)
         delay(first, 30)

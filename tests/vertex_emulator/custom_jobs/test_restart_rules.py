@@ -1,4 +1,4 @@
-"""What follows from a failed replica: the decision alone, one fact a case, and where its facts come from."""
+"""The decision after a failed replica, one fact for each case, and the source of its facts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPOT = {"preempted": True, "spot": True}
         pytest.param({"code": 137}, "restart_replica", id="killed from outside"),
         pytest.param({"code": 143}, "restart_replica", id="terminated from outside"),
         pytest.param({**KILLED, "out_of_memory": True}, "fail", id="out of memory is permanent"),
-        pytest.param({**KILLED, "unwatched": True}, "fail", id="perhaps something of it is left"),
+        pytest.param({**KILLED, "shim_killed": True}, "fail", id="perhaps something of it is left"),
         pytest.param({**KILLED, "replica_restarts": 4}, "restart_replica", id="the fifth restart"),
         pytest.param({**KILLED, "replica_restarts": 5}, "restart_job", id="no sixth one"),
         pytest.param(
@@ -76,7 +76,7 @@ SPOT = {"preempted": True, "spot": True}
         pytest.param({**SPOT, "code": 0, "preemptions": 6}, "fail", id="no seventh one"),
         pytest.param({**SPOT, "code": 0, "job_restarts": 3}, "restart_job", id="they are counted alone"),
         pytest.param({**SPOT, "code": 0, "disable_retries": True}, "fail", id="no retry of a preemption"),
-        pytest.param({**SPOT, "code": 143, "unwatched": True}, "fail", id="perhaps it is not gone"),
+        pytest.param({**SPOT, "code": 143, "shim_killed": True}, "fail", id="perhaps it is not gone"),
         pytest.param({"code": 0, "preempted": True}, "restart_replica", id="another machine's end"),
         pytest.param({"code": 1, "preempted": True}, "restart_replica", id="another machine's, any status"),
         pytest.param(
@@ -88,7 +88,7 @@ SPOT = {"preempted": True, "spot": True}
 )
 @every_row("replica", ["workerpool0-0", "workerpool1-2"])
 def test_what_follows_from_a_failure(replica: str, facts: dict[str, Any], step: str) -> None:
-    """The documents treat all replicas alike, the primary one included."""
+    """Treat all replicas alike, as the documents do, the primary one included."""
     assert decide(Failure(replica=replica, **facts)).step == step
 
 
@@ -167,7 +167,7 @@ def test_no_history_restarts_for_ever(failures: list[tuple[str, int]], whole: bo
     assert max(starts.values()) <= 4 or not whole
 
 
-def test_a_new_attempt_of_the_job_counts_its_replicas_anew() -> None:
+def test_a_new_attempt_of_the_job_resets_the_restarts_of_its_replicas() -> None:
     history = History(job=1).after("restart_replica", replica="a").after("restart_replica", replica="b")
     assert (history.of("a"), history.of("b"), history.of("c"), history.job) == (1, 1, 0, 1)
     again = history.after("restart_job", replica="a")
@@ -196,7 +196,7 @@ def test_the_words_of_a_failure_after_restarts() -> None:
 
 
 def test_the_words_of_a_failure_for_want_of_memory() -> None:
-    """The first sentence is the documents'."""
+    """Compare the first sentence with the documents."""
     end = outcome.Exit(replica="workerpool1-0", code=137, out_of_memory=True)
     found = outcome.after(end, where_to_look="U")
     assert found is not None
@@ -208,7 +208,7 @@ def test_the_words_of_a_failure_for_want_of_memory() -> None:
 @pytest.mark.parametrize(
     ("own_group", "events", "count"),
     [
-        pytest.param("4:memory:/v1\n0::/user/a.scope\n", "low 0\noom 9\noom_kill 7\n", 7, id="told"),
+        pytest.param("4:memory:/v1\n0::/user/a.scope\n", "low 0\noom 9\noom_kill 7\n", 7, id="reported"),
         pytest.param("4:memory:/v1\n", "oom_kill 7\n", 0, id="version 1 alone"),
         pytest.param("0::/user/b.scope\n", "oom_kill 7\n", 0, id="no memory controller there"),
         pytest.param("0::/user/a.scope\n", "oom 9\n", 0, id="an older kernel"),

@@ -127,7 +127,7 @@ def test_after_a_restart_the_undone_ones_are_known(answers: Answers, tmp_path: P
 
 
 def test_the_beta_client_deletes_a_job(emulator: JobEmulator) -> None:
-    """Its operation is read with the beta version's messages."""
+    """Read its operation with the beta version's messages."""
     from google.cloud import aiplatform_v1beta1  # loading it takes a second
 
     name = emulator.create(pool())

@@ -1,4 +1,4 @@
-"""What Google's clients make of faults, and lists of jobs as they were."""
+"""Google's clients and faults, and stale lists of jobs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.tables import every_row
-from vertex_emulator.faults.fault import STATUSES, Fault, FaultError, is_named, read
+from vertex_emulator.faults.fault import STATUSES, Fault, FaultError, matches_name, parse_fault
 from vertex_emulator.faults.switchboard import Faults
 from vertex_emulator.vertex.records import LookBack, Past, looking_back
 
@@ -33,7 +33,7 @@ CREATE = "JobService.CreateCustomJob"
     ],
 )
 def test_names(pattern: str, named: bool) -> None:
-    assert is_named(CREATE, pattern) is named
+    assert matches_name(CREATE, pattern) is named
 
 
 @every_row(
@@ -41,37 +41,39 @@ def test_names(pattern: str, named: bool) -> None:
     [
         pytest.param([], "", "is a JSON object", id="a list"),
         pytest.param({"status": 503}, "method", "method is missing", id="no method"),
-        pytest.param({"method": "*"}, "status", "Say what is to happen", id="nothing happens"),
-        pytest.param({"method": "*", "stall": 0}, "status", "Say what is to happen", id="no time"),
-        pytest.param({"method": "*", "delay": 0}, "status", "Say what is to happen", id="no delay"),
+        pytest.param({"method": "*"}, "status", "The fault has no effect", id="nothing happens"),
+        pytest.param({"method": "*", "stall": 0}, "status", "The fault has no effect", id="no time"),
+        pytest.param({"method": "*", "delay": 0}, "status", "The fault has no effect", id="no delay"),
         pytest.param({"method": "*", "status": 200}, "status", "status is 200", id="success"),
         pytest.param({"method": "*", "status": True}, "status", "status is True", id="a boolean"),
         pytest.param({"method": "*", "status": 503, "drop": "after"}, "drop", "exclude each other", id="two"),
-        pytest.param({"method": "*", "drop": "later"}, "drop", 'has to be "before" or "after"', id="drop"),
+        pytest.param({"method": "*", "drop": "later"}, "drop", 'must be "before" or "after"', id="drop"),
         pytest.param({"method": "*", "stall": -1}, "stall", "stall is -1", id="before now"),
         pytest.param({"method": "*", "stall": 3601}, "stall", "up to 3600", id="too long"),
         pytest.param({"method": "*", "stall": float("nan")}, "stall", "stall is nan", id="not a number"),
         pytest.param({"method": "*", "stall": 10**400}, "stall", "up to 3600", id="far too long"),
         pytest.param({"method": "*", "delay": -(10**400)}, "delay", "up to 3600", id="long before now"),
-        pytest.param({"method": "*", "stale": {"changes": 0}}, "stale", "has to be like", id="no change"),
-        pytest.param({"method": "*", "stale": {}}, "stale", "has to be like", id="stale since when"),
+        pytest.param({"method": "*", "stale": {"changes": 0}}, "stale", "must be like", id="no change"),
+        pytest.param({"method": "*", "stale": {}}, "stale", "must be like", id="stale since when"),
         pytest.param({"method": "*", "status": 503, "nth": 0}, "nth", "from 1", id="nth 0"),
         pytest.param({"method": "*", "status": 503, "times": "twice"}, "times", '"always"', id="times"),
-        pytest.param({"method": "*", "drop": "after", "message": "x"}, "message", "belongs to", id="message"),
+        pytest.param(
+            {"method": "*", "drop": "after", "message": "x"}, "message", "needs a status", id="message"
+        ),
         pytest.param({"method": "*", "status": 503, "message": "a\nb"}, "message", "at most", id="two lines"),
         pytest.param({"method": "*", "status": 503, "p": 0.5}, "p", "not known", id="a probability"),
     ],
 )
 def test_what_is_refused(document: Any, field: str, says: str) -> None:
     with pytest.raises(FaultError) as refused:
-        read(document)
+        parse_fault(document)
     assert [name for name, _ in refused.value.problems] == [field]
     assert says in str(refused.value)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(FaultError) as refused:
-        read({"method": 1, "status": 1, "stall": "x", "nth": -1})
+        parse_fault({"method": 1, "status": 1, "stall": "x", "nth": -1})
     assert {name for name, _ in refused.value.problems} == {"method", "status", "stall", "nth"}
 
 
@@ -90,8 +92,8 @@ counts = st.fixed_dictionaries(
 
 @given(kinds, counts)
 def test_what_is_read_is_written_again(kind: dict[str, Any], count: dict[str, Any]) -> None:
-    fault = read({"method": CREATE, **kind, **count})
-    assert read(fault.to_json()) == fault
+    fault = parse_fault({"method": CREATE, **kind, **count})
+    assert parse_fault(fault.to_json()) == fault
     assert {**fault.to_json(), **kind, **count} == fault.to_json()
 
 

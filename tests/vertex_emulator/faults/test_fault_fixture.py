@@ -35,7 +35,7 @@ _PLAIN = ("-p", "no:cacheprovider", "-p", "no:randomly", "-W", "error")
 
 
 def run_pytest(folder: Path, test: str, *options: str, plugin: tuple[str, ...] = ("-p", PLUGIN)) -> str:
-    """What pytest says about a test file of a user."""
+    """Return pytest's result for a test file of a user."""
     (folder / "test_user.py").write_text(test)
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *plugin, *_PLAIN, *options],

@@ -64,7 +64,7 @@ def test_a_status_comes_in_googles_envelope(
 def test_cloud_storage_has_an_envelope_of_its_own(emulator: Daemon, control: Control) -> None:
     fault = control.add_fault({"method": "storage.buckets.list", "status": 429})
     error = ask(emulator, "GET", BUCKETS).json()["error"]
-    message = f"Fault {fault['number']}: storage.buckets.list was to fail."
+    message = f"Fault {fault['number']}: storage.buckets.list fails as declared."
     assert error == {
         "code": 429,
         "message": message,
@@ -210,7 +210,7 @@ def test_a_stalled_call_does_not_hold_the_emulator_up_when_it_stops(tmp_path: Pa
         pytest.param(
             {"method": "storage.objects.list", "stale": {"seconds": 5}}, "cannot be stale", id="gcs"
         ),
-        pytest.param({"method": "*"}, "Say what is to happen", id="nothing"),
+        pytest.param({"method": "*"}, "The fault has no effect", id="nothing"),
     ],
 )
 def test_what_cannot_be_is_refused(control: Control, fault: dict[str, Any], says: str) -> None:

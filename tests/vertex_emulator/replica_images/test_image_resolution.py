@@ -1,4 +1,4 @@
-"""What the name of an image stands for: canonical names, indexes, platforms, damaged images."""
+"""Resolution of image names: canonical names, indexes, platforms, damaged images."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_is_no_name(text: str) -> None:
 
 
 def index(registry: Registry, *architectures: str, **config: Any) -> str:
-    """An index of images, each saying its architecture."""
+    """Push an index of images, each with its architecture."""
     listed = []
     for architecture in architectures:
         push(registry, tar({"a": architecture}), architecture=architecture, Cmd=[architecture], **config)
@@ -122,7 +122,7 @@ def test_a_digest_that_a_pushed_image_has_not_is_not_replaced(registry: Registry
 
 
 def manifest(registry: Registry, **fields: Any) -> str:
-    """An image whose manifest has other fields than it should."""
+    """Push an image and replace fields of its manifest."""
     name = push(registry, tar({"a": "1"}), Cmd=["x"])
     stored = registry.resolve(name)
     assert stored is not None
@@ -140,7 +140,7 @@ def test_layers_that_are_no_file_system(registry: Registry) -> None:
     stored = registry.resolve(push(registry, tar({"a": "1"})))
     assert stored is not None
     [layer] = json.loads(stored.content)["layers"]
-    with pytest.raises(ImageError, match="which is no file system"):
+    with pytest.raises(ImageError, match="which is not a file system"):
         look_up(registry, manifest(registry, layers=[{**layer, "mediaType": "text/plain"}]))
 
 
@@ -148,7 +148,7 @@ def test_an_artifact_that_is_no_image(registry: Registry) -> None:
     stored = registry.resolve(push(registry, tar({"a": "1"})))
     assert stored is not None
     config = json.loads(stored.content)["config"]
-    with pytest.raises(ImageError, match="is no container image"):
+    with pytest.raises(ImageError, match="is not a container image"):
         look_up(registry, manifest(registry, config={**config, "mediaType": "application/vnd.helm.v1+json"}))
 
 
@@ -176,5 +176,5 @@ def test_a_configuration_that_is_no_json(registry: Registry) -> None:
 def test_a_configuration_that_no_program_could_be_started_with(
     registry: Registry, field: str, value: Any
 ) -> None:
-    with pytest.raises(ImageError, match=r"is not a text|is not a JSON document"):
+    with pytest.raises(ImageError, match=r"is not a string|is not a JSON document"):
         look_up(registry, push(registry, tar({"a": "1"}), **{field: value}))

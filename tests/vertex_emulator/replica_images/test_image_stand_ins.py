@@ -81,7 +81,7 @@ def test_the_layer_is_an_empty_archive() -> None:
 
 
 def test_the_bytes_are_always_the_same() -> None:
-    """Of another process, too: a digest that a client has recorded stays."""
+    """Compare with another process: a digest that a client has recorded stays."""
     code = (
         "from vertex_emulator.replica_images.stand_ins import stand_in\n"
         "print(*[blob.hex() for blob in stand_in('docker.io/library/python', '3.11').blobs])"

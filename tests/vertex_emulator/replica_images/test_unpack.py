@@ -16,8 +16,8 @@ from support.disk import largest_file
 from support.images import digest, member, tar
 from vertex_emulator.replica_images import tar_stream
 from vertex_emulator.replica_images.image import ImageError, Layer
-from vertex_emulator.replica_images.roots import unpack
 from vertex_emulator.replica_images.tree import Limits, Tree, Unpacked
+from vertex_emulator.replica_images.unpacking import unpack
 
 DIRECTORY, LINK, HARD_LINK = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 
@@ -29,7 +29,7 @@ def unpacked(
     limits: Limits | None = None,
     ignores_case: bool | None = None,
 ) -> Path:
-    """The folder with the archives' content."""
+    """Return the folder with the archives' content."""
     root = tmp_path / "root"
     root.mkdir()
     unpack(layers(tmp_path, *archives, compress=compress), root, limits=limits, ignores_case=ignores_case)
@@ -164,7 +164,7 @@ def test_times_are_kept(tmp_path: Path) -> None:
 def test_devices_are_passed_over(tmp_path: Path, kind: bytes) -> None:
     (tmp_path / "root").mkdir()
     found = unpack(layers(tmp_path, tar([member("dev/x", kind)])), tmp_path / "root")
-    assert found == Unpacked(entries=1, passed_over=1)
+    assert found == Unpacked(entries=1, skipped=1)
     assert content(tmp_path / "root") == {}
 
 
@@ -175,25 +175,25 @@ def test_devices_are_passed_over(tmp_path: Path, kind: bytes) -> None:
         pytest.param([member("a/../../b")], "it leads out of the image by '..'", id="parent in the middle"),
         pytest.param([member("/../a")], "it leads out of the image by '..'", id="parent of the root"),
         pytest.param([member("..", DIRECTORY)], "it leads out of the image", id="the parent itself"),
-        pytest.param([member(".wh...")], "it does not say what it removes", id="whiteout of the parent"),
-        pytest.param([member("d/.wh..")], "it does not say what it removes", id="whiteout of the folder"),
-        pytest.param([member(".wh.")], "it does not say what it removes", id="whiteout of nothing"),
+        pytest.param([member(".wh...")], "it does not name a file to remove", id="whiteout of the parent"),
+        pytest.param([member("d/.wh..")], "it does not name a file to remove", id="whiteout of the folder"),
+        pytest.param([member(".wh.")], "it does not name a file to remove", id="whiteout of nothing"),
         pytest.param(
             [member("a", HARD_LINK, target="../../x")], "leads out of the image", id="hard link out"
         ),
-        pytest.param([member("a", HARD_LINK, target="b")], "which is no file", id="hard link to nothing"),
+        pytest.param([member("a", HARD_LINK, target="b")], "which is not a file", id="hard link to nothing"),
         pytest.param(
             [member("d", DIRECTORY), member("a", HARD_LINK, target="d")],
-            "no file",
+            "not a file",
             id="hard link to a folder",
         ),
         pytest.param(
             [member("l", LINK, target="l"), member("l/a")], "a link to itself", id="a link to itself"
         ),
         pytest.param([member("l", LINK, target="")], "its target is not a path", id="a link to nothing"),
-        pytest.param([member("/".join("d" * 300))], "not a path that a file system takes", id="too deep"),
-        pytest.param([member("x" * 256)], "not a path that a file system takes", id="too long"),
-        pytest.param([member("x/" * 3000)], "not a path that a file system takes", id="far too long"),
+        pytest.param([member("/".join("d" * 300))], "not a valid path", id="too deep"),
+        pytest.param([member("x" * 256)], "not a valid path", id="too long"),
+        pytest.param([member("x/" * 3000)], "not a valid path", id="far too long"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, entries: list[Any], text: str) -> None:
@@ -210,14 +210,14 @@ def test_hard_links_through_links_stay_inside(tmp_path: Path, target: str) -> No
     (tmp_path / "outside" / "secret").write_text("secret")
     link = f"{tmp_path}/outside" if target else "../outside"
     entries = [member("l", LINK, target=link), member("a", HARD_LINK, target="l/secret")]
-    with pytest.raises(ImageError, match="which is not there"):
+    with pytest.raises(ImageError, match="which does not exist"):
         unpacked(tmp_path, tar(entries))
 
 
 @pytest.mark.parametrize(
     ("records", "text"),
     [
-        ({"path": "a\0b"}, "not a path that a file system takes"),
+        ({"path": "a\0b"}, "not a valid path"),
         ({"size": "-1"}, "an entry of '-1' bytes"),
         ({"size": "9" * 30}, "an entry of '9999"),
         ({"size": "1_0"}, "an entry of '1_0' bytes"),
@@ -251,7 +251,7 @@ def test_a_damaged_blob(tmp_path: Path, change: Any) -> None:
     blob = Path(found[0].path)
     blob.write_bytes(change(blob.read_bytes()))
     (tmp_path / "root").mkdir()
-    with pytest.raises(ImageError, match=r"damaged|ends in the middle|not a gzip|not a tar"):
+    with pytest.raises(ImageError, match=r"damaged|ends too early|not a gzip|not a tar"):
         unpack(found, tmp_path / "root")
 
 
@@ -259,7 +259,7 @@ def test_an_archive_that_the_configuration_does_not_name(tmp_path: Path) -> None
     found = layers(tmp_path, tar({"a": "1"}))[0]
     other = Layer(digest=found.digest, size=found.size, path=found.path, diff_id="sha256:" + "0" * 64)
     (tmp_path / "root").mkdir()
-    with pytest.raises(ImageError, match="unpacked, it is not sha256:000"):
+    with pytest.raises(ImageError, match="unpacked, its digest is not sha256:000"):
         unpack([other], tmp_path / "root")
 
 
@@ -267,7 +267,7 @@ def test_a_blob_that_is_gone(tmp_path: Path) -> None:
     found = layers(tmp_path, tar({}))
     Path(found[0].path).unlink()
     (tmp_path / "root").mkdir()
-    with pytest.raises(ImageError, match="not in the registry any more"):
+    with pytest.raises(ImageError, match="no longer in the registry"):
         unpack(found, tmp_path / "root")
 
 
@@ -285,7 +285,7 @@ def test_compressions(tmp_path: Path, compress: Any) -> None:
 
 def test_zstd_without_its_library_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("compression", "zstandard"):
-        monkeypatch.setitem(sys.modules, library, None)  # Python's own way to say that there is none
+        monkeypatch.setitem(sys.modules, library, None)  # Python then cannot import it
     with pytest.raises(ImageError, match=r"compressed with zstd.*pip install zstandard"):
         unpacked(tmp_path, tar({}), compress=lambda data: b"\x28\xb5\x2f\xfd" + data)
 
@@ -331,12 +331,12 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 
 
 def test_names_that_a_file_system_cannot_tell_apart_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="this file system cannot tell it from 'd/a'"):
+    with pytest.raises(ImageError, match="this file system cannot distinguish it from 'd/a'"):
         unpacked(tmp_path, tar({"d/a": "1", "d/A": "3"}), ignores_case=True)
 
 
 def test_a_disk_that_takes_a_part_of_a_file(tmp_path: Path) -> None:
-    """What is left is tried again, and refused: a file is never shorter than its entry says."""
+    """Write the rest again until the disk refuses it: a file is never shorter than its entry."""
     archive = tar({"a": b"x" * 5000})
     (tmp_path / "root").mkdir()
     tree = Tree(tmp_path / "root", Limits())

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from support.growth import is_linear
 from support.images import digest, member
 from vertex_emulator.replica_images.image import ImageError, Layer
-from vertex_emulator.replica_images.roots import unpack
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits
+from vertex_emulator.replica_images.unpacking import unpack
 
 PARTS = [
     "a",
@@ -70,7 +70,7 @@ def layer(folder: Path, number: int, data: bytes) -> Layer:
 
 
 def state(folder: Path) -> list[tuple[str, int, int, str]]:
-    """All that is beside the root."""
+    """Return the state of all files next to the root."""
     found = []
     for path in sorted(folder.rglob("*")):
         if path == folder / "root" or folder / "root" in path.parents:
@@ -146,7 +146,7 @@ def test_any_bytes_are_our_error_or_an_archive(data: bytes) -> None:
 
 
 def _layer(*headers: bytes) -> LayerReader:
-    """A layer of extended headers alone."""
+    """Return a layer of extended headers alone."""
     parts = []
     for data in headers:
         header = tarfile.TarInfo("p")

@@ -130,7 +130,7 @@ def test_plain_patterns_find_what_python_finds(pattern: str, text: str) -> None:
 def test_the_id_of_any_log_is_found(log: str) -> None:
     """`log_id` becomes a pattern of the emulator's own."""
     expression = logging_query.parse(f'log_id("{log}")')
-    test = logging_query.test_of({"logName": f"projects/local/logs/{log}"})
+    test = logging_query.predicate_of({"logName": f"projects/local/logs/{log}"})
     assert isinstance(expression, logging_query.Comparison)
     assert test(expression)
 

@@ -1,1 +1,1 @@
-"""The checks of a custom job, and the table of what the emulator does with each of its fields."""
+"""Checks of a custom job, and the effect that each of its fields has on the emulator."""

@@ -1,4 +1,4 @@
-"""The service's checks of what surrounds a job's replicas: network, file shares, key, records.
+"""The service's checks of a job's environment: network, file shares, key, records.
 
 The rules are those of the API's messages and of the documentation, "Use TensorBoard with serverless training"
 and "Mount a Network File System share for serverless training"; the words are ours.
@@ -26,8 +26,8 @@ _MOUNT_FIELDS = {
 _REQUIRED = "Required field is not set."
 
 
-def key_faults(job: Any, location: str) -> Iterator[Violation]:
-    """Of `encryption_spec`; a job's key is in its region."""
+def key_violations(job: Any, location: str) -> Iterator[Violation]:
+    """Yield violations of `encryption_spec`; the key of a job is in the job's region."""
     if not job.HasField("encryption_spec"):
         return
     path, name = "encryption_spec.kms_key_name", job.encryption_spec.kms_key_name
@@ -40,8 +40,8 @@ def key_faults(job: Any, location: str) -> Iterator[Violation]:
         yield Violation(path, f"The key is in {match[1]} and the job in {location}.")
 
 
-def network_faults(spec: Any) -> Iterator[Violation]:
-    """Of `network`, `reserved_ip_ranges` and `psc_interface_config`."""
+def network_violations(spec: Any) -> Iterator[Violation]:
+    """Yield violations of `network`, `reserved_ip_ranges` and `psc_interface_config`."""
     if spec.network and not _NETWORK.fullmatch(spec.network):
         yield Violation("job_spec.network", f"{spec.network!r} is not the name of a network.")
     if spec.reserved_ip_ranges and not spec.network:
@@ -60,8 +60,8 @@ def network_faults(spec: Any) -> Iterator[Violation]:
             yield Violation(f"{below}.domain", f"{peering.domain!r} does not end with a dot.")
 
 
-def record_faults(spec: Any) -> Iterator[Violation]:
-    """Of `tensorboard` and `experiment_run`."""
+def record_violations(spec: Any) -> Iterator[Violation]:
+    """Yield violations of `tensorboard` and `experiment_run`."""
     if spec.tensorboard:
         if not _TENSORBOARD.fullmatch(spec.tensorboard):
             yield Violation(
@@ -75,8 +75,8 @@ def record_faults(spec: Any) -> Iterator[Violation]:
         yield Violation("job_spec.experiment", "Required when `experiment_run` is set.")
 
 
-def reservation_faults(machine: Any, path: str) -> Iterator[Violation]:
-    """Of a machine's `reservation_affinity`, at `path`."""
+def reservation_violations(machine: Any, path: str) -> Iterator[Violation]:
+    """Yield violations of a machine's `reservation_affinity`; `path` is the machine's."""
     if not machine.HasField("reservation_affinity"):
         return
     affinity, below = machine.reservation_affinity, f"{path}.reservation_affinity"
@@ -88,8 +88,8 @@ def reservation_faults(machine: Any, path: str) -> Iterator[Violation]:
                 yield Violation(f"{below}.{name}", "Required for SPECIFIC_RESERVATION.")
 
 
-def mount_faults(pool: Any, path: str) -> Iterator[Violation]:
-    """Of the file shares of a pool, at `path`."""
+def mount_violations(pool: Any, path: str) -> Iterator[Violation]:
+    """Yield violations of the file shares of a pool; `path` is the pool's."""
     for kind, fields in _MOUNT_FIELDS.items():
         points = set()
         for index, mount in enumerate(getattr(pool, kind)):
@@ -106,6 +106,6 @@ def mount_faults(pool: Any, path: str) -> Iterator[Violation]:
             if server and not file_shares.is_name(server):
                 yield Violation(f"{below}.{fields[0]}", f"{server!r} is not an address.")
             if exported and not file_shares.is_path(exported):
-                yield Violation(f"{below}.{fields[1]}", f"{exported!r} leads out of what is exported.")
+                yield Violation(f"{below}.{fields[1]}", f"{exported!r} leads out of the exported folder.")
             if kind == "nfs_mounts" and exported and not exported.startswith("/"):
                 yield Violation(f"{below}.path", f"{exported!r} does not begin with a slash.")

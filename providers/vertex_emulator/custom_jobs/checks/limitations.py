@@ -1,4 +1,4 @@
-"""What the emulator does with each field of a custom job: one table, and the log lines made from it.
+"""The effect of each field of a custom job on the emulator: one table, and the log lines made from it.
 
 Every field is accepted and returned as it was sent. A field that has no effect here, and that a program or a
 person could rely on, gets a line in the job's log. Pure.
@@ -52,7 +52,7 @@ FIELDS: Mapping[str, str | None] = {
         "there is no Private Service Connect interface and no DNS peering; the replicas have this machine's "
         "network and names."
     ),
-    "job_spec.protected_artifact_location_id": "what the job makes stays on this machine, not in {0}.",
+    "job_spec.protected_artifact_location_id": "the output of the job stays on this machine, not in {0}.",
     "job_spec.tensorboard": "nothing is uploaded to {0}; the event files stay in AIP_TENSORBOARD_LOG_DIR.",
     "job_spec.experiment": (
         "no context {0} is made or changed; the replicas get its name in AIP_EXPERIMENT_NAME."
@@ -64,12 +64,11 @@ FIELDS: Mapping[str, str | None] = {
     "job_spec.enable_dashboard_access": "there is no dashboard, so webAccessUris stays empty.",
     "job_spec.models": "nothing is done with {0}.",
 }
-"""Each field that a request can set: None for one that has its effect, else the log line that says what is
-not done. `{0}` stands for the value.
+"""Each field that a request can set: None if it has its effect, else the log line about the missing effect.
 
-A message without entries for its fields is meant as a whole. The effect of machines, disks and accelerators
-is that quotas count them and that the log of each replica names them. The line of a file share
-(`nfs_mounts`, `lustre_mounts`) says where its files are.
+`{0}` is the value. A message without entries for its fields is meant as a whole. Machines, disks and
+accelerators have the effect that quotas count them and that the log of each replica names them. The line of a
+file share (`nfs_mounts`, `lustre_mounts`) names the folder of its files.
 """
 
 
@@ -106,5 +105,5 @@ def _line(message: object, field: str, text: str) -> Iterator[str]:
 def _of_share(share: Share, data_dir: Path) -> str:
     return (
         f"{share.kind}_mounts: /{share.at} is {data_dir / FOLDER / share.folder} of this machine, in place "
-        f"of {share.source}. What jobs are to find there is to be put into that folder."
+        f"of {share.source}. To show jobs files there, put them into that folder."
     )

@@ -1,6 +1,6 @@
 """The service's own checks of a custom job, all at once and in its words where they are known.
 
-Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
+Written apart from the client's rules, so that the two do not share a misunderstanding. Known words: the
 accelerator rule and the rule of labels (public logs). The rules come from the comments of the API's messages
 and from the documentation, "Create a serverless training job" and "Distributed training".
 """
@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vertex_emulator.custom_jobs.checks import environment_rules
-from vertex_emulator.custom_jobs.replica import images
+from vertex_emulator.custom_jobs.checks import environment_rules, image_rules
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage
@@ -38,15 +37,15 @@ _GCS = re.compile(r"(?<![\w.-])/gcs(?![\w.-])")
 
 
 def check(job: Any, *, location: str, allow_unknown_types: bool) -> None:
-    """Raises `RpcError` INVALID_ARGUMENT with every fault of the job, a `CustomJob` message."""
-    if found := [*_faults(job, allow_unknown_types), *environment_rules.key_faults(job, location)]:
+    """Check a `CustomJob` message. Raises `RpcError` INVALID_ARGUMENT with every violation."""
+    if found := [*_violations(job, allow_unknown_types), *environment_rules.key_violations(job, location)]:
         raise invalid_fields(found)
     for _, pool in _used_pools(job):
         _check_accelerator(pool.machine_spec)
 
 
 def _check_accelerator(machine: Any) -> None:
-    """Known only by its words, which come alone."""
+    """Check an accelerator against its machine type; the service reports this error without any others."""
     kind, known = accelerators.by_number(machine.accelerator_type), machines.machine(machine.machine_type)
     if machine.accelerator_type and known is not None and kind not in known.accelerators:
         raise RpcError(
@@ -56,7 +55,7 @@ def _check_accelerator(machine: Any) -> None:
 
 
 def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, ReplicaImage]:
-    """What each image of the job means, by its name in the job.
+    """Resolve each image of the job; the keys are the names in the job.
 
     Raises `RpcError` FAILED_PRECONDITION with every image that cannot run here.
     """
@@ -67,7 +66,7 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
         field = "container_spec.image_uri" if container else "python_package_spec.executor_image_uri"
         image = pool.container_spec.image_uri if container else pool.python_package_spec.executor_image_uri
         try:
-            found[image] = images.for_replica(
+            found[image] = image_rules.resolve_for_replica(
                 registry,
                 image,
                 has_command=bool(pool.container_spec.command),
@@ -83,7 +82,10 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
 
 
 def check_size(job: Any) -> None:
-    """Raises `RpcError` FAILED_PRECONDITION for more replicas than one machine can be asked to run."""
+    """Check the number of replicas.
+
+    Raises `RpcError` FAILED_PRECONDITION if it is too much for one machine.
+    """
     count = sum(pool.replica_count for _, pool in _used_pools(job))
     if count > MAX_REPLICAS:
         raise RpcError(
@@ -94,7 +96,10 @@ def check_size(job: Any) -> None:
 
 
 def check_mount(job: Any, *, why: str) -> None:
-    """Where replicas have no /gcs: raises `RpcError` FAILED_PRECONDITION for a job that names it."""
+    """Check that a job does not name /gcs, for replicas without it. Raises `RpcError` FAILED_PRECONDITION.
+
+    `why` says why there is no /gcs.
+    """
     found = [path for path, text in _texts(job) if _GCS.search(text)]
     if found:
         raise RpcError(
@@ -108,7 +113,12 @@ def check_mount(job: Any, *, why: str) -> None:
 
 
 def check_shares(job: Any, *, why: str) -> None:
-    """Where nothing can be mounted: raises `RpcError` FAILED_PRECONDITION for a job with file shares."""
+    """Check that a job has no file shares, for replicas without mounts.
+
+    Raises `RpcError` FAILED_PRECONDITION.
+
+    `why` says why nothing can be mounted.
+    """
     found = [
         f"{path}.{kind}_mounts"
         for path, pool in _used_pools(job)
@@ -144,7 +154,7 @@ def _used_pools(job: Any) -> Iterator[tuple[str, Any]]:
             yield f"job_spec.worker_pool_specs[{index}]", pool
 
 
-def _faults(job: Any, allow_unknown: bool) -> Iterator[Violation]:
+def _violations(job: Any, allow_unknown: bool) -> Iterator[Violation]:
     if not job.display_name:
         yield Violation("display_name", "Required field is not set.")
     elif len(job.display_name) > _MAX_DISPLAY_NAME:
@@ -160,17 +170,17 @@ def _faults(job: Any, allow_unknown: bool) -> Iterator[Violation]:
         )
     for index, pool in enumerate(pools):
         path = f"job_spec.worker_pool_specs[{index}]"
-        yield from _pool_faults(pool, index, path, allow_unknown)
-    yield from _job_faults(job.job_spec)
+        yield from _pool_violations(pool, index, path, allow_unknown)
+    yield from _job_violations(job.job_spec)
 
 
-def _job_faults(spec: Any) -> Iterator[Violation]:
+def _job_violations(spec: Any) -> Iterator[Violation]:
     if spec.scheduling.HasField("timeout") and spec.scheduling.timeout.ToNanoseconds() <= 0:
         yield Violation("job_spec.scheduling.timeout", "The timeout must be greater than 0.")
     if spec.scheduling.max_wait_duration.ToNanoseconds() < 0:
         yield Violation("job_spec.scheduling.max_wait_duration", "The duration must not be negative.")
-    yield from environment_rules.network_faults(spec)
-    yield from environment_rules.record_faults(spec)
+    yield from environment_rules.network_violations(spec)
+    yield from environment_rules.record_violations(spec)
     prefix = spec.base_output_directory.output_uri_prefix
     if spec.HasField("base_output_directory") and not re.fullmatch(r"gs://[^/]+(/.*)?", prefix):
         yield Violation(
@@ -179,7 +189,7 @@ def _job_faults(spec: Any) -> Iterator[Violation]:
         )
 
 
-def _pool_faults(pool: Any, index: int, path: str, allow_unknown: bool) -> Iterator[Violation]:
+def _pool_violations(pool: Any, index: int, path: str, allow_unknown: bool) -> Iterator[Violation]:
     if index == 0 and pool.replica_count != 1:
         yield Violation(
             f"{path}.replica_count",
@@ -190,19 +200,19 @@ def _pool_faults(pool: Any, index: int, path: str, allow_unknown: bool) -> Itera
         yield Violation(f"{path}.replica_count", "The replica count must not be negative.")
     if pool.replica_count <= 0:
         if index > 0 and pool.replica_count == 0 and pool.WhichOneof("task"):
-            yield from _machine_faults(pool, path, needed=False, allow_unknown=allow_unknown)
+            yield from _machine_violations(pool, path, needed=False, allow_unknown=allow_unknown)
         return
     if pool.WhichOneof("task") is None:
         yield Violation(path, "One of `container_spec` and `python_package_spec` must be set.")
-    yield from _machine_faults(pool, path, needed=True, allow_unknown=allow_unknown)
-    yield from environment_rules.mount_faults(pool, path)
+    yield from _machine_violations(pool, path, needed=True, allow_unknown=allow_unknown)
+    yield from environment_rules.mount_violations(pool, path)
     if _has(pool, "container_spec"):
-        yield from _container_faults(pool.container_spec, f"{path}.container_spec")
+        yield from _container_violations(pool.container_spec, f"{path}.container_spec")
     if _has(pool, "python_package_spec"):
-        yield from _package_faults(pool.python_package_spec, f"{path}.python_package_spec")
+        yield from _package_violations(pool.python_package_spec, f"{path}.python_package_spec")
 
 
-def _machine_faults(pool: Any, path: str, *, needed: bool, allow_unknown: bool) -> Iterator[Violation]:
+def _machine_violations(pool: Any, path: str, *, needed: bool, allow_unknown: bool) -> Iterator[Violation]:
     machine, named = pool.machine_spec, f"{path}.machine_spec.machine_type"
     if needed and not machine.machine_type:
         yield Violation(named, "Required field is not set.")
@@ -210,7 +220,7 @@ def _machine_faults(pool: Any, path: str, *, needed: bool, allow_unknown: bool) 
         yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
-    yield from environment_rules.reservation_faults(machine, f"{path}.machine_spec")
+    yield from environment_rules.reservation_violations(machine, f"{path}.machine_spec")
     disk = pool.disk_spec
     if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:
         yield Violation(
@@ -224,18 +234,18 @@ def _machine_faults(pool: Any, path: str, *, needed: bool, allow_unknown: bool) 
         )
 
 
-def _container_faults(container: Any, path: str) -> Iterator[Violation]:
+def _container_violations(container: Any, path: str) -> Iterator[Violation]:
     if not container.image_uri:
         yield Violation(f"{path}.image_uri", "Required field is not set.")
-    elif images.is_prebuilt(container.image_uri) and not container.command:
+    elif image_rules.is_prebuilt(container.image_uri) and not container.command:
         yield Violation(
             f"{path}.command",
             'A prebuilt image has no program of its own; set command, such as ["python3", "-m", "trainer"].',
         )
-    yield from _task_faults(container, path)
+    yield from _task_violations(container, path)
 
 
-def _package_faults(package: Any, path: str) -> Iterator[Violation]:
+def _package_violations(package: Any, path: str) -> Iterator[Violation]:
     if not package.executor_image_uri:
         yield Violation(f"{path}.executor_image_uri", "Required field is not set.")
     if not package.package_uris:
@@ -252,10 +262,10 @@ def _package_faults(package: Any, path: str) -> Iterator[Violation]:
         yield Violation(f"{path}.python_module", "Required field is not set.")
     elif not _MODULE.fullmatch(package.python_module):
         yield Violation(f"{path}.python_module", f"{package.python_module!r} is not a module's name.")
-    yield from _task_faults(package, path)
+    yield from _task_violations(package, path)
 
 
-def _task_faults(task: Any, path: str) -> Iterator[Violation]:
+def _task_violations(task: Any, path: str) -> Iterator[Violation]:
     if sum(map(len, task.args)) > _MAX_ARGS:
         yield Violation(f"{path}.args", f"The arguments have more than {_MAX_ARGS} characters.")
     if len(task.env) > _MAX_ITEMS:

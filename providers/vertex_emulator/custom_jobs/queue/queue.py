@@ -1,4 +1,4 @@
-"""The queue of jobs between creation and start: which one a quota admits, waits for a slot, or expires."""
+"""The queue of jobs between creation and start: admitted by quotas, waiting for slots, or expired."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from vertex_emulator.custom_jobs import store as states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.queue import slots
-from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
+from vertex_emulator.custom_jobs.queue.quotas import FreeQuota, Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import Reconciler
-from vertex_emulator.custom_jobs.store import JobStore
-from vertex_emulator.custom_jobs.waiting import Waiting
+from vertex_emulator.custom_jobs.store import JobStore, WaitingJob
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
@@ -21,46 +20,47 @@ from vertex_emulator.kernel.scheduler import Next
 from vertex_emulator.rpc.methods import RpcError
 
 
-class SharedRoom(Protocol):
-    """What is left of persistent resources at one moment."""
+class FreeMachines(Protocol):
+    """The machines of persistent resources that are free at one moment."""
 
-    def fits(self, place: Place, job: Any) -> bool:
-        """Whether there is room for a job on the resource that it names, which it then has."""
+    def take(self, place: Place, job: Any) -> bool:
+        """Take the machines for a job on its persistent resource. Return whether there were enough."""
 
 
-class Sharing(Protocol):
-    """The persistent resources."""
+class Allocator(Protocol):
+    """Allocates the machines of persistent resources to jobs."""
 
     def check(self, place: Place, job: Any) -> None:
-        """Raises `RpcError` for a job that names a resource on which it can never run."""
+        """Check that a job can ever run on the persistent resource that it names. Raises `RpcError`."""
 
-    def room(self) -> SharedRoom:
-        """What is left at present."""
+    def free(self) -> FreeMachines:
+        """Return the machines that are free now."""
 
 
 class NoResources:
-    """Where there are none."""
+    """The allocator of an emulator without persistent resources."""
 
     def check(self, place: Place, job: Any) -> None:
         wanted = f"{place}/persistentResources/{job.job_spec.persistent_resource_id}"
         raise RpcError("NOT_FOUND", f"The PersistentResource does not exist: {wanted}.")
 
-    def room(self) -> SharedRoom:
+    def free(self) -> FreeMachines:
         return self
 
-    def fits(self, place: Place, job: Any) -> bool:  # noqa: ARG002
+    def take(self, place: Place, job: Any) -> bool:  # noqa: ARG002
         return False
 
 
 DEFAULT_MAX_WAIT = 24 * 3600
-"""Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""
+"""Seconds that a job with FLEX_START waits unless it sets another time (API, `Scheduling.max_wait_duration`).
+"""
 
 _POLL_SECONDS = 0.2
-"""How often it is looked whether a job has ended and left its quota to the next."""
+"""Interval between checks whether a job has ended and its quota is free for the next one."""
 
 
 class Queue:
-    """Lets jobs in, now or later."""
+    """Starts jobs, at once or when there is capacity for them."""
 
     def __init__(
         self,
@@ -78,60 +78,63 @@ class Queue:
         self._delay = delay
         self._clock = clock
         self._lock = threading.Lock()
-        self.sharing: Sharing = NoResources()
+        self.allocator: Allocator = NoResources()
 
-    def begin(self, place: Place, job_id: str, job: Any) -> None:
-        """Record a new job and start it when it may. Raises `RpcError`, `sqlite3.Error`."""
+    def add(self, place: Place, job_id: str, job: Any) -> None:
+        """Record a new job, and start it if it may start now. Raises `RpcError`, `sqlite3.Error`."""
         with self._lock:
             now = self._clock.microseconds()
-            if job.job_spec.persistent_resource_id:  # its machines are there
-                queued, delay = not self._has_shared_room(place, job), 0
+            if job.job_spec.persistent_resource_id:  # its machines are provisioned already
+                queued, delay = not self._take_machines(place, job), 0
             else:
-                queued, delay = not self._quotas.room().fits(place, job), round(self._delay.seconds * 1e6)
+                queued, delay = not self._quotas.free().take(place, job), round(self._delay.seconds * 1e6)
             if queued:
-                states.queue(job)
+                store.queue(job)
             wait = None
             if queued or delay or not self._can_start(job, now):
-                longest = _longest_wait(job)
-                wait = Waiting(
+                longest = _max_wait(job)
+                wait = WaitingJob(
                     id=job_id,
                     starts=now + delay,
                     queued=queued,
                     delay=delay,
                     gives_up=None if longest is None else now + round(longest * 1e6),
                 )
-            self._reconciler.begin(place, job_id, job, wait=wait)
+            self._reconciler.add(place, job_id, job, wait=wait)
 
-    def _has_shared_room(self, place: Place, job: Any) -> bool:
-        """Whether a new job can start at once on its persistent resource: nobody is overtaken."""
-        room = self.sharing.room()
+    def _take_machines(self, place: Place, job: Any) -> bool:
+        """Return whether a new job can start at once on its persistent resource.
+
+        The queued jobs take their machines first, so that none is overtaken.
+        """
+        free = self.allocator.free()
         waiting = (self._store.find(one.id) for one in self._reconciler.waiting() if one.queued)
         for record in waiting:
             if record is not None and record.message.job_spec.persistent_resource_id:
-                room.fits(record.place, record.message)
-        return room.fits(place, job)
+                free.take(record.place, record.message)
+        return free.take(place, job)
 
     @contextmanager
-    def jumping(self, jump: int) -> Iterator[None]:
-        """The time of day jumps by so many microseconds within the block: who waits does so for no less."""
+    def clock_jump(self, jump: int) -> Iterator[None]:
+        """Let waiting jobs wait as long as before while the time of day jumps by `jump` microseconds."""
         with self._lock:
             yield
             if jump:
-                self._reconciler.move_waiting(jump)
+                self._reconciler.shift_waiting(jump)
 
-    def do_what_is_due(self) -> Next:
-        """Start the jobs whose time has come, let queued ones in, end those that have waited too long."""
-        with self._lock:  # the clock and who waits for it change together
+    def run_due(self) -> Next:
+        """Start the jobs that are due, admit queued ones, and end those that have waited too long."""
+        with self._lock:  # the clock and the waiting jobs change together
             now = self._clock.microseconds()
             waiting = self._reconciler.waiting()
             if any(one.queued for one in waiting):
-                waiting = self._let_in(waiting, now)
+                waiting = self._admit(waiting, now)
             self._start_due(waiting, now)
             waiting = self._reconciler.waiting()
         at: int | None = None
         for one in waiting:
-            if _is_too_late(one, now):
-                self._give_up(one)
+            if _has_expired(one, now):
+                self._expire(one)
             elif one.queued or now < one.starts:
                 times = [each for each in (at, one.gives_up, None if one.queued else one.starts) if each]
                 at = min(times, default=None)
@@ -139,70 +142,73 @@ class Queue:
         return Next(at=at, seconds=_POLL_SECONDS if others_end else None)
 
     def _can_start(self, job: Any, now: int) -> bool:
-        """Whether there is a slot for each replica of a job, and nobody who has waited for some longer."""
+        """Return whether there is a slot for each replica of a job, and no older job is due."""
         if any(_is_due(one, now) for one in self._reconciler.waiting()):
             return False
-        if self._slots.room(each.message for each in self._store.started()).take(job):
+        if self._slots.free(each.message for each in self._store.started()).take(job):
             return True
-        return self._room().take(job)
+        return self._free_slots().take(job)
 
-    def _room(self) -> slots.Room:
-        return self._slots.room(each.message for each in self._reconciler.live())
+    def _free_slots(self) -> slots.FreeSlots:
+        return self._slots.free(each.message for each in self._reconciler.live())
 
-    def _start_due(self, waiting: Sequence[Waiting], now: int) -> None:
-        """The oldest first; what finds no slots waits, and all after it."""
+    def _start_due(self, waiting: Sequence[WaitingJob], now: int) -> None:
+        """Start the jobs that are due, oldest first.
+
+        A job without slots waits, and so do all jobs after it.
+        """
         due = [one for one in waiting if _is_due(one, now)]
-        room = self._room() if due else None
+        free = self._free_slots() if due else None
         for one in due:
             record = self._store.find(one.id)
-            if room is not None and record is not None and not room.take(record.message):
+            if free is not None and record is not None and not free.take(record.message):
                 return
             self._reconciler.start_waiting(one.id)
 
-    def _let_in(self, waiting: Sequence[Waiting], now: int) -> list[Waiting]:
-        """The oldest first; the jobs as they wait then."""
-        room, shared = self._quotas.room(), self.sharing.room()
-        left = []
+    def _admit(self, waiting: Sequence[WaitingJob], now: int) -> list[WaitingJob]:
+        """Admit queued jobs, oldest first. Return all waiting entries as they are then."""
+        quota, machines = self._quotas.free(), self.allocator.free()
+        entries = []
         for one in waiting:
             record = self._store.find(one.id) if one.queued else None
-            if record is not None and _has_room(room, shared, record.place, record.message):
-                left.append(self._reconciler.unqueue(one, starts=now + one.delay))
+            if record is not None and _take(quota, machines, record.place, record.message):
+                entries.append(self._reconciler.admit(one, starts=now + one.delay))
             else:
-                left.append(one)
-        return left
+                entries.append(one)
+        return entries
 
-    def _give_up(self, one: Waiting) -> None:
+    def _expire(self, one: WaitingJob) -> None:
         record = self._store.find(one.id)
         if record is not None:
-            longest = _longest_wait(record.message) or 0
+            longest = _max_wait(record.message) or 0
             words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
             self._reconciler.end_waiting(one.id, outcome.stockout(record.location, words))
 
 
-def _is_due(one: Waiting, now: int) -> bool:
-    return not one.queued and now >= one.starts and not _is_too_late(one, now)
+def _is_due(one: WaitingJob, now: int) -> bool:
+    return not one.queued and now >= one.starts and not _has_expired(one, now)
 
 
-def _is_too_late(one: Waiting, now: int) -> bool:
-    """Whether a job has waited too long. One that was due before and found no running emulator has not."""
+def _has_expired(one: WaitingJob, now: int) -> bool:
+    """Return whether a job has waited too long; a job that was due before, while no emulator ran, has not."""
     if one.gives_up is None or now < one.gives_up:
         return False
     return one.queued or one.gives_up < one.starts
 
 
-def _has_room(room: Room, shared: SharedRoom, place: Place, job: Any) -> bool:
+def _take(quota: FreeQuota, machines: FreeMachines, place: Place, job: Any) -> bool:
     if job.job_spec.persistent_resource_id:
-        return shared.fits(place, job)
+        return machines.take(place, job)
     try:
-        return room.fits(place, job)
+        return quota.take(place, job)
     except RpcError:  # the quota was made smaller meanwhile
         return False
 
 
-def _longest_wait(job: Any) -> float | None:
-    """Seconds; None for ever."""
+def _max_wait(job: Any) -> float | None:
+    """Return the seconds that a job waits at most, or None if there is no limit."""
     scheduling = job.job_spec.scheduling
-    if states.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
+    if store.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
         return None
     if not scheduling.HasField("max_wait_duration"):
         return DEFAULT_MAX_WAIT

@@ -1,16 +1,16 @@
-"""Quotas that a test sets at `/_local/quotas`, and what jobs take from them.
+"""Quotas that a test sets at `/_local/quotas`, and the demand of jobs.
 
-Without any, everything is let in. They count for each project and region, are in memory as faults are, and
-are held against jobs that are PENDING or RUNNING.
+Without quotas, every job is admitted. Quotas apply to each project and region, are kept in memory as faults
+are, and count jobs that are PENDING or RUNNING.
 
-Vertex AI documentation, "Understand the custom training service": a job for which the project has not enough
-quota left is kept QUEUED until it has. Users report that the service refuses, with RESOURCE_EXHAUSTED, a job
-that needs more than the quota as a whole, such as any GPU of a quota of 0; so both are done here.
+Vertex AI documentation, "Understand the custom training service": a job for which the project does not have
+enough quota left is kept QUEUED until it has. Users report that the service rejects, with RESOURCE_EXHAUSTED,
+a job that needs more than the quota as a whole, such as any GPU of a quota of 0. The emulator does both.
 
 Vertex AI's metrics are aiplatform.googleapis.com/custom_model_training_NAME. Errors of the service and public
-instructions show NAME for T4, P4, L4 and H100 GPUs, for TPU v2 and for cpus; the others here
-are named by analogy. Jobs on Spot VMs and with FLEX_START take from the preemptible ones (Vertex AI
-documentation, "Schedule training jobs based on resource availability").
+instructions show NAME for T4, P4, L4 and H100 GPUs, for TPU v2 and for cpus; the others here are named by
+analogy. Jobs on Spot VMs and with FLEX_START take from the preemptible metrics (Vertex AI documentation,
+"Schedule training jobs based on resource availability").
 """
 
 from __future__ import annotations
@@ -42,11 +42,14 @@ _SPECIAL = {
     "TPU_V5_LITEPOD": "tpu_v5e",
 }
 _ONE_FOR_BOTH = frozenset({"e2", "n1"})
-"""Machine series whose vCPUs the metric cpus counts ("Quotas and limits"); others have one each."""
+"""Machine series whose vCPUs the metric cpus counts ("Quotas and limits").
+
+Each other series has its own metric.
+"""
 
 
 def metric_of(accelerator: str) -> str:
-    """The metric of an accelerator by its name in the API, without `PREFIX`."""
+    """Return the metric of an accelerator by its name in the API, without `PREFIX`."""
     if accelerator in _SPECIAL:
         return _SPECIAL[accelerator]
     name = accelerator.lower().replace("_tesla", "")
@@ -58,7 +61,10 @@ METRICS: Mapping[str, str] = {name: metric_of(name) for name in accelerators.NAM
 
 
 def metric(name: str, *, preemptible: bool = False) -> str | None:
-    """The metric that an accelerator's name, a metric or a part of one stands for; None: there is none."""
+    """Return the metric for the name of an accelerator, of a metric or of a part of a metric.
+
+    Return None if the name is unknown.
+    """
     short = METRICS.get(name, name).removeprefix(PREFIX)
     base = short.removeprefix(_PREEMPTIBLE)
     series = {machines.series(each) for each in machines.MACHINES} - _ONE_FOR_BOTH
@@ -67,13 +73,13 @@ def metric(name: str, *, preemptible: bool = False) -> str | None:
     return _PREEMPTIBLE + base if preemptible or short != base else base
 
 
-def known() -> list[str]:
-    """The metrics without the preemptible ones, and the names of accelerators."""
+def metric_names() -> list[str]:
+    """Return the metrics except for the preemptible ones, and the names of accelerators."""
     return [*METRICS, *sorted(set(METRICS.values())), "cpus"]
 
 
 def demand(job: Any, *, strategy: str) -> Mapping[str, int]:
-    """How much a job, a `CustomJob` message, takes of each metric; `strategy` by its name."""
+    """Return how much a `CustomJob` message takes of each metric; `strategy` is the name of its strategy."""
     found: Counter[str] = Counter()
     for pool in job.job_spec.worker_pool_specs:
         if not pool.replica_count:
@@ -109,9 +115,9 @@ Used = Callable[[], Iterable[Record]]
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
-    """At most `limit` of a metric in a region, or in each (`ANY_REGION`), for every project.
+    """A limit on a metric in a region, or in each region (`ANY_REGION`), for every project.
 
-    `when_exceeded` None: as the service does.
+    If `when_exceeded` is None, the quota behaves as the service's.
     """
 
     metric: str
@@ -120,8 +126,8 @@ class Quota:
     when_exceeded: Literal["refuse", "queue"] | None = None
 
 
-class Room:
-    """What quotas leave at one moment; `usage` is of each project, by its number, and region."""
+class FreeQuota:
+    """The quota that is free at one moment; `usage` is by project number and region."""
 
     def __init__(
         self, quotas: Mapping[tuple[str, str], Quota], usage: dict[tuple[str, str], Counter[str]]
@@ -129,10 +135,10 @@ class Room:
         self._quotas = quotas
         self._usage = usage
 
-    def fits(self, place: Place, job: Any) -> bool:
-        """Whether there is enough left for a job, which then has it.
+    def take(self, place: Place, job: Any) -> bool:
+        """Take the quota for a job. Return whether there was enough.
 
-        Raises `RpcError` RESOURCE_EXHAUSTED for one that is not to wait.
+        Raises `RpcError` RESOURCE_EXHAUSTED if the job must not wait.
         """
         needs = demand(job, strategy=store.strategy_of(job))
         quotas = [quota for name in needs if (quota := self._of(name, place.location)) is not None]
@@ -156,7 +162,10 @@ class Room:
 
 
 class Quotas:
-    """All quotas. `used` gives the jobs that hold some, `changed` is called when one was set or removed."""
+    """All quotas.
+
+    `used` returns the jobs that hold quota; `changed` is called after a quota was set or removed.
+    """
 
     def __init__(self, used: Used, *, changed: Callable[[], None]) -> None:
         self._quotas: dict[tuple[str, str], Quota] = {}
@@ -164,20 +173,20 @@ class Quotas:
         self._changed = changed
         self._lock = threading.Lock()
 
-    def room(self) -> Room:
-        """What is left at present."""
+    def free(self) -> FreeQuota:
+        """Return the quota that is free now."""
         with self._lock:
             quotas = dict(self._quotas)
-        return Room(quotas, self._usage() if quotas else {})
+        return FreeQuota(quotas, self._usage() if quotas else {})
 
     def clear(self) -> None:
-        """Remove all."""
+        """Remove all quotas."""
         with self._lock:
             self._quotas.clear()
         self._changed()
 
     def routes(self) -> Sequence[Route]:
-        """GET all, POST one, DELETE all or, with the parameters metric and region, some."""
+        """Return GET all, POST one, DELETE all or, with the parameters metric and region, some."""
         return (
             Route("GET", _PATH, self._list),
             Route("POST", _PATH, self._set),
@@ -206,8 +215,8 @@ class Quotas:
 
     def _clear(self, request: Request, _match: re.Match[str]) -> Response:
         for name in request.query:
-            if name not in ("metric", "region"):  # misspelt, it would remove all
-                raise HttpError(400, "", f"{name!r} is not known; there is metric, region.")
+            if name not in ("metric", "region"):  # a misspelt name would remove all quotas
+                raise HttpError(400, "", f"{name!r} is not known. Use metric or region.")
         given = request.parameter("metric")
         metric = None if given is None else _metric(given, preemptible=False)
         given = request.parameter("region")
@@ -237,13 +246,13 @@ def _view(quota: Quota, usage: Mapping[tuple[str, str], Counter[str]]) -> dict[s
 def _read(body: Mapping[str, Any]) -> Quota:
     preemptible = body.get("preemptible", False)
     if not isinstance(preemptible, bool):
-        raise HttpError(400, "", f"preemptible has to be true or false, not {preemptible!r}.")
+        raise HttpError(400, "", f"preemptible must be true or false, not {preemptible!r}.")
     limit = number(body, "limit", most=MOST, what="a whole number")
     if limit != int(limit):
-        raise HttpError(400, "", f"limit has to be a whole number, not {limit:g}.")
+        raise HttpError(400, "", f"limit must be a whole number, not {limit:g}.")
     when = body.get("whenExceeded")
     if when not in _CHOICES:
-        raise HttpError(400, "", f'whenExceeded has to be "refuse" or "queue", not {when!r}.')
+        raise HttpError(400, "", f'whenExceeded must be "refuse" or "queue", not {when!r}.')
     return Quota(
         metric=_metric(body.get("metric"), preemptible=preemptible),
         region=_region(body.get("region", ANY_REGION)),
@@ -254,19 +263,19 @@ def _read(body: Mapping[str, Any]) -> Quota:
 
 def _region(given: object) -> str:
     if not (isinstance(given, str) and _REGION.fullmatch(given)):
-        raise HttpError(400, "", f"region has to be a region, such as us-central1, or *, not {given!r}.")
+        raise HttpError(400, "", f"region must be a region, such as us-central1, or *, not {given!r}.")
     return given
 
 
 def _metric(given: object, *, preemptible: bool) -> str:
     found = metric(given, preemptible=preemptible) if isinstance(given, str) else None
     if found is None:
-        near = difflib.get_close_matches(str(given), known(), n=1)
+        near = difflib.get_close_matches(str(given), metric_names(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise HttpError(
             400,
             "",
-            f"There is no quota of {given!r}.{hint} Name an accelerator, such as NVIDIA_L4, or a metric, "
+            f"There is no quota for {given!r}.{hint} Name an accelerator, such as NVIDIA_L4, or a metric, "
             "such as nvidia_l4_gpus or cpus.",
         )
     return found

@@ -1,10 +1,10 @@
-"""The slots in which jobs run, and the delay before they start.
+"""The slots in which jobs run, and the delay before they start. Both are settings for tests, in memory.
 
-A replica is a process, and two hundred of them that each load a framework need more memory than most
-machines have. Jobs beyond the limit wait, the oldest first, in JOB_STATE_PENDING as while machines are
-provisioned; none overtakes another. A job with more replicas than the limit runs alone.
+A replica is a process, and two hundred of them that each load a framework need more memory than most machines
+have. Jobs beyond the limit wait in JOB_STATE_PENDING, as they do while machines are provisioned, and start
+oldest first. A job with more replicas than the limit runs alone.
 
-A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
+A setting applies to the jobs that are created after it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _DELAY_PATH = "/_local/start-delay"
 
 
 class StartDelay:
-    """`seconds` on the emulator's clock; 0: at once. `path` is where it is asked for and set."""
+    """A delay in `seconds` on the emulator's clock, 0 for none; `path` is its admin path."""
 
     def __init__(self, *, path: str = _DELAY_PATH, seconds: float = 0.0) -> None:
         self._path = path
         self.seconds = seconds
 
     def routes(self) -> Sequence[Route]:
-        """GET and PUT, with a body like {"seconds": 5}."""
+        """Return GET and PUT; their body looks like {"seconds": 5}."""
         return (Route("GET", self._path, self._get), Route("PUT", self._path, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
@@ -42,9 +42,9 @@ class StartDelay:
 MOST = 100_000
 
 _LIMIT_PATH = "/_local/replica-limit"
-_FOR_EACH_CPU = 16
-_BYTES_EACH = 256 << 20
-_AT_LEAST = 8
+_PER_CPU = 16
+_BYTES_PER_REPLICA = 256 << 20
+_MINIMUM = 8
 
 
 def default_limit() -> int:
@@ -58,31 +58,31 @@ def default_limit() -> int:
 
 def limit_of(*, cpus: int, memory: int) -> int:
     """Return sixteen replicas for each CPU, as far as each can have 256 MiB of `memory`; at least eight."""
-    return max(_AT_LEAST, min(_FOR_EACH_CPU * cpus, memory // _BYTES_EACH))
+    return max(_MINIMUM, min(_PER_CPU * cpus, memory // _BYTES_PER_REPLICA))
 
 
 def replicas_of(job: Any) -> int:
-    """How many replicas a `CustomJob` message has."""
+    """Return the number of replicas of a `CustomJob` message."""
     return sum(pool.replica_count for pool in job.job_spec.worker_pool_specs)
 
 
 class Slots:
-    """The limit, a setting for tests in memory. `changed` is called when it was set."""
+    """The limit on replicas that run at once. `changed` is called after it was set."""
 
     def __init__(self, *, changed: Callable[[], None]) -> None:
         self.limit = default_limit()
         self._changed = changed
 
     def reset(self) -> None:
-        """Back to the default."""
+        """Go back to the default limit."""
         self.limit = default_limit()
 
-    def room(self, running: Iterable[Any]) -> Room:
-        """What is left beside these jobs, `CustomJob` messages."""
-        return Room(limit=self.limit, used=sum(map(replicas_of, running)))
+    def free(self, running: Iterable[Any]) -> FreeSlots:
+        """Return the slots that these running jobs, `CustomJob` messages, leave free."""
+        return FreeSlots(limit=self.limit, used=sum(map(replicas_of, running)))
 
     def routes(self) -> Sequence[Route]:
-        """GET and PUT, with a body like {"replicas": 64}."""
+        """Return GET and PUT; their body looks like {"replicas": 64}."""
         return (Route("GET", _LIMIT_PATH, self._get), Route("PUT", _LIMIT_PATH, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
@@ -92,26 +92,28 @@ class Slots:
         body = body_of(request, "replicas")
         limit = number(body, "replicas", least=1, most=MOST, what="a whole number")
         if limit != int(limit):
-            raise HttpError(400, "", f"replicas has to be a whole number, not {limit:g}.")
+            raise HttpError(400, "", f"replicas must be a whole number, not {limit:g}.")
         self.limit = int(limit)
         self._changed()
         return self._get(request, match)
 
 
-class Room:
-    """What the limit leaves at one moment, taken by one job after the other."""
+class FreeSlots:
+    """The slots that are free at one moment, taken by one job after the other."""
 
     def __init__(self, *, limit: int, used: int) -> None:
         self._limit = limit
         self._used = used
-        self.is_over = False
-        """Whether a job did not fit: those after it are to wait too."""
+        self.is_full = False
 
     def take(self, job: Any) -> bool:
-        """Whether a job fits, which then has its part."""
+        """Take the slots for a job.
+
+        Return whether there were enough; after the first refusal, all jobs wait.
+        """
         wanted = replicas_of(job)
-        if self.is_over or (self._used and self._used + wanted > self._limit):
-            self.is_over = True
+        if self.is_full or (self._used and self._used + wanted > self._limit):
+            self.is_full = True
             return False
         self._used += wanted
         return True

@@ -1,1 +1,1 @@
-"""What a replica needs to run: its command, image, Python packages and ports."""
+"""Start of a replica: its command, image and Python packages."""

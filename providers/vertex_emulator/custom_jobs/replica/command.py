@@ -1,4 +1,9 @@
-"""The command and the environment of one replica on this machine."""
+"""The command and the environment of one replica on this machine.
+
+The environment leads Google's clients and tools to the emulator, where a replica of the service finds Google
+Cloud. Its credentials are those of a machine's service account, for Google's services in the emulator.
+Neither the emulator's token nor its admin paths are open to a replica.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vertex_emulator import addresses
 from vertex_emulator.addresses import REDIRECT
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import image as replica_image
-from vertex_emulator.custom_jobs.replica import service_access
+from vertex_emulator.custom_jobs.replica import unpacked_image
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
@@ -25,9 +32,37 @@ from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.variables import expand
 
+REDIRECT_PATH = Path("/run/vertex-training")
+"""Path of the folder of `sitecustomize` in a root of the image's own."""
+
+
+def emulator_url(data_dir: Path) -> str:
+    """Return the URL at which the emulator of a data folder answers, or last did; empty if it is unknown."""
+    try:
+        record = data_folder.read_record(DataFolder(root=data_dir))
+    except DataFolderError:
+        return ""
+    return record.url if record is not None else ""
+
+
+def service_variables(plan: Plan) -> dict[str, str]:
+    """Return the variables that lead Google's clients to the emulator, or none if its URL is unknown."""
+    url = emulator_url(plan.data_dir) or plan.emulator_url
+    try:
+        token = data_folder.read_token(DataFolder(root=plan.data_dir))
+    except DataFolderError:
+        token = None
+    return addresses.replica_variables(url, token, plan.project) if url and token and plan.project else {}
+
+
+def with_redirect(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Put the folder of `sitecustomize` in front of the entries of PYTHONPATH."""
+    present = environment.get("PYTHONPATH", "")
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), present]))}
+
 
 def make_folder(buckets_dir: Path, address: str) -> None:
-    """Make what gs://BUCKET/PREFIX/ is at /gcs, in a bucket that is there; nothing for any other address."""
+    """Create the folder of gs://BUCKET/PREFIX/ below /gcs if the bucket exists; ignore other addresses."""
     try:
         found = uris.parse(address)
     except ValueError:
@@ -36,10 +71,10 @@ def make_folder(buckets_dir: Path, address: str) -> None:
     if {".", ".."} & set(parts) or not (buckets_dir / found.bucket).is_dir():
         return
     folder = buckets_dir
-    with contextlib.suppress(OSError):  # an object has that name, or a part of it
+    with contextlib.suppress(OSError):  # an object may have the name of one of the folders
         for part in parts:
             folder = folder / part
-            if folder.is_symlink():  # programs make links in /gcs, and what they lead to is not ours
+            if folder.is_symlink():  # a program may have linked to a folder elsewhere
                 return
             folder.mkdir(exist_ok=True)
 
@@ -48,7 +83,7 @@ _LOCAL = "127.0.0.1,localhost"
 
 
 def addresses_by_pool(pools: Sequence[WorkerPoolSpec], addresses: Sequence[str]) -> list[list[str]]:
-    """One list of addresses a pool, from one list over all replicas."""
+    """Split the addresses of all replicas into one list for each pool."""
     rest = iter(addresses)
     return [[next(rest) for _ in range(pool.replica_count)] for pool in pools]
 
@@ -62,7 +97,7 @@ def replica_command(
     venv: Path | None,
     folder: Path,
 ) -> Command:
-    """What to start for a replica whose own folder is `folder`; makes the folder. Raises `OSError`."""
+    """Return the command of a replica; create its own folder, `folder`. Raises `OSError`."""
     names = [
         host_name(plan.job_id, pool, index)
         for pool, each in enumerate(spec.worker_pool_specs)
@@ -75,9 +110,9 @@ def replica_command(
         visible=(*sandbox.interpreter_paths(), REDIRECT, *([venv.resolve()] if venv else ())),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
-        image=replica_image.view_of(plan, replica.image, folder.resolve()),
+        image=unpacked_image.image_view(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
-        shown={service_access.SEEN_AT: REDIRECT},
+        shown={REDIRECT_PATH: REDIRECT},
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -97,27 +132,28 @@ def replica_command(
     from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
-    place = _place(plan, replica.image, view, venv)
-    services = service_access.service_variables(plan)
-    environment = {**place.variables, **services, **plan.environment, **from_service}
+    context = _context(plan, replica.image, view, venv)
+    services = service_variables(plan)
+    environment = {**context.variables, **services, **plan.environment, **from_service}
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     if services:
-        environment = service_access.with_redirect(
-            environment, service_access.SEEN_AT if place.own else REDIRECT
-        )
+        environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
-        argv=argv if place.own else replica_image.host_word(argv),
+        argv=argv if context.own else unpacked_image.with_host_python(argv),
         environment=_without_proxy_for_loopback(environment),
-        cwd=place.cwd,
-        make_cwd=place.cwd != view.folder / "work",
+        cwd=context.cwd,
+        make_cwd=context.cwd != view.folder / "work",
         sandbox=plan.sandbox,
         view=view if plan.sandbox.kind == "namespaces" else None,
     )
 
 
 def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
-    """That of the job, which for a trial ends in its number: there, that of the tuning job."""
+    """Return the base output directory of the job, or for a trial that of its tuning job.
+
+    The directory of a trial ends in the number of the trial.
+    """
     directory = spec.base_output_directory
     if directory is None or plan.addition.trial is None:
         return directory
@@ -125,7 +161,10 @@ def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
 
 
 def _metric_file(plan: Plan, view: sandbox.View) -> str:
-    """Where a replica of a trial reports its metrics, as it sees it; makes the folder. Raises `OSError`."""
+    """Return the path at which a trial's replica reports metrics, as the replica sees it.
+
+    Creates the folder. Raises `OSError`.
+    """
     path = view.folder / "tmp" / METRIC_FILE
     if plan.addition.trial is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,32 +172,35 @@ def _metric_file(plan: Plan, view: sandbox.View) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Place:
-    """Where a program runs, and what it finds in any environment there; nothing of the emulator's own."""
+class _Context:
+    """The working directory of a program and the variables of its root or Python.
+
+    `own`: the program has a root of the image's own.
+    """
 
     cwd: Path
     variables: Mapping[str, str]
     own: bool = False
 
 
-def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Place:
+def _context(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Context:
     common = {
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(plan.replicas))),
     }
-    given = replica_image.variables(image) if image is not None else {}
+    given = unpacked_image.variables(image) if image is not None else {}
     if image is not None and view.image is not None and view.image.own:
         user = (view.image.inside or (0, 0))[0]
         base = {
-            "PATH": replica_image.SYSTEM_PATH,
-            "HOME": replica_image.home(view.image.root, user),
+            "PATH": unpacked_image.SYSTEM_PATH,
+            "HOME": unpacked_image.home(view.image.root, user),
         }
-        return _Place(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
+        return _Context(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
     path = [
         *([str(venv / "bin")] if venv else []),
         str(_python_folder(view.folder)),
-        given.pop("PATH", replica_image.SYSTEM_PATH),
+        given.pop("PATH", unpacked_image.SYSTEM_PATH),
     ]
     variables = {
         **common,
@@ -168,15 +210,15 @@ def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Pat
         "PATH": os.pathsep.join(path),
     }
     if image is None or view.image is None:
-        return _Place(cwd=view.folder / "work", variables=variables)
+        return _Context(cwd=view.folder / "work", variables=variables)
     if plan.sandbox.kind == "namespaces":
         cwd, seen_at = _working_dir(image), Path("/")
         _copy_temporary_files(view.image.root, view.folder)
     else:
-        cwd, seen_at = replica_image.private_copy(plan, image, view.folder), view.folder / "image"
-    if entries := replica_image.python_path(image, view.image.root, seen_at=seen_at):
+        cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
+    if entries := unpacked_image.python_path(image, view.image.root, seen_at=seen_at):
         variables["PYTHONPATH"] = os.pathsep.join(entries)
-    return _Place(cwd=cwd, variables=variables)
+    return _Context(cwd=cwd, variables=variables)
 
 
 def _working_dir(image: ReplicaImage) -> Path:
@@ -184,14 +226,17 @@ def _working_dir(image: ReplicaImage) -> Path:
 
 
 def _copy_temporary_files(root: Path, folder: Path) -> None:
-    """What the image has in /tmp, which is the replica's own."""
+    """Copy the image's /tmp into the replica's private one."""
     source = root / "tmp"
     if source.is_dir() and not source.is_symlink():
         shutil.copytree(source, folder / "tmp", symlinks=True, dirs_exist_ok=True)
 
 
 def _python_folder(folder: Path) -> Path:
-    """A folder in which `python` and `python3` are the host's Python; made where its own has not both."""
+    """Return a folder in which `python` and `python3` are the host's Python.
+
+    Creates one if the folder of the running Python lacks them.
+    """
     own = Path(sys.executable).parent
     if all(_same(own / name, Path(sys.executable)) for name in ("python", "python3")):
         return own
@@ -212,14 +257,17 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _without_proxy_for_loopback(environment: Mapping[str, str]) -> dict[str, str]:
-    """TensorFlow and JAX send even loopback traffic to a proxy that the program's environment names."""
+    """Exempt loopback from proxies.
+
+    TensorFlow and JAX send even that traffic to a proxy that the environment names.
+    """
     names = ("no_proxy", "NO_PROXY")
     extended = {name: ",".join(filter(None, [environment.get(name, ""), _LOCAL])) for name in names}
     return {**environment, **extended}
 
 
 def _hosts(names: Sequence[str]) -> str:
-    """The host's /etc/hosts with the names of the job's machines."""
+    """Return the host's /etc/hosts with the names of the job's machines added."""
     try:
         text = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
     except OSError:

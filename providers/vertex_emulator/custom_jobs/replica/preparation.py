@@ -1,4 +1,4 @@
-"""Ask helper processes for what replicas need: images unpacked, packages installed."""
+"""Prepare a job's replicas through helper processes: unpack images, install packages."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan
-from vertex_emulator.custom_jobs.replica import image as replica_image
+from vertex_emulator.custom_jobs.replica import unpacked_image
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
-from vertex_emulator.replica_images import places
+from vertex_emulator.replica_images.image import hold, key_of
 from vertex_training.fields import uris
 
-_UNPACKER = "vertex_emulator.replica_images.roots"
+_UNPACKER = "vertex_emulator.replica_images.unpacking"
 
 Run = Callable[[str, tuple[str, ...]], bool]
-"""Runs a program under a name; whether it ended before the job was decided otherwise."""
+"""Runs a program under a name. Returns whether it ended before the job was decided otherwise."""
 
 
 def unpack_images(
     plan: Plan, job_folder: folder.JobFolder, *, run: Run
 ) -> tuple[tuple[int, ...], Outcome | None]:
-    """Have the images unpacked; the descriptors that hold them, and the job's end where that fails.
+    """Unpack the images of a job. Return descriptors that hold them, and the job's end if it failed.
 
     Raises `OSError`.
     """
@@ -31,12 +31,12 @@ def unpack_images(
     done: set[str] = set()
     for replica in plan.replicas:
         image = replica.image
-        if image is None or not replica_image.has_root(image):
+        if image is None or not unpacked_image.needs_unpacking(image):
             continue
-        key = places.key_of(image.layers)
+        key = key_of(image.layers)
         if key not in done:
             done.add(key)
-            held.append(places.hold(plan.images_dir, key))
+            held.append(hold(plan.images_dir, key))
             request = job_folder.path / f"image-{len(held)}.json"
             folder.write_json(
                 request,
@@ -51,12 +51,12 @@ def unpack_images(
             answer = folder.read_json(request.with_suffix(".result.json"))
             if answer is None:
                 return tuple(held), _failed(
-                    f"The image {image.name} could not be unpacked: that ended without a result. The "
+                    f"The image {image.name} could not be unpacked: the helper ended without a result. The "
                     f"service's log has its messages: vertex-training logs {plan.job}"
                 )
             if answer["problem"]:
                 return tuple(held), _failed(answer["problem"])
-        if found := replica_image.problem(plan, replica):
+        if found := unpacked_image.start_problem(plan, replica):
             return tuple(held), _failed(found)
     return tuple(held), None
 
@@ -71,8 +71,9 @@ _INSTALLER = "vertex_emulator.custom_jobs.replica.python_packages"
 def install_packages(
     plan: Plan, job_folder: folder.JobFolder, *, run: Run
 ) -> tuple[Mapping[tuple[str, ...], Path], Outcome | None]:
-    """Have a virtual environment made for each set of packages that a pool asks for; the job's end where that
-    fails. Raises `OSError`.
+    """Create a virtual environment for each set of packages of a pool.
+
+    Return the environments, and the job's end if the installation failed. Raises `OSError`.
     """
     found: dict[tuple[str, ...], Path] = {}
     for packages in dict.fromkeys(each.package_uris for each in plan.replicas if each.package_uris):
@@ -93,7 +94,7 @@ def install_packages(
 
 
 def result_file(request_file: Path) -> Path:
-    """Where the answer to a request is."""
+    """Return the path of the answer to a request."""
     return request_file.with_suffix(".result.json")
 
 
@@ -103,7 +104,7 @@ def _write(request: Path, plan: Plan, packages: Sequence[str]) -> None:
 
 
 def _object_path(buckets: Path, uri: str) -> str:
-    """Where the object's file is; "" for a name that no file below the buckets can have."""
+    """Return the file of an object; "" for a name that cannot be a file below the buckets."""
     address = uris.parse(uri)
     parts = (address.bucket, *address.name.split("/"))
     if any(part in ("", ".", "..") or "\0" in part for part in parts):

@@ -1,11 +1,11 @@
-"""The virtual environment in which a job's Python packages are installed; cached by what is in it.
+"""The virtual environment of a job's Python packages, cached by their content.
 
     python -m vertex_emulator.custom_jobs.replica.python_packages REQUEST
 
-The supervisor runs this as a process of its own, which can be killed at any moment: an environment counts
-only when its marker is there, and is built under a lock. It sees the packages of the Python that the emulator
-runs with, as a prebuilt image has packages of its own; what a job's packages require besides is installed
-from the package index.
+The supervisor runs this as a process of its own, which can be killed at any moment: an environment is valid
+only with its marker, and is built under a lock. It sees the packages of the Python that runs the emulator, as
+a prebuilt image has packages of its own. Further requirements of a job's packages are installed from the
+package index.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class InstallError(Exception):
 
 
 def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
-    """The environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
+    """Return the environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
     for archive in archives:
         path = Path(archive["path"])
-        if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is no object
+        if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is not an object
             raise InstallError(
                 f"The package {archive['uri']} does not exist in the emulator. Upload it first, then create "
                 "the job again."
@@ -55,7 +55,7 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
     with _locked(venvs / f"{key}.lock"):
         requirements = _installed(path)
         if requirements is not None and not _missing(path, requirements):
-            _say(f"The packages are installed already, in {path}.")
+            _print(f"The packages are installed already, in {path}.")
             return path
         shutil.rmtree(path, ignore_errors=True)
         _build(path, archives)
@@ -69,7 +69,7 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
             f"The packages {names} cannot be installed: {sys.executable} has no pip. Install it with "
             f"`{sys.executable} -m ensurepip` and create the job again."
         )
-    _say(f"Installing {names} in {path}.")
+    _print(f"Installing {names} in {path}.")
     venv.EnvBuilder(with_pip=False, symlinks=True).create(path)
     site = _site_packages(path)
     lines = [f"import site; site.addsitedir({entry!r})\n" for entry in _host_site_packages()]
@@ -83,19 +83,19 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
         path,
         ["--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, files)],
         failed=f"The packages {names} could not be installed.",
-        remedy="A source archive is built with what is installed beside the emulator: install its build "
-        f"backend there (`{sys.executable} -m pip install setuptools`, for instance), or stage a wheel.",
+        remedy="A source archive is built with the packages of the emulator's Python. Install its build "
+        f"backend there (for instance `{sys.executable} -m pip install setuptools`), or stage a wheel.",
     )
     requirements = _requirements(path)
     if missing := _missing(path, requirements):
-        _say(f"Installing what they require: {', '.join(missing)}.")
+        _print(f"Installing their requirements: {', '.join(missing)}.")
         wanted = " ".join(f"'{requirement}'" for requirement in missing)
         _pip(
             path,
             missing,
-            failed=f"What the packages {names} require could not be installed: {', '.join(missing)}.",
+            failed=f"Requirements of the packages {names} could not be installed: {', '.join(missing)}.",
             remedy="This needs a package index that can be reached (pip's own settings apply). Without one, "
-            f"install them beside the emulator: `{sys.executable} -m pip install {wanted}`.",
+            f"install them for the emulator's Python: `{sys.executable} -m pip install {wanted}`.",
         )
     shutil.rmtree(path / "archives")
     folder.write_json(path / _MARKER, {"requirements": requirements})
@@ -110,7 +110,7 @@ def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> N
         "--progress-bar=off",
     ]
     last: deque[str] = deque(maxlen=_KEPT_LINES)
-    # Some build backends of source archives import from their own folder, which that variable forbids.
+    # Some build backends of source archives import from their own folder, which PYTHONSAFEPATH forbids.
     with subprocess.Popen(  # noqa: S603 - pip with archives from the emulator's own buckets
         [*command, *arguments],
         stdin=subprocess.DEVNULL,
@@ -123,14 +123,14 @@ def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> N
         assert process.stdout is not None  # noqa: S101 - what PIPE means, said to the type checker
         for line in process.stdout:
             last.append(line.rstrip())
-            _say(f"pip: {line.rstrip()}")
+            _print(f"pip: {line.rstrip()}")
     if process.returncode != 0:
         said = "".join(f"\n    {line}" for line in last)
         raise InstallError(f"{failed} {remedy}\nThe last lines of pip:{said}")
 
 
 def _copies(target: Path, archives: Sequence[Mapping[str, str]]) -> list[Path]:
-    """The archives under their own file names, which pip reads: apart, because two may have the same."""
+    """Copy the archives under their own file names, which pip reads, in one folder each: names may repeat."""
     copies = []
     for number, archive in enumerate(archives):
         copy = target / str(number) / Path(archive["path"]).name
@@ -159,7 +159,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _installed(path: Path) -> list[str] | None:
-    """The requirements of a finished environment, None where there is none."""
+    """Return the requirements of a finished environment, or None if there is no such environment."""
     marker = folder.read_json(path / _MARKER)
     return None if marker is None else list(marker["requirements"])
 
@@ -174,7 +174,7 @@ def _host_site_packages() -> list[str]:
 
 
 def _requirements(path: Path) -> list[str]:
-    """What the installed packages require on this Python."""
+    """Return the requirements of the installed packages on this Python."""
     from importlib.metadata import distributions
 
     found: dict[str, None] = {}
@@ -188,9 +188,9 @@ def _requirements(path: Path) -> list[str]:
 
 
 def _missing(path: Path, requirements: Sequence[str]) -> list[str]:
-    """The requirements that neither the environment nor the host's packages meet.
+    """Return the requirements that neither the environment nor the host's packages satisfy.
 
-    One with extras is always left to pip, which knows what they stand for.
+    A requirement with extras is always left to pip, which knows their meaning.
     """
     from importlib.metadata import distributions
 
@@ -226,13 +226,13 @@ def _parsed(text: str) -> Requirement:
     return Requirement(text)
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def main(request_file: Path) -> None:
-    """Carry out the request and write the result beside it."""
+    """Carry out the request and write the result next to it."""
     wanted = folder.read_json(request_file)
     answer = {"path": "", "problem": ""}
     try:

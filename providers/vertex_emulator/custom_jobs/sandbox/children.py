@@ -1,7 +1,7 @@
-"""Starting a program so that nothing of it can outlive its supervisor, and stopping it.
+"""Start a program so that nothing of it can outlive its supervisor, and stop it.
 
-Between the two stands a `shim`. The supervisor has one thread only: forking is safe, and the parent-death
-signal, which is tied to the thread that forked, does not fire early.
+A `shim` process runs between the two. The supervisor has only one thread: forking is safe, and the
+parent-death signal, which belongs to the thread that forked, does not come too early.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import sys
 import time
 from dataclasses import dataclass
 
-from vertex_emulator.custom_jobs.sandbox.program import Command, never_returns
-from vertex_emulator.custom_jobs.sandbox.shim import keep
+from vertex_emulator.custom_jobs.sandbox.program import Command, run_and_exit
+from vertex_emulator.custom_jobs.sandbox.shim import run_shim
 
 
 @dataclass(kw_only=True)
 class Child:
     """A started program, as its supervisor sees it.
 
-    `status` gives the shim's lines (`feed`) and ends with the shim. `exit_code` is 128 + n for a program
-    that signal n ended, as containers report it; `ended_at` is on `time.monotonic_ns()`'s clock.
+    `status` delivers the shim's lines (`feed`) and closes with the shim. `exit_code` is 128 + n for a program
+    that signal n ended, as containers report it. `ended_at` is on `time.monotonic_ns()`'s clock.
     """
 
     shim: int
@@ -38,7 +38,7 @@ class Child:
     _partial: bytes = b""
 
     def feed(self, data: bytes) -> None:
-        """Take what was read from `status`."""
+        """Read data from `status`."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             word, *numbers = line.split()
@@ -50,9 +50,9 @@ class Child:
                 self.exit_code, self.ended_at = int(numbers[0]), int(numbers[1])
 
     def finish(self) -> bool:
-        """After `status` ended: collect the shim; whether it was killed.
+        """Reap the shim after `status` has closed. Return whether the shim was killed.
 
-        A shim that was killed took its program with it, but not what the program had started.
+        A killed shim takes its program with it, but not the processes that the program started.
         """
         self.lifeline = _close(self.lifeline)
         self.status = _close(self.status)
@@ -65,25 +65,25 @@ class Child:
         return killed
 
     def terminate(self) -> None:
-        """Ask the program to end: SIGTERM to its process group."""
+        """Send SIGTERM to the program's process group."""
         if self.pid is None or self.exit_code is not None:
             return
         try:
             os.killpg(self.pid, signal.SIGTERM)
-        except (ProcessLookupError, PermissionError):  # it has not made its group yet
+        except (ProcessLookupError, PermissionError):  # it has no group yet
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the program and everything that descended from it, at once."""
+        """Kill the program and all its descendants at once."""
         self.lifeline = _close(self.lifeline)
 
 
 def spawn(command: Command) -> Child:
-    """Start the program. Only to be called from a process with one thread.
+    """Start a program. Call it only from a process with one thread.
 
-    What goes wrong after the fork is written to the program's standard error, and gives an exit status of 126
-    to 128. Raises `OSError` when there can be no further process or pipe.
+    An error after the fork is written to the program's standard error, and gives an exit status of 126 to
+    128. Raises `OSError` if no further process or pipe can be created.
     """
     pipes: list[tuple[int, int]] = []
     try:
@@ -99,7 +99,7 @@ def spawn(command: Command) -> Child:
         raise
     (status_r, status_w), (life_r, life_w), (out_r, out_w), (err_r, err_w) = pipes
     if shim == 0:
-        never_returns(lambda: keep(command, status_w, life_r, out_w, err_w), err_w)
+        run_and_exit(lambda: run_shim(command, status_w, life_r, out_w, err_w), err_w)
     for end in (status_w, life_r, out_w, err_w):
         os.close(end)
     for end in (status_r, out_r, err_r):
@@ -108,7 +108,7 @@ def spawn(command: Command) -> Child:
 
 
 def run(command: Command) -> tuple[int, bytes]:
-    """Start the program, wait for it; its exit status and what it wrote."""
+    """Run a program to its end. Return its exit status and output."""
     child = spawn(command)
     output = b""
     ends = [child.status, child.stdout, child.stderr]

@@ -3,10 +3,10 @@
     DATA FOLDER/file-shares/nfs/SERVER/PATH
     DATA FOLDER/file-shares/lustre/INSTANCE_IP/FILESYSTEM
 
-are the same for all replicas and jobs that name the same server and path, so that what one job writes another
-one reads, and what is exported below another path is seen through both. A link there to a folder elsewhere is
-followed: that is how a user shows jobs data that is there already. One in a folder that jobs have had mounted
-is not: a job may have made it, to have any other folder of this machine mounted, and writable, in the next.
+All replicas and jobs that name the same server and path share a folder: one job reads the files of another,
+and a folder below another exported path is seen through both. A link in `file-shares` to a folder elsewhere
+is followed, which lets users show jobs existing data. A link in a folder that jobs have mounted is not
+followed: a job may have created it, to mount any other folder of this machine, writable, in the next job.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from vertex_emulator.kernel.trees import remove_tree
 from vertex_training.topology.pools import WorkerPoolSpec
 
 FOLDER = "file-shares"
-"""In the data folder."""
+"""Name of the folder of all shares in the data folder."""
 
 MOUNTED = "file-shares-mounted"
-"""In the data folder: a file with a line for each folder that jobs have had mounted, links resolved."""
+"""Name of a file in the data folder with one line for each folder that jobs have mounted, links resolved."""
 
 ROOT = "mnt"
-"""Where shares are mounted, below the replica's root."""
+"""Folder of the mount points, below the replica's root."""
 
 KINDS = ("nfs", "lustre")
 
@@ -37,8 +37,10 @@ _MAX_LINKS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """A share as a replica sees it: `at` is the path without the first slash, `folder` what is there, below
-    the folder of all shares. `source` is for people.
+    """A share as a replica sees it.
+
+    `at` is its path without the first slash. `folder` is its folder below that of all shares. `source` names
+    it for users.
     """
 
     kind: str
@@ -48,7 +50,7 @@ class Share:
 
 
 def shares_of(pool: WorkerPoolSpec) -> tuple[Share, ...]:
-    """What the replicas of a pool have mounted; the pool has been checked (`validation`)."""
+    """Return the shares that the replicas of a pool mount; the pool has been checked (`validation`)."""
     nfs = [
         _share("nfs", mount.mount_point, mount.server, mount.path, f"{mount.server}:{mount.path}")
         for mount in pool.nfs_mounts
@@ -67,36 +69,34 @@ def shares_of(pool: WorkerPoolSpec) -> tuple[Share, ...]:
 
 
 def all_shares(pools: Sequence[WorkerPoolSpec]) -> tuple[Share, ...]:
-    """What the pools of a job have mounted, each share once."""
+    """Return the shares that the pools of a job mount, each once."""
     return tuple(dict.fromkeys(each for pool in pools if not pool.is_empty for each in shares_of(pool)))
 
 
 def is_path(text: str) -> bool:
-    """Whether a server, a path or a mount point can be part of a folder's path, and does not lead out of
-    it.
-    """
+    """Return whether a server, path or mount point is a valid path that stays within its folder."""
     parts = text.split("/")
     return "\0" not in text and ".." not in parts and all(len(os_bytes(part)) <= 255 for part in parts)
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be the name of a folder."""
+    """Return whether a text can be the name of a folder."""
     return text not in ("", ".", "..") and "/" not in text and is_path(text)
 
 
 def os_bytes(text: str) -> bytes:
-    """As the file system counts a name."""
+    """Encode a name as the file system counts its length."""
     return text.encode("utf-8", errors="surrogatepass")
 
 
 def folder_of(share: Share, data_dir: Path) -> Path:
-    """The folder on this machine; made where it is missing, links followed.
+    """Return the folder of a share on this machine; create it if it is missing, follow links.
 
-    Raises `OSError`, also for a link into the rest of the emulator's data folder, and for one that a job may
-    have made.
+    Raises `OSError`, also for a link into the rest of the emulator's data folder, and for a link that a job
+    may have created.
     """
     mounted = _mounted(data_dir)
-    found, data = _made(data_dir.resolve() / FOLDER / share.folder, mounted), data_dir.resolve()
+    found, data = _create_folders(data_dir.resolve() / FOLDER / share.folder, mounted), data_dir.resolve()
     if data.is_relative_to(found) or (found.is_relative_to(data) and not found.is_relative_to(data / FOLDER)):
         raise OSError(errno.EPERM, "leads into the emulator's data folder", str(found))
     if found not in mounted:
@@ -108,7 +108,7 @@ def folder_of(share: Share, data_dir: Path) -> Path:
 def remove_all(data_dir: Path) -> None:
     """Remove the shares. Raises `OSError`.
 
-    What links lead to stays, and the links that jobs have made there are still not followed.
+    The targets of links stay, and links in them that jobs have created are still not followed.
     """
     remove_tree(data_dir / FOLDER)
     own = data_dir.resolve() / FOLDER
@@ -125,8 +125,8 @@ def _mounted(data_dir: Path) -> Collection[Path]:
     return frozenset(Path(json.loads(line)) for line in lines)
 
 
-def _made(path: Path, mounted: Collection[Path]) -> Path:
-    """The folder at an absolute path, made where it is missing, without links in its own path."""
+def _create_folders(path: Path, mounted: Collection[Path]) -> Path:
+    """Return the folder at an absolute path with links resolved; create missing folders."""
     found, left, links = Path("/"), deque(path.parts[1:]), 0
     while left:
         part = left.popleft()
@@ -141,8 +141,8 @@ def _made(path: Path, mounted: Collection[Path]) -> Path:
             if any(each in mounted for each in (found, *found.parents)):
                 raise OSError(
                     errno.EPERM,
-                    "is a link in a folder that jobs can write to, which is not followed; mount the folder "
-                    "that it leads to by a link of its own",
+                    "is a link in a folder that jobs can write to, which is not followed; link to its "
+                    "target from the folder of shares",
                     str(below),
                 )
             left.extendleft(reversed(below.readlink().parts))

@@ -1,8 +1,8 @@
 """The root of a replica that runs an image: the image's own, or the host's with the image's layers in it.
 
-Called in the child that becomes the replica, in its own mount namespace. An unpacked image is shared by all
-replicas: each writes into a layer of its own above it (overlayfs). Where the kernel has none for us, the
-image is shown read-only, and only the working directory is a copy.
+Called in the child that becomes the replica, in its own mount namespace. All replicas share an unpacked
+image: each writes into a layer of its own above it (overlayfs). If the kernel has no overlayfs for this user,
+the image is shown read-only, and only the working directory is a copy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.mount_points import bind_at, place
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
@@ -26,7 +25,7 @@ _FLAGS = ns.MS_NOSUID | ns.MS_NODEV
 
 READ_ONLY = (
     "Emulator: this machine has no overlayfs for this user, so the files of the image are read-only here, "
-    "but for /tmp{more}; on the service they can be written."
+    "except for /tmp{more}. On the service they can be written."
 )
 
 
@@ -34,9 +33,9 @@ READ_ONLY = (
 class ImageView:
     """The unpacked image that a replica gets.
 
-    `own`: it is the whole root. `scratch`: the replica's own folder, empty, for what it writes. `inside`:
-    user and group that the replica is to see itself as. `overlays`: overlayfs is used where the kernel has
-    one for this user.
+    `own`: the image is the whole root. `scratch`: an empty folder of the replica for its changes. `inside`:
+    the user and group that the replica sees as its own. `overlays`: use overlayfs if the kernel has it for
+    this user.
     """
 
     root: Path
@@ -49,7 +48,7 @@ class ImageView:
 
 @dataclass
 class Layering:
-    """Shows folders of an image in a replica's root; `read_only` when some could not be made writable."""
+    """Shows folders of an image in a replica's root; `read_only` is set if one could not be made writable."""
 
     root: Path
     scratch: Path
@@ -59,13 +58,16 @@ class Layering:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def overlay(self, target: str, lower: Sequence[str]) -> bool:
-        """Mount folders above each other at `target`, the first uppermost, with a writable one on top."""
+        """Mount folders above each other at `target`, the first on top, below a writable one.
+
+        Return False without overlayfs.
+        """
         if not self.overlays:
             return False
         folder = self._folder()
         for name in ("upper", "work"):
             (folder / name).mkdir()
-        # Paths in the options must not have colons and commas, and descriptors have none.
+        # Paths in the options must not contain colons or commas; the paths of descriptors do not.
         with _opened([*lower, folder / "upper", folder / "work"]) as (*below, upper, work):
             options = f"lowerdir={':'.join(below)},upperdir={upper},workdir={work}"
             for more in (",userxattr", "") if self.in_user_namespace else ("",):
@@ -75,25 +77,28 @@ class Layering:
         return False
 
     def show(self, source: Path, path: str) -> None:
-        """Show a folder of the image at a path of the root, together with what is there. Raises `OSError`."""
-        with place(self.root, path, create=False) as there:
+        """Show a folder of the image at a path of the root, merged with the folder there.
+
+        Raises `OSError`.
+        """
+        with ns.mount_point(self.root, path, create=False) as there:
             present = there is not None
             if there is not None and self.overlay(there, [str(source), there]):
                 return
-        with place(self.root, path) as target:
+        with ns.mount_point(self.root, path) as target:
             if not present and self.overlay(str(target), [str(source)]):
                 return
         self.read_only = True
         if not present:
-            bind_at(self.root, path, source)
+            ns.bind_at(self.root, path, source)
             return
         self._merge(source, path)
 
     def _merge(self, source: Path, path: str) -> None:
-        """Without overlayfs: a folder in which every entry of both is bound, those of the image first."""
+        """Merge without overlayfs: bind every entry of both into a new folder; the image's entries win."""
         merged = self._folder()
         inner = replace(self, root=merged)
-        with place(self.root, path) as there:
+        with ns.mount_point(self.root, path) as there:
             here = Path(str(there))
             for name in sorted({*_names(here), *_names(source)}):
                 _bind_entry(merged, here / name, name)
@@ -116,8 +121,8 @@ def _layering(view: ImageView, root: Path, in_user_namespace: bool) -> Layering:
     )
 
 
-def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
-    """Make the image the content of `root`. Gives lines for the log. Raises `OSError`."""
+def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+    """Make the image the content of `root`. Return lines for the log. Raises `OSError`."""
     layering = _layering(view, root, in_user_namespace)
     notes = []
     if not layering.overlay(str(root), [str(view.root)]):
@@ -128,16 +133,16 @@ def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[st
         notes.append(_writable_work(view, root))
     _devices(root)
     with contextlib.suppress(OSError):
-        bind_at(root, "sys", "/sys")
+        ns.bind_at(root, "sys", "/sys")
     for name in ("resolv.conf", "localtime"):
         if Path("/etc", name).is_file():
-            with contextlib.suppress(OSError):  # read-only, and the image has none
-                bind_at(root, f"etc/{name}", Path("/etc", name).resolve(), file=True)
+            with contextlib.suppress(OSError):  # the image is read-only and lacks the path
+                ns.bind_at(root, f"etc/{name}", Path("/etc", name).resolve(), file=True)
     return notes
 
 
-def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
-    """Show the image's layers in `root`, which has the host's folders. Gives lines for the log."""
+def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+    """Show the image's layers in `root`, which has the host's folders. Return lines for the log."""
     layering = _layering(view, root, in_user_namespace)
     mounted = _mounts()
     folders = []
@@ -153,15 +158,15 @@ def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list
         layering.show(source, path)
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
-                with contextlib.suppress(OSError), place(root, below, create=False) as target:
-                    if target is not None:  # overlayfs does not show what is mounted below a folder
+                with contextlib.suppress(OSError), ns.mount_point(root, below, create=False) as target:
+                    if target is not None:  # overlayfs hides the mounts below a folder
                         ns.bind(below, target)
     _working_dir(view, layering)
     return [_writable_work(view, root)] if layering.read_only else []
 
 
 def _working_dir(view: ImageView, layering: Layering) -> None:
-    """A working directory that is not of the image is made, or can be written, all the same."""
+    """Create a writable working directory even if the image does not have it."""
     first, *rest = [part for part in os.path.normpath(f"/{view.working_dir}").split("/") if part] or [""]
     if first and first not in {*_names(view.root), *_NOT_FROM_IMAGES}:
         made = view.scratch / "working-dir" / first
@@ -170,17 +175,17 @@ def _working_dir(view: ImageView, layering: Layering) -> None:
 
 
 def _resolved(root: Path, name: str) -> str:
-    """Where the host has a link to a folder (/bin to usr/bin), what the image has there belongs there."""
+    """Resolve a link of the host to a folder (/bin to usr/bin): the image's entries belong there."""
     with contextlib.suppress(OSError):
         target = str((root / name).readlink()).strip("/")
-        with place(root, target, create=False) as there:
+        with ns.mount_point(root, target, create=False) as there:
             if there is not None:
                 return target
     return name
 
 
 def _writable_work(view: ImageView, root: Path) -> str:
-    """Make the working directory a copy that the replica may write; what to say in the log."""
+    """Make the working directory a copy that the replica can write. Return a line for the log."""
     path = os.path.normpath(f"/{view.working_dir}").strip("/")
     if not path:
         return READ_ONLY.format(more=" and /")
@@ -195,14 +200,14 @@ def _writable_work(view: ImageView, root: Path) -> str:
     else:
         copy.mkdir(parents=True)
     try:
-        bind_at(root, path, copy, writable=True)
+        ns.bind_at(root, path, copy, writable=True)
     except OSError:
         return READ_ONLY.format(more="")
     return READ_ONLY.format(more=f" and the working directory /{path}")
 
 
 def _devices(root: Path) -> None:
-    with place(root, "dev") as target:
+    with ns.mount_point(root, "dev") as target:
         ns.mount("tmpfs", str(target), "tmpfs", ns.MS_NOSUID, "mode=755,size=64k")
     dev = Path(root, "dev")  # ours now
     for name in _DEVICES:
@@ -222,7 +227,7 @@ def _devices(root: Path) -> None:
 
 
 def _bind_entry(folder: Path, source: Path, name: str) -> None:
-    """Show a file, folder or link under a name in a folder that is ours; a folder read-only."""
+    """Show a file, folder or link under a name in a folder of ours; a folder is read-only."""
     status = source.lstat() if os.path.lexists(source) else None
     target = folder / name
     if status is None:
@@ -236,7 +241,7 @@ def _bind_entry(folder: Path, source: Path, name: str) -> None:
     is_folder = stat.S_ISDIR(status.st_mode)
     if os.path.lexists(target) and target.is_dir() != is_folder:
         raise FileExistsError(f"the image has {source.name!r} where this machine has something else")
-    bind_at(folder, name, source, file=not is_folder)
+    ns.bind_at(folder, name, source, file=not is_folder)
 
 
 def _names(folder: Path) -> list[str]:
@@ -244,14 +249,14 @@ def _names(folder: Path) -> list[str]:
 
 
 def _mounts() -> list[str]:
-    """Where something is mounted on the host."""
+    """Return the mount points of the host."""
     lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
     return [line.split(" ")[4].replace("\\040", " ") for line in lines]
 
 
 @contextlib.contextmanager
 def _opened(paths: Sequence[str | Path]) -> Iterator[list[str]]:
-    """Other names for folders: their descriptors."""
+    """Open folders. Yield paths of their descriptors."""
     ends: list[int] = []
     try:
         for path in paths:

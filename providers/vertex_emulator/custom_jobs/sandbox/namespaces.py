@@ -1,14 +1,21 @@
-"""The few Linux system calls that give a replica its own view of the machine, through ctypes.
+"""Linux namespaces and mounts that give a replica its own view of the machine, through ctypes.
 
 Standard library only, no side effect on import, importable on every system. All of it is called in a child
 between fork and exec, so nothing here may start a thread.
+
+Mount points in a replica's root are found without following a link: the files there are not ours. While the
+host's /proc is mounted, an open descriptor has a path.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import errno
 import os
 import signal
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
@@ -54,12 +61,12 @@ def _checked(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave the parent's namespaces for new ones (unshare(2)). Raises `OSError`."""
+    """Leave the parent's namespaces for new ones, as the system call does. Raises `OSError`."""
     _checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
 
 
 def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) -> None:
-    """After `unshare(CLONE_NEWUSER)`: be the same user and group in the new user namespace, or `inside`."""
+    """Keep the user and group in a new user namespace (`unshare(CLONE_NEWUSER)`), or become `inside`."""
     new_uid, new_gid = inside or (uid, gid)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{new_uid} {uid} 1")
@@ -67,7 +74,7 @@ def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) ->
 
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """mount(2). Raises `OSError` with both paths in its text."""
+    """Mount a file system, as the system call does. Raises `OSError` with both paths in its text."""
     result = _libc().mount(
         os.fsencode(source),
         os.fsencode(target),
@@ -79,7 +86,7 @@ def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0
 
 
 def bind(source: str | Path, target: str | Path) -> None:
-    """Show `source` and what is mounted below it at `target`, which has to exist."""
+    """Show `source` and the mounts below it at `target`, which has to exist."""
     mount(source, target, flags=MS_BIND | MS_REC)
 
 
@@ -118,9 +125,9 @@ def set_hostname(name: str) -> None:
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Get the signal when the thread that forked this process ends (PR_SET_PDEATHSIG). No effect off Linux.
+    """Let this process get the signal when the thread that forked it ends (PR_SET_PDEATHSIG).
 
-    The setting survives exec, and is lost across fork.
+    The setting survives exec and is lost across fork. No effect off Linux.
     """
     _prctl(_PR_SET_PDEATHSIG, number)
 
@@ -141,3 +148,85 @@ def _prctl(option: int, value: int) -> None:
     unsigned = ctypes.c_ulong
     result = _libc().prctl(ctypes.c_int(option), unsigned(value), unsigned(0), unsigned(0), unsigned(0))
     _checked(result, f"prctl({option})")
+
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else 0
+_FILE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else 0
+
+
+@contextlib.contextmanager
+def mount_point(
+    root: Path, path: str | Path, *, file: bool = False, create: bool = True
+) -> Iterator[str | None]:
+    """Yield a path that leads to `path` below `root`, whatever is mounted there.
+
+    Creates a missing entry and replaces a link in the last component. With `create=False`, yields None if the
+    entry is missing. Raises `OSError`, also for a link in another component.
+    """
+    descriptor = _open(root, path, file=file, create=create)
+    if descriptor is None:
+        yield None
+        return
+    try:
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def bind_at(
+    root: Path, path: str | Path, source: str | Path, *, writable: bool = False, file: bool = False
+) -> None:
+    """Show `source` at `path` below `root`. Raises `OSError`."""
+    with mount_point(root, path, file=file) as target:
+        bind(source, str(target))
+    if not writable:
+        with mount_point(root, path, file=file) as target:
+            set_read_only(str(target))
+
+
+def _open(root: Path, path: str | Path, *, file: bool, create: bool) -> int | None:
+    *parents, last = [part for part in str(path).split("/") if part not in ("", ".")]
+    if ".." in (*parents, last):
+        raise OSError(errno.EINVAL, "leads out of the replica's root", str(path))
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for part in parents:
+            below = _step(descriptor, part, create=create)
+            os.close(descriptor)
+            descriptor = below
+        if create:
+            _make(descriptor, last, file=file)
+        return os.open(last, _FILE if file else _FOLDER, dir_fd=descriptor)
+    except FileNotFoundError:
+        if create:
+            raise
+        return None
+    except NotADirectoryError as error:
+        if not create:
+            return None
+        raise OSError(
+            errno.ENOTDIR, "a link or file is in the way in the replica's root", str(path)
+        ) from error
+    finally:
+        os.close(descriptor)
+
+
+def _step(descriptor: int, part: str, *, create: bool) -> int:
+    if create:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(part, 0o755, dir_fd=descriptor)
+    return os.open(part, _FOLDER, dir_fd=descriptor)
+
+
+def _make(directory: int, name: str, *, file: bool) -> None:
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        status = None
+    if status is not None and stat.S_ISLNK(status.st_mode):
+        os.unlink(name, dir_fd=directory)
+        status = None
+    if status is None and file:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=directory))
+    elif status is None:
+        os.mkdir(name, 0o755, dir_fd=directory)

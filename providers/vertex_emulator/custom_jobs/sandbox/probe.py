@@ -1,6 +1,6 @@
-"""Finds out, by trying, in which sandbox replicas can be started on this machine.
+"""Find, by trying, the sandbox in which replicas can be started on this machine.
 
-python -m vertex_emulator.custom_jobs.sandbox.probe
+Run `python -m vertex_emulator.custom_jobs.sandbox.probe` to print it as JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROBE_SECONDS = 20.0
 
 
 def candidates() -> Iterator[Sandbox]:
-    """The ways to try on this system, best first; the last always works."""
+    """Yield the sandboxes to try on this system, best first."""
     if sys.platform == "linux":
         as_user = (False, True) if os.geteuid() == 0 else (True,)
         for pids in (True, False):
@@ -33,7 +33,7 @@ def candidates() -> Iterator[Sandbox]:
 
 
 def probe() -> Sandbox:
-    """Try the candidates by really starting this Python in each. Takes about 0.1 s.
+    """Return the best sandbox that can start this Python. Takes about 0.1 s.
 
     Runs in a process of its own: it forks, which a process with threads must not.
     """
@@ -53,7 +53,7 @@ def probe() -> Sandbox:
 
 
 def probe_here() -> Sandbox:
-    """Try them in this process, which must have one thread only."""
+    """Try the sandboxes in this process, which must have only one thread."""
     if sys.platform != "linux":
         return Sandbox(kind="process", reason=f"{sys.platform} has no mount namespaces")
     reason = ""

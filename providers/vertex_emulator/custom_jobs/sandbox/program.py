@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, enter
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, apply_view
 from vertex_emulator.job_folder.outcome import START_ERROR
 
 _NOT_EXECUTABLE = 126
@@ -20,9 +20,9 @@ _NOT_FOUND = 127
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A program to run. `environment` is all that it gets; `argv[0]` is looked up in its PATH.
+    """A program to run. `environment` is its whole environment; `argv[0]` is looked up in its PATH.
 
-    `make_cwd`: the folder `cwd` is made in the replica's root where it is missing.
+    `make_cwd`: create the folder `cwd` in the replica's root if it is missing.
     """
 
     argv: tuple[str, ...]
@@ -33,37 +33,37 @@ class Command:
     view: View | None = None
 
 
-def never_returns(body: Callable[[], None], errors: int) -> NoReturn:
-    """Run `body` in a forked process: no exception and no clean-up of the parent's gets past here."""
+def run_and_exit(body: Callable[[], None], errors: int) -> NoReturn:
+    """Run `body` in a forked process and exit: no exception or clean-up of the parent leaves this call."""
     try:
         body()
     except BaseException as error:
-        say(errors, f"{type(error).__name__}: {error}")
+        report_start_error(errors, f"{type(error).__name__}: {error}")
     finally:
         os._exit(START_ERROR)
 
 
-def say(errors: int, text: str) -> None:
-    """Tell in the log of a program, its standard error, why it does not run."""
+def report_start_error(errors: int, text: str) -> None:
+    """Write to the log of a program, its standard error, why it does not run."""
     with contextlib.suppress(OSError):
         os.write(errors, f"Emulator: the program could not be started: {text}\n".encode())
 
 
-def become(command: Command, shim: int, out: int, err: int) -> None:
-    """Take the program's surroundings and become it. Raises `OSError` where they cannot be had.
+def exec_program(command: Command, shim: int, out: int, err: int) -> None:
+    """Set up the program's sandbox, streams and working directory, then execute it. Raises `OSError`.
 
-    `shim` is the process that forked this one; without it there is nothing to be run.
+    `shim` is the process that forked this one; if it is gone, the program is not run.
     """
     os.setsid()
     ns.die_with_parent()
     if os.getppid() not in (shim, 0):  # 0: the shim is outside this process namespace
         os._exit(START_ERROR)
     if command.view is not None:
-        for note in enter(command.sandbox, command.view):
+        for note in apply_view(command.sandbox, command.view):
             os.write(err, f"{note}\n".encode())
     ns.forbid_new_privileges()
     if command.make_cwd:
-        with contextlib.suppress(OSError):  # `chdir` says why
+        with contextlib.suppress(OSError):  # `chdir` reports the error
             command.cwd.mkdir(parents=True, exist_ok=True)
     os.chdir(command.cwd)
     os.umask(0o022)
@@ -75,8 +75,10 @@ def become(command: Command, shim: int, out: int, err: int) -> None:
             command.argv[0], list(command.argv), dict(command.environment)
         )
     except FileNotFoundError:
-        say(2, f"{command.argv[0]}: no such file or directory in PATH={command.environment.get('PATH', '')}")
+        report_start_error(
+            2, f"{command.argv[0]}: no such file or directory in PATH={command.environment.get('PATH', '')}"
+        )
         os._exit(_NOT_FOUND)
     except OSError as error:
-        say(2, f"{command.argv[0]}: {error.strerror}")
+        report_start_error(2, f"{command.argv[0]}: {error.strerror}")
         os._exit(_NOT_EXECUTABLE)

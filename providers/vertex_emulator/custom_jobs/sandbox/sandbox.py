@@ -1,9 +1,9 @@
-"""What a replica sees of this machine, and which way of arranging that works here.
+"""The view that a replica has of this machine, and the kind of sandbox that works here.
 
-In `namespaces` each replica has a root of its own made of read-only views of the host's folders, with the
-buckets at /gcs, a private /tmp, its host name, its own process ids, and none of the emulator's data folder
-but its own part. Vertex AI mounts Cloud Storage at /gcs, and programs have that path written into them. Where
-the kernel refuses (containers, some distributions), a replica is a plain process and /gcs is missing.
+In `namespaces` each replica has a root of its own: read-only views of the host's folders, the buckets at
+/gcs, a private /tmp, its host name and its own process ids. Of the emulator's data folder it sees only its
+own part. Vertex AI mounts Cloud Storage at /gcs, and programs use that path. If the kernel refuses namespaces
+(containers, some distributions), a replica is a plain process without /gcs.
 
 This keeps a training program's files apart from yours. It is not a defence against a hostile program.
 """
@@ -21,8 +21,7 @@ from typing import Literal
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.file_shares import KINDS, ROOT
-from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, own_root, show_layers
-from vertex_emulator.custom_jobs.sandbox.mount_points import bind_at, place
+from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, mount_image_root, mount_layers
 from vertex_emulator.kernel.trees import remove_tree
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
@@ -42,11 +41,11 @@ class Sandbox:
 
     @property
     def shows_gcs(self) -> bool:
-        """Whether /gcs/<bucket> is there in a replica."""
+        """True if a replica has /gcs/<bucket>."""
         return self.kind == "namespaces"
 
-    def in_words(self) -> str:
-        """One line for people."""
+    def describe(self) -> str:
+        """Return one line for users."""
         if self.kind == "process":
             return f"plain processes without /gcs ({self.reason})"
         apart = "mounts, host name and processes" if self.pids else "mounts and host name"
@@ -55,13 +54,13 @@ class Sandbox:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The part of the machine that one replica gets.
+    """The part of the machine that one replica sees.
 
     `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
-    emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
-    below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
-    where that is a stand-in alone. `shares` are folders, by the path in the replica where each is mounted;
-    `shown` are further ones by where a root of the image's own has them.
+    emulator's data folder. `visible` are paths to show read-only, even below `hidden` or /tmp. `hosts` is the
+    text of /etc/hosts. `image` is the unpacked image, None for a stand-in alone. `shares` are folders by
+    their mount points in the replica. `shown` are further folders by their paths in a root of the image's
+    own.
     """
 
     folder: Path
@@ -80,19 +79,19 @@ def make_folders(view: View) -> None:
     for name in ("home", "work", "tmp", "var-tmp", "root"):
         (view.folder / name).mkdir(parents=True, exist_ok=True)
     (view.folder / "hosts").write_text(view.hosts)
-    if view.image is not None:  # a replica that is started again gets the image's files as they were
+    if view.image is not None:  # a restarted replica gets the image's original files
         remove_tree(view.image.scratch)
         view.image.scratch.mkdir()
 
 
 def interpreter_paths() -> tuple[Path, ...]:
-    """What this Python needs to run: its prefixes and the entries of its module search path."""
+    """Return the paths that this Python needs: its prefixes and the entries of its module search path."""
     found = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent}
     found.update(Path(entry) for entry in sys.path if entry)
     return tuple(sorted(path.absolute() for path in found if path.exists()))
 
 
-def separate(sandbox: Sandbox, view: View | None = None) -> None:
+def unshare_namespaces(sandbox: Sandbox, view: View | None = None) -> None:
     """Enter new namespaces, in the process that will fork the replica. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return
@@ -107,8 +106,8 @@ def separate(sandbox: Sandbox, view: View | None = None) -> None:
         ns.map_own_ids(uid, gid, inside=inside)
 
 
-def enter(sandbox: Sandbox, view: View) -> list[str]:
-    """Take the view, in the process that becomes the replica. Gives lines for its log. Raises `OSError`."""
+def apply_view(sandbox: Sandbox, view: View) -> list[str]:
+    """Apply the view, in the process that becomes the replica. Return lines for its log. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return []
     root, image = view.folder / "root", view.image
@@ -116,32 +115,32 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
     notes: list[str] = []
     ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
     if image is not None and image.own:
-        notes += own_root(image, root, in_user_namespace=in_user_namespace)
+        notes += mount_image_root(image, root, in_user_namespace=in_user_namespace)
     else:
         ns.bind(root, root)
         _host_folders(root, apart=_MOUNTS if view.shares else ())
-    with place(root, "proc") as proc:
+    with ns.mount_point(root, "proc") as proc:
         if sandbox.pids:
             ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
         else:
             ns.bind("/proc", str(proc))
     if image is not None and image.own:
-        bind_at(root, "tmp", view.folder / "tmp", writable=True)
-        with contextlib.suppress(OSError):  # read-only, and the image has none
-            bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+        ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
+        with contextlib.suppress(OSError):  # the image is read-only and lacks the path
+            ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
         for path, source in view.shown.items():
             with contextlib.suppress(OSError):  # as above
-                bind_at(root, path, source)
+                ns.bind_at(root, path, source)
         ns.set_hostname(view.hostname)
     else:
         if image is not None:
-            notes += show_layers(image, root, in_user_namespace=in_user_namespace)
+            notes += mount_layers(image, root, in_user_namespace=in_user_namespace)
         _private_temporary_folders(root, view)
         _hide_data_folder(root, view)
         if (root / "etc/hosts").is_file():
-            bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
+            ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
             ns.set_hostname(view.hostname)
-    bind_at(root, "gcs", view.buckets, writable=True)
+    ns.bind_at(root, "gcs", view.buckets, writable=True)
     for at, folder in view.shares.items():
         _mount_share(root, at, folder)
     ns.pivot_root(root)
@@ -149,21 +148,22 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
 
 
 def _mount_share(root: Path, at: str, folder: Path) -> None:
-    """Where the replica's root has no place for it, being an image that cannot be written here, /mnt is a new
-    folder in memory.
+    """Mount a share.
+
+    If the image's root is read-only and has no folder for it, /mnt becomes a folder in memory.
     """
     try:
-        bind_at(root, at, folder, writable=True)
+        ns.bind_at(root, at, folder, writable=True)
     except OSError as error:
         if error.errno != errno.EROFS:
             raise
-        with place(root, _MOUNTS[0]) as mounts:
+        with ns.mount_point(root, _MOUNTS[0]) as mounts:
             ns.mount("tmpfs", str(mounts), "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=64k")
-        bind_at(root, at, folder, writable=True)
+        ns.bind_at(root, at, folder, writable=True)
 
 
 def _host_folders(root: Path, *, apart: Collection[str]) -> None:
-    """The host's root; the folders `apart` are new ones, in which everything of the host's is shown."""
+    """Show the host's root; the folders `apart` are new ones with the host's entries in them."""
     for name in apart:
         (root / name).mkdir(exist_ok=True)
         if Path("/", name).is_dir():
@@ -188,15 +188,15 @@ def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -
             continue
         try:
             ns.bind(entry, target)
-        except OSError:  # what this user may not see stays empty; a program that needs it says so itself
+        except OSError:  # entries without permission stay empty
             continue
         if entry != Path("/dev"):
             ns.set_read_only(target)
 
 
 def _private_temporary_folders(root: Path, view: View) -> None:
-    bind_at(root, "tmp", view.folder / "tmp", writable=True)
-    with place(root, "var/tmp", create=False) as present:
+    ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
+    with ns.mount_point(root, "var/tmp", create=False) as present:
         if present is not None:
             ns.bind(view.folder / "var-tmp", present)
     for path in view.visible:
@@ -205,7 +205,7 @@ def _private_temporary_folders(root: Path, view: View) -> None:
 
 
 def _hide_data_folder(root: Path, view: View) -> None:
-    with place(root, view.hidden, create=False) as hidden:
+    with ns.mount_point(root, view.hidden, create=False) as hidden:
         if hidden is not None:
             ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
     for path in view.visible:
@@ -215,4 +215,4 @@ def _hide_data_folder(root: Path, view: View) -> None:
 
 
 def _show(root: Path, path: Path, *, writable: bool = False) -> None:
-    bind_at(root, path, path, writable=writable, file=not path.is_dir())
+    ns.bind_at(root, path, path, writable=writable, file=not path.is_dir())

@@ -1,10 +1,10 @@
-"""What stands between a program and its supervisor: it waits for the program and ends what that has left.
+"""The process between a program and its supervisor: it waits for the program and kills its descendants.
 
-A shim is a fork of the supervisor without Python code to load. It waits for the program and for the
-lifeline, a pipe whose other end only the supervisor holds. When either ends, the shim kills whatever the
-program left behind, children that called setsid included: with process namespaces the kernel does it, else
-the shim is the adoptive parent of all orphans below it (Linux), or looks for descendants (elsewhere). If
-the shim itself is killed, the kernel kills the program (Linux).
+A shim is a fork of the supervisor that loads no further Python code. It waits for the program and for the
+lifeline, a pipe whose other end only the supervisor holds. When either ends, the shim kills all processes
+that the program left behind, even children that called setsid. With process namespaces the kernel does that;
+otherwise the shim adopts all orphans below it (Linux) or searches for descendants (elsewhere). If the shim
+itself is killed, the kernel kills the program (Linux).
 """
 
 from __future__ import annotations
@@ -13,14 +13,24 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.program import Command, become, never_returns, say
-from vertex_emulator.custom_jobs.sandbox.sandbox import separate
-from vertex_emulator.custom_jobs.sandbox.strays import kill_descendants
+from vertex_emulator.custom_jobs.sandbox.program import (
+    Command,
+    exec_program,
+    report_start_error,
+    run_and_exit,
+)
+from vertex_emulator.custom_jobs.sandbox.sandbox import unshare_namespaces
 from vertex_emulator.job_folder.outcome import START_ERROR
+
+if TYPE_CHECKING:
+    import psutil
 
 _SLEEPERS = ("/bin/sleep", "/usr/bin/sleep")
 _FOR_EVER = str(2**31 - 1)
@@ -28,42 +38,42 @@ _LOADING_SECONDS = 10.0
 _REAPED_AT_ONCE = 100
 
 
-def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
-    """Start the program, wait, and leave: the life of a forked process, given its ends of the pipes.
+def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
+    """Start the program, wait for it and exit: the life of a forked process with its ends of the pipes.
 
-    What it writes to `status` is in the words that `Child.feed` reads.
+    `Child.feed` reads the lines that it writes to `status`.
     """
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    status, lifeline, out, err = _keep_only(status, lifeline, out, err)
+    status, lifeline, out, err = _keep_descriptors(status, lifeline, out, err)
     try:
-        separate(command.sandbox, command.view)
+        unshare_namespaces(command.sandbox, command.view)
         init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
         ns.adopt_orphans()
         exec_r, exec_w = os.pipe()
         shim = os.getpid()
         program = os.fork()
     except OSError as error:
-        say(err, str(error))
-        _tell(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
+        report_start_error(err, str(error))
+        _report(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
         os._exit(START_ERROR)
     if program == 0:
-        never_returns(lambda: become(command, shim, out, err), err)
+        run_and_exit(lambda: exec_program(command, shim, out, err), err)
     for end in (exec_w, out, err):
         os.close(end)
-    _tell(status, f"pid {program}\n")
+    _report(status, f"pid {program}\n")
     code = _wait(program, exec_r, lifeline, status)
     if code is not None:
-        _tell(status, f"exit {code} {time.monotonic_ns()}\n")
+        _report(status, f"exit {code} {time.monotonic_ns()}\n")
     if init is not None:
         os.kill(init, signal.SIGKILL)  # the kernel kills all other processes of the namespace with it
     if code is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has not made its group yet
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has no group yet
             os.killpg(program, signal.SIGKILL)
         os.kill(program, signal.SIGKILL)
         code = _exit_code(os.waitpid(program, 0)[1])
-        _tell(status, f"exit {code} {time.monotonic_ns()}\n")
+        _report(status, f"exit {code} {time.monotonic_ns()}\n")
     if init is not None:
         os.waitpid(init, 0)  # last: it ends only when the program, our child, has been waited for
     else:
@@ -71,8 +81,8 @@ def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> No
     os._exit(0)
 
 
-def _keep_only(*ends: int) -> tuple[int, ...]:
-    """Move the ends to 3 and up, close everything else, standard streams to /dev/null."""
+def _keep_descriptors(*ends: int) -> tuple[int, ...]:
+    """Move the ends to 3 and up, close everything else, open the standard streams on /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     high = [_move_high(end) for end in (*ends, null)]
     os.closerange(3, min(high))
@@ -97,17 +107,17 @@ def _limit() -> int:
         return 4096
 
 
-def _tell(status: int, text: str) -> None:
-    with contextlib.suppress(OSError):  # the supervisor is gone, and nobody is left to tell
+def _report(status: int, text: str) -> None:
+    with contextlib.suppress(OSError):  # the supervisor is gone
         os.write(status, text.encode())
 
 
 def _start_init(*ends: int) -> int:
-    """The first process of the new process namespace; it collects orphans, and the rest dies with it.
+    """Start the first process of the new process namespace: it collects orphans, and all others die with it.
 
-    It becomes a program that only sleeps, which takes a twentieth of this one's memory. What it was told here
-    of its parent and of its children survives that. It is waited for: it has the program's root, so once that
-    is another one, what it would still have to load may not be there.
+    It becomes a program that only sleeps, which needs a twentieth of this one's memory; its settings for
+    parent and children survive that. The shim waits for it: it has the program's root, and after a change of
+    root the files that it would still load may be missing.
     """
     started, starting = os.pipe()
     init = os.fork()
@@ -123,7 +133,7 @@ def _start_init(*ends: int) -> int:
         while True:
             signal.pause()
     os.close(starting)
-    became_another = not os.read(started, 1)  # the other end closes by itself when it does
+    became_another = not os.read(started, 1)  # a successful exec closes the other end
     os.close(started)
     if became_another:
         _wait_until_asleep(init)
@@ -131,7 +141,7 @@ def _start_init(*ends: int) -> int:
 
 
 def _wait_until_asleep(pid: int) -> None:
-    """Until a process that has just become another program has loaded it and sleeps, or is gone."""
+    """Wait until a process that has just executed another program has loaded it and sleeps, or is gone."""
     until = time.monotonic() + _LOADING_SECONDS
     while time.monotonic() < until:
         try:
@@ -144,7 +154,7 @@ def _wait_until_asleep(pid: int) -> None:
 
 
 def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None:
-    """The program's exit code, or None when the lifeline broke first."""
+    """Return the program's exit code, or None when the lifeline broke first."""
     wake_r, wake_w = os.pipe()
     os.set_blocking(wake_r, False)
     os.set_blocking(wake_w, False)
@@ -154,23 +164,25 @@ def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None
     while True:
         code, more = _reap(program)
         if code is not None:
-            _tell(status, "started\n")
+            _report(status, "started\n")
             return code
         ready = select.select(ends, [], [], 0 if more else None)[0]
         if lifeline in ready:
             return None
         if exec_end in ready:  # closed by a successful exec, or by the program's end
             ends.remove(exec_end)
-            _tell(status, "started\n")
+            _report(status, "started\n")
         if wake_r in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_r, 4096)
 
 
 def _reap(program: int) -> tuple[int | None, bool]:
-    """Collect ended children: the program's exit code if it is among them, and whether there may be more.
+    """Collect ended children.
 
-    Only so many at once: a program can make orphans faster than they are collected.
+    Return the program's exit code if it is among them, and whether there may be more.
+
+    The number is limited: a program can create orphans faster than they are collected.
     """
     with contextlib.suppress(ChildProcessError):
         for _ in range(_REAPED_AT_ONCE):
@@ -186,3 +198,74 @@ def _reap(program: int) -> tuple[int | None, bool]:
 def _exit_code(wait_status: int) -> int:
     code = os.waitstatus_to_exitcode(wait_status)
     return code if code >= 0 else 128 - code
+
+
+_STRAY_SECONDS = 5.0
+
+
+def kill_strays(shims: Collection[int]) -> None:
+    """Kill all children of this process except for the shims (Linux): a killed shim left them behind.
+
+    Needs `adopt_orphans`. The wait is short for each and for all together: the first process of a process
+    namespace ends after its members.
+    """
+    import psutil
+
+    until = time.monotonic() + _STRAY_SECONDS
+    while strays := [one for one in psutil.Process().children() if one.pid not in shims]:
+        for stray in strays:
+            for process in (stray, *_descendants(stray)):
+                _kill(process)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(stray.pid, os.WNOHANG)
+        if time.monotonic() >= until:
+            return
+        time.sleep(0.005)
+
+
+def kill_descendants() -> None:
+    """Kill until no descendant is left, without a process namespace. Orphans become our children (Linux)."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if sys.platform == "linux" and not _has_children():
+        return
+    import psutil
+
+    shim = psutil.Process()
+    while True:
+        for descendant in shim.children(recursive=True):
+            _kill(descendant)
+        try:
+            os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _kill(process: psutil.Process) -> None:
+    """Kill a process and its group at once, so that a program that forks all the time cannot escape."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):
+        group = os.getpgid(process.pid)
+        process.kill()
+        if group != os.getpgrp():
+            os.killpg(group, signal.SIGKILL)
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    import psutil
+
+    try:
+        found: list[psutil.Process] = process.children(recursive=True)
+    except psutil.Error:
+        return []
+    return found

@@ -1,7 +1,7 @@
-"""The loop of the supervisor: read the children's output, signals and the doorbell; order their exits.
+"""The loop of the supervisor: it reads output, signals and the doorbell, and orders the exits of children.
 
-One thread. A child's output goes to its log as it comes; its end is known when its shim has ended, by which
-time nothing of the program is left.
+There is one thread. A child's output goes to its log as it comes. A child has ended when its shim has, at
+which time no process of the program is left.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox.children import Child, spawn
 from vertex_emulator.custom_jobs.sandbox.program import Command
-from vertex_emulator.custom_jobs.sandbox.strays import kill_strays
+from vertex_emulator.custom_jobs.sandbox.shim import kill_strays
 from vertex_emulator.job_folder.logs import LogWriter
 
 _READ = 262_144
@@ -25,64 +25,63 @@ _READ = 262_144
 
 @dataclass(kw_only=True)
 class Running:
-    """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
+    """A child and its log. `ends` are its open output pipes, with the severity of each.
 
-    `ended`: nothing of it is left and its log is complete. `unwatched`: its shim was killed. `taken`: its
-    end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
-    and to have ended, in seconds of the emulator's clock. `struck`: the kind of
-    the order (`orders`) that ended it.
+    `ended`: no process of it is left and its log is complete. `shim_killed`: its shim was killed. `taken`:
+    its end was handled. `is_replica` is False for helpers. `started_at` and `finished_at` are in seconds of
+    the emulator's clock. `order_kind` is the kind of the order (`orders`) that ended it.
     """
 
     name: str
     child: Child
     log: LogWriter
     ends: dict[int, str]
-    counts: bool
+    is_replica: bool
     ended: bool = False
-    unwatched: bool = False
+    shim_killed: bool = False
     taken: bool = False
-    began: float | None = None
-    over: float | None = None
-    struck: str = ""
+    started_at: float | None = None
+    finished_at: float | None = None
+    order_kind: str = ""
 
 
 class Loop:
-    """The children of one supervisor. `woken` is called before anything that has happened is handled."""
+    """The children of one supervisor. `on_wake` is called before events are handled."""
 
-    def __init__(self, doorbell: Path, *, woken: Callable[[], None] = lambda: None) -> None:
-        self._woken = woken
+    def __init__(self, doorbell: Path, *, on_wake: Callable[[], None] = lambda: None) -> None:
+        self._on_wake = on_wake
         self.running: dict[str, Running] = {}
-        self.told_to_stop = False
+        self.stop_requested = False
         self._selector = selectors.DefaultSelector()
         self._watch_signals()
         bell = os.open(doorbell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(bell, selectors.EVENT_READ, partial(_drain, bell))
 
-    def launch(self, name: str, command: Command, log: LogWriter, *, counts: bool = True) -> Running:
-        """Start a child, which takes the place of one of that name that has ended. Raises `OSError`."""
+    def launch(self, name: str, command: Command, log: LogWriter, *, is_replica: bool = True) -> Running:
+        """Start a child; it replaces an ended child of the same name. Raises `OSError`."""
         child = spawn(command)
-        ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
-        one = Running(name=name, child=child, log=log, counts=counts, ends=ends)
+        ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the service's severities
+        one = Running(name=name, child=child, log=log, is_replica=is_replica, ends=ends)
         self.running[name] = one
         for end in ends:
             self._selector.register(end, selectors.EVENT_READ, partial(self._read_log, one, end))
         self._selector.register(child.status, selectors.EVENT_READ, partial(self._read_status, one))
         return one
 
-    def turn(self, seconds: float) -> None:
-        """Handle what has happened, or happens within this time."""
+    def run_once(self, seconds: float) -> None:
+        """Wait up to `seconds` for events and handle them."""
         events = self._selector.select(seconds)
-        self._woken()
+        self._on_wake()
         for key, _ in events:
             if self._selector.get_map().get(key.fd) is key:  # not closed by a handler before it
                 key.data()
 
     def replicas(self) -> list[Running]:
-        """The children that count."""
-        return [one for one in self.running.values() if one.counts]
+        """Return the children that are replicas."""
+        return [one for one in self.running.values() if one.is_replica]
 
-    def left(self) -> list[Running]:
-        """The children that have not ended."""
+    def unfinished(self) -> list[Running]:
+        """Return the children that have not ended."""
         return [one for one in self.running.values() if not one.ended]
 
     def _read_log(self, one: Running, end: int) -> None:
@@ -103,9 +102,9 @@ class Loop:
             one.child.feed(data)
         elif data == b"":
             self._selector.unregister(one.child.status)
-            one.unwatched = one.child.finish()
-            if one.unwatched:
-                kill_strays({each.child.shim for each in self.left()})
+            one.shim_killed = one.child.finish()
+            if one.shim_killed:
+                kill_strays({each.child.shim for each in self.unfinished()})
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)
@@ -124,11 +123,11 @@ class Loop:
         self._selector.register(wake_r, selectors.EVENT_READ, partial(_drain, wake_r))
 
     def _on_term(self, *_: object) -> None:
-        self.told_to_stop = True
+        self.stop_requested = True
 
 
 def _read(end: int) -> bytes | None:
-    """What is there to read; b"" at the end, None when there is nothing now."""
+    """Read what is available; return b"" at the end, None if there is nothing now."""
     try:
         return os.read(end, _READ)
     except BlockingIOError:
@@ -146,16 +145,16 @@ _SETTLE_SECONDS = 0.05
 class Exits:
     """The ends of replicas in the order in which they happened.
 
-    Often one replica fails because another did, and the two are heard of in any order: so the word of a first
-    end is given a moment in which earlier ones can arrive. `settled_at`, on `time.monotonic()`'s clock, is
-    when that moment is over; None while there is no end to look at.
+    Often one replica fails because another did, and the two are reported in any order. So the first reported
+    end waits a moment in which earlier ones can arrive. `settled_at`, on `time.monotonic()`'s clock, is the
+    end of that moment; None while no end is reported.
     """
 
     def __init__(self) -> None:
         self.settled_at: float | None = None
 
     def take(self, running: Iterable[Running]) -> Running | None:
-        """The next replica whose end has not been taken yet; None when there is none, or not yet."""
+        """Return the replica that ended first and was not handled yet, or None if no end is settled."""
         ends = [one for one in running if one.child.exit_code is not None and not one.taken]
         if not ends:
             self.settled_at = None
@@ -165,7 +164,7 @@ class Exits:
         if time.monotonic() < self.settled_at:
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
-        if not first.ended:  # its log is not complete; the end of its shim wakes us
+        if not first.ended:  # its log is not complete; the shim's end wakes the loop
             self.settled_at = time.monotonic() + _SETTLE_SECONDS
             return None
         first.taken = True

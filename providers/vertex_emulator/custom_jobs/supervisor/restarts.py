@@ -16,11 +16,15 @@ such exit failed, so that is the rule here. A program that ran out of memory is 
 
 "Use Spot VMs for training": a preempted job fails with STOCKOUT and is restarted up to six times.
 
-Ours, where the documents are silent: a replica counts as taken away when SIGKILL or SIGTERM ended it, which
-nobody can tell from a program that exits with 137 or 143; every attempt of the job gives each replica its 5
-restarts anew, as the machines are new ones; a restart of the job in place of a replica's counts as one of the
-job's three, but a preemption of a Spot VM does not; a preempted replica of another job counts as one whose
-machine was taken away, whatever status its program ended with; the job stays RUNNING through all of it.
+Our rules, where the documents are silent:
+
+* a replica counts as taken away when SIGKILL or SIGTERM ended it, which cannot be distinguished from a
+  program that exits with 137 or 143;
+* every attempt of the job gives each replica its 5 restarts again, as the machines are new;
+* a restart of the job in place of a replica's counts as one of the job's three, but a preemption of a Spot VM
+  does not;
+* a preempted replica of another job counts as one whose machine was taken away, whatever its exit status;
+* the job stays RUNNING through all of it.
 """
 
 from __future__ import annotations
@@ -37,30 +41,30 @@ from vertex_emulator.job_folder.outcome import Outcome, signal_name
 from vertex_training.job.job_spec import Scheduling
 
 REPLICA_RESTARTS = 5
-"""How often one replica is started again within one attempt of the job."""
+"""Most restarts of one replica within one attempt of the job."""
 
 JOB_RESTARTS = 3
-"""How often a job is started again, so that it has up to four attempts."""
+"""Most restarts of a job, which therefore has up to four attempts."""
 
 PREEMPTIONS = 6
-"""How often a job on Spot VMs is started again after a preemption."""
+"""Most restarts of a job on Spot VMs after preemptions."""
 
 TRANSIENT = frozenset({6, 11, 134, 139})
 """SIGABRT and SIGSEGV, as a program's own status and as containers report them."""
 
 TAKEN_AWAY = frozenset({137, 143})
-"""SIGKILL and SIGTERM: somebody outside ended the program."""
+"""SIGKILL and SIGTERM: the program was ended from outside."""
 
 Step = Literal["fail", "restart_replica", "restart_job"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A replica's program ended with a status other than 0, or with its machine.
+    """A replica whose program ended with a status other than 0, or whose machine was preempted.
 
-    `replica_restarts`: of this replica in this attempt of the job. `unwatched`: the process that keeps the
-    program was killed, so nobody knows that nothing of the program is left. `preempted`: its machine was
-    taken away, `spot` a Spot VM, which has happened `preemptions` times to the job before.
+    `replica_restarts` counts those of this replica in this attempt of the job. `shim_killed`: some processes
+    of the program may still run. `preempted`: its machine was taken away. `spot`: the machine was a Spot VM.
+    `preemptions` counts earlier preemptions of the job.
     """
 
     replica: str
@@ -70,7 +74,7 @@ class Failure:
     disable_retries: bool = False
     restart_job_on_worker_restart: bool = False
     out_of_memory: bool = False
-    unwatched: bool = False
+    shim_killed: bool = False
     preempted: bool = False
     spot: bool = False
     preemptions: int = 0
@@ -78,9 +82,9 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What to do, and a sentence about it: for the service's log, or, of a failure, for the job's error.
+    """The next step, and a sentence about it for the service's log or, after a failure, for the job's error.
 
-    The sentence is empty where the exit status says it all.
+    `words` is empty if the exit status says it all.
     """
 
     step: Step
@@ -91,7 +95,7 @@ class Decision:
 class History:
     """The restarts so far: of the job, and of each replica in the present attempt of the job.
 
-    `preemptions`: restarts of the job because a Spot VM was preempted; `job` counts the others.
+    `preemptions` counts restarts of the job after a Spot VM was preempted; `job` counts all others.
     """
 
     job: int = 0
@@ -99,7 +103,7 @@ class History:
     replicas: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, replica: str) -> int:
-        """How often the replica was started again in this attempt."""
+        """Return how often the replica was restarted in this attempt."""
         return self.replicas.get(replica, 0)
 
     @property
@@ -108,7 +112,7 @@ class History:
         return 1 + self.job + self.preemptions
 
     def after(self, step: Step, *, replica: str, spot_ended: bool = False) -> History:
-        """The history once the step is done because of that replica."""
+        """Return the history after a step because of a replica."""
         if step == "restart_job":
             return History(
                 job=self.job + (not spot_ended), preemptions=self.preemptions + spot_ended, replicas={}
@@ -119,8 +123,8 @@ class History:
 
 
 def decide(failure: Failure) -> Decision:
-    """What happens after the failure; see the module for the rules."""
-    if failure.unwatched:
+    """Decide on the next step after a failure; the module's docstring has the rules."""
+    if failure.shim_killed:
         return Decision(step="fail")
     if not failure.preempted and (failure.out_of_memory or failure.code not in TRANSIENT | TAKEN_AWAY):
         return Decision(step="fail")
@@ -178,10 +182,11 @@ _KILLED = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """`outcome`: how the job ends; `restart`: what is started again instead. Neither: the job goes on.
+class Consequence:
+    """The consequence of a replica's end.
 
-    `history` is that of the job's restarts, this one included.
+    `outcome`: how the job ends. `restart`: what is restarted instead. If both are None, the job continues.
+    `history` includes this restart.
     """
 
     history: History
@@ -189,20 +194,20 @@ class Verdict:
     restart: Decision | None = None
 
 
-def judge(
+def consequence_of(
     one: Running,
     plan: Plan,
     scheduling: Scheduling,
     history: History,
     *,
     ran_out_of_memory: Callable[[str], bool],
-) -> Verdict:
-    """Decide about a replica that has ended; `ran_out_of_memory` is asked by its name."""
+) -> Consequence:
+    """Return the consequence of a replica's end; `ran_out_of_memory` takes the replica's name."""
     code = one.child.exit_code or 0
     end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
-    preempted = one.struck == "preempt"
+    preempted = one.order_kind == "preempt"
     if code or preempted:
-        no_memory = one.struck == "out_of_memory" or ran_out_of_memory(one.name)
+        no_memory = one.order_kind == "out_of_memory" or ran_out_of_memory(one.name)
         failure = Failure(
             replica=one.name,
             code=code,
@@ -211,7 +216,7 @@ def judge(
             disable_retries=scheduling.disable_retries,
             restart_job_on_worker_restart=scheduling.restart_job_on_worker_restart,
             out_of_memory=no_memory and code == _KILLED,
-            unwatched=one.unwatched,
+            shim_killed=one.shim_killed,
             preempted=preempted,
             spot=scheduling.strategy in ("SPOT", "LOW_COST"),
             preemptions=history.preemptions,
@@ -220,9 +225,9 @@ def judge(
         spot_ended = failure.preempted and failure.spot
         history = history.after(decision.step, replica=one.name, spot_ended=spot_ended)
         if decision.step != "fail":
-            return Verdict(history=history, restart=decision)
+            return Consequence(history=history, restart=decision)
         if failure.preempted:
-            return Verdict(history=history, outcome=outcome.stockout(plan.location, decision.words))
+            return Consequence(history=history, outcome=outcome.stockout(plan.location, decision.words))
         end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
     where_to_look = f"vertex-training logs {plan.job}"
-    return Verdict(history=history, outcome=outcome.after(end, where_to_look=where_to_look))
+    return Consequence(history=history, outcome=outcome.after(end, where_to_look=where_to_look))

@@ -1,13 +1,23 @@
-"""Start the replicas of a job, as often as it takes, and notice kills for lack of memory."""
+"""Start the replicas of a job, each with a port of its own, and detect kills for lack of memory.
+
+Each replica gets one free loopback port, claimed so that no other job of this machine gets the same one. The
+ports lie outside the range from which the kernel picks ports for outgoing connections, so that none is taken
+by chance between its release and the moment the program listens. The claim is a UDP socket on the same
+number, held until the job ends: the programs use TCP, other supervisors see the claim, and the kernel
+releases it when the supervisor dies. TCP is held until just before the program starts, because some
+frameworks (TensorFlow) refuse a port on which any process listens, whatever the address.
+"""
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import ports
 from vertex_emulator.custom_jobs.replica.command import addresses_by_pool, replica_command
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
@@ -17,14 +27,94 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_training.job.custom_job import CustomJobSpec
 
+HOST = "127.0.0.1"
+_FIRST, _LAST = 10_000, 65_000
+_DEFAULT_EPHEMERAL = (32_768, 65_535)
+
+
+class NoPortError(Exception):
+    """No free port is left."""
+
+
+@dataclass(kw_only=True)
+class Claim:
+    """A claimed port; see the module."""
+
+    port: int
+    _udp: socket.socket = field(repr=False)
+    _tcp: socket.socket = field(repr=False)
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    def release(self) -> None:
+        """Let the program listen on the port; the claim against other jobs stays."""
+        self._tcp.close()
+
+    def close(self) -> None:
+        self._tcp.close()
+        self._udp.close()
+
+
+def claim(count: int) -> list[Claim]:
+    """Claim `count` ports. Raises `NoPortError`."""
+    claims: list[Claim] = []
+    for port in _candidates():
+        if len(claims) == count:
+            break
+        if (taken := _take(port)) is not None:
+            claims.append(taken)
+    if len(claims) < count:
+        for one in claims:
+            one.close()
+        raise NoPortError(
+            f"{count} free ports are needed, one for each replica, and only {len(claims)} between {_FIRST} "
+            f"and {_LAST} are free. End other jobs, or declare fewer replicas."
+        )
+    return claims
+
+
+def _candidates() -> Iterator[int]:
+    low, high = _ephemeral_range()
+    ports = [port for port in range(_FIRST, _LAST) if not low <= port <= high]
+    start = int.from_bytes(os.urandom(4), "big") % len(ports)
+    yield from ports[start:]
+    yield from ports[:start]
+
+
+def _ephemeral_range() -> tuple[int, int]:
+    try:
+        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    except (OSError, ValueError):
+        return _DEFAULT_EPHEMERAL
+    wide = int(low) <= _FIRST and int(high) >= _LAST - 1
+    return _DEFAULT_EPHEMERAL if wide else (int(low), int(high))
+
+
+def _take(port: int) -> Claim | None:
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        udp.bind((HOST, port))
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as everywhere:
+            everywhere.bind(("", port))  # check that it is free on all addresses
+        tcp.bind((HOST, port))
+    except OSError:
+        udp.close()
+        tcp.close()
+        return None
+    return Claim(port=port, _udp=udp, _tcp=tcp)
+
+
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")
 
 
 def oom_kills(*, own_group: Path = _OWN_GROUP, groups: Path = _GROUPS) -> int:
-    """How many processes of our control group (version 2) the kernel has killed for want of memory so far.
+    """Return how many processes of our control group (version 2) the kernel has killed for lack of memory.
 
-    0 where that is not told; a killed program then looks as one that somebody else killed.
+    Return 0 if the number is unknown; a killed program then looks like one that was killed from outside.
     """
     try:
         lines = own_group.read_text(encoding="utf-8").splitlines()
@@ -35,18 +125,18 @@ def oom_kills(*, own_group: Path = _OWN_GROUP, groups: Path = _GROUPS) -> int:
         return 0
 
 
-_TOGETHER = 50
+_BATCH = 50
 
 
 class NotStartedError(Exception):
-    """A replica could not be started; the message says which, and why."""
+    """A replica could not be started; the message says which one, and why."""
 
 
 class Starter:
-    """The replicas of one job.
+    """Starts the replicas of one job.
 
-    `environments` has a virtual environment for each set of packages. Claims a port for each replica, and
-    keeps it until `close`. Raises `ports.NoPortError`.
+    `environments` has a virtual environment for each set of packages. Claims a port for each replica until
+    `close`. Raises `NoPortError`.
     """
 
     def __init__(
@@ -64,35 +154,37 @@ class Starter:
         self._loop = loop
         self._environments = environments
         self._time = time
-        claims = ports.claim(len(plan.replicas))
+        claims = claim(len(plan.replicas))
         self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
         self._addresses = addresses_by_pool(spec.worker_pool_specs, [one.address for one in claims])
         self._logs: dict[str, LogWriter] = {}
         self._oom_kills: dict[str, int] = {}
 
     def start(self, several: Sequence[ReplicaPlan], *, begin: Callable[[str], int]) -> None:
-        """Start replicas, in their order. Raises `NotStartedError`.
+        """Start replicas in their order. Raises `NotStartedError`.
 
-        `begin` is told the name of each just before, and says for the how manieth time, counted from 1.
+        `begin` is called with the name of each replica just before its start, and returns the number of the
+        attempt, counted from 1.
         """
-        for first in range(0, len(several), _TOGETHER):
-            self._start_together(several[first : first + _TOGETHER], begin)
+        for first in range(0, len(several), _BATCH):
+            self._start_batch(several[first : first + _BATCH], begin)
 
-    def _start_together(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
-        """Everything is made ready before the first is started: what this process does between two forks, the
-        shims do not share.
+    def _start_batch(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
+        """Prepare all replicas, then start them.
+
+        Memory that this process changes between two forks would not be shared by the shims.
         """
         commands = []
         for replica in several:
-            with _named(replica):
+            with _start_errors(replica):
                 commands.append(self._command(replica))
         for replica, command in zip(several, commands, strict=True):
             attempt = begin(replica.name)
-            with _named(replica):
+            with _start_errors(replica):
                 self._launch(replica, command, attempt=attempt)
 
     def _command(self, replica: ReplicaPlan) -> Command:
-        """What to start for a replica; makes its folder. Raises `OSError`."""
+        """Return the command of a replica; create its folder. Raises `OSError`."""
         return replica_command(
             self._plan,
             self._spec,
@@ -103,7 +195,7 @@ class Starter:
         )
 
     def _launch(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
-        """Start one; its log goes on. Raises `OSError`."""
+        """Start one replica; its log continues. Raises `OSError`."""
         log = self._logs.get(replica.name)
         if log is None:
             log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)
@@ -115,23 +207,23 @@ class Starter:
         self._loop.launch(replica.name, command, log)
 
     def ran_out_of_memory(self, name: str) -> bool:
-        """Whether the kernel ended a process for want of memory since that replica was started."""
+        """Return whether the kernel killed a process for lack of memory since a replica was started."""
         return oom_kills() > self._oom_kills[name]
 
     def clear_folders(self) -> None:
-        """Remove the replicas' own folders, as a restart of the job gets new machines."""
+        """Remove the replicas' own folders: after a restart of the job the machines are new."""
         for replica in self._plan.replicas:
             remove_tree(self._folder.replica(replica.name))
 
     def close(self) -> None:
-        """Give the ports back."""
+        """Release the ports."""
         for claim in self._claims.values():
             claim.close()
 
 
 @contextmanager
-def _named(replica: ReplicaPlan) -> Iterator[None]:
-    """Raises `NotStartedError` for an `OSError`."""
+def _start_errors(replica: ReplicaPlan) -> Iterator[None]:
+    """Turn an `OSError` within the block into a `NotStartedError`."""
     try:
         yield
     except OSError as error:

@@ -1,9 +1,10 @@
-"""The process that runs one job: `python -m vertex_emulator.custom_jobs.supervisor.supervisor FOLDER`.
+"""The process that runs one job.
 
-It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
-where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
-folder. If it is killed, its replicas die with it
-(`shim`), and the emulator sees that the folder's lock is free.
+    python -m vertex_emulator.custom_jobs.supervisor.supervisor FOLDER
+
+It outlives the emulator that started it. It starts the replicas, waits for their ends, restarts them by the
+rules (`restarts`), decides how the job ends, stops the remaining replicas, and reports to the job's folder.
+If it is killed, its replicas die with it (`shim`), and the emulator sees that the folder's lock is free.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import ports, preparation
+from vertex_emulator.custom_jobs.replica import preparation
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
 from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
-from vertex_emulator.custom_jobs.supervisor.restarts import judge
-from vertex_emulator.custom_jobs.supervisor.starting import NotStartedError, Starter
+from vertex_emulator.custom_jobs.supervisor.restarts import consequence_of
+from vertex_emulator.custom_jobs.supervisor.starting import NoPortError, NotStartedError, Starter
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.job_folder.outcome import Outcome
@@ -38,7 +39,7 @@ from vertex_training.job import custom_job
 from vertex_training.job.job_spec import Scheduling
 
 SERVICE = "service"
-"""The task name of what the service itself logs."""
+"""Task name of the service's own log."""
 
 _TICK_SECONDS = 0.5
 _START_SECONDS = 60.0
@@ -46,7 +47,7 @@ _KILL_SECONDS = 10.0
 
 
 class Supervisor:
-    """One job, from the first word to the last."""
+    """Runs one job from its start to its end."""
 
     def __init__(
         self, job_folder: folder.JobFolder, plan: Plan, job: dict[str, Any], emulated: Clock
@@ -59,53 +60,53 @@ class Supervisor:
         self.reporter = Reporter(
             job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas], emulated
         )
-        self.loop = Loop(job_folder.doorbell, woken=emulated.reload)
+        self.loop = Loop(job_folder.doorbell, on_wake=emulated.reload)
         self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
-        self._held: tuple[int, ...] = ()  # keep the unpacked images as long as this process lives
+        self._held: tuple[int, ...] = ()  # locks on unpacked images, held by this process
         self._history = restarts.History()
-        self._due: dict[str, float] = {}  # replicas to be started again, and when
-        self._job_restarts = False  # from the decision until its replicas have been stopped
-        self._next_attempt = -math.inf  # when a restarted job goes on
-        self._resume = -math.inf  # the same, while nothing else is waited for
+        self._due: dict[str, float] = {}  # times at which replicas restart
+        self._job_restarts = False  # True from the decision until the replicas have stopped
+        self._next_attempt = -math.inf  # time at which a restarted job continues
+        self._resume = -math.inf  # the same, once only that time is left to wait for
         self._deadline: float | None = None
 
     def run(self) -> None:
         """Run the job to its end."""
-        self.say("Waiting for job to be provisioned.")
-        self.say(
+        self.log("Waiting for job to be provisioned.")
+        self.log(
             "Vertex AI is provisioning job running framework. First time usage might take couple of minutes, "
             "and subsequent runs can be much faster."
         )
-        self.say("Vertex AI is setting up this job.")
+        self.log("Vertex AI is setting up this job.")
         for line in self.plan.lines:
-            self.say(line)
+            self.log(line)
         environments = self._prepare()
         if self.outcome is None:
             try:
                 self._starter = Starter(
                     self.plan, self.spec, self.folder, self.loop, environments, self.clock
                 )
-            except ports.NoPortError as error:
+            except NoPortError as error:
                 self.outcome = outcome.broken(str(error))
         while self.outcome is None and self._starter is not None:
             self._attempt(self._starter)
             if self._job_restarts:
-                self._make_way(self._starter)
+                self._stop_attempt(self._starter)
         self._stop_all()
         self._finish()
 
-    def say(self, message: str, *, severity: str = "INFO") -> None:
-        """Log a line of the service."""
+    def log(self, message: str, *, severity: str = "INFO") -> None:
+        """Write a line to the service's log."""
         self.service_log.write(message, severity=severity)
 
     def _prepare(self) -> Mapping[tuple[str, ...], Path]:
-        """Unpack the images and hold them; an environment for each set of packages that a pool asks for.
+        """Unpack and hold the images. Return a virtual environment for each set of packages.
 
-        The outcome where that fails.
+        Sets the job's outcome if that fails.
         """
         self._held, problem = preparation.unpack_images(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
@@ -116,79 +117,84 @@ class Supervisor:
         return environments
 
     def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
-        """Run a program of the emulator's own; whether it ended before the job was decided."""
+        """Run a program of the emulator's own. Return whether it ended before the job was decided."""
         command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
-        helper = self.loop.launch(name, command, self.service_log, counts=False)
-        self._pump(lambda: self._is_decided() or not self.loop.left())
+        helper = self.loop.launch(name, command, self.service_log, is_replica=False)
+        self._run_until(lambda: self._is_decided() or not self.loop.unfinished())
         return helper.ended and not self._is_decided()
 
     def _attempt(self, starter: Starter) -> None:
         """Run all replicas until the job has ended or is to be restarted."""
-        self.say("Waiting for training program to start.")
-        self.say("Job is preparing.")
+        self.log("Waiting for training program to start.")
+        self.log("Job is preparing.")
         self._start(starter, self.plan.replicas)
         if self.outcome is not None:
             return
-        if not self._pump(
+        if not self._run_until(
             lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS
         ):
             late = [one.name for one in self.loop.replicas() if not one.child.started]
-            self.outcome = outcome.broken(f"Not started after {_START_SECONDS:g} s: {', '.join(late)}.")
+            self.outcome = outcome.broken(
+                f"Replicas not started after {_START_SECONDS:g} s: {', '.join(late)}."
+            )
             return
         if self._deadline is None:
             self._deadline = self.clock.seconds() + self.plan.timeout_seconds
-            self.reporter.enter("JOB_STATE_RUNNING")  # and it stays so when the job is restarted: ours
-        self.say("Job is running.")
-        self._pump(self._is_decided)
+            self.reporter.enter("JOB_STATE_RUNNING")  # a restarted job stays RUNNING; our rule
+        self.log("Job is running.")
+        self._run_until(self._is_decided)
 
     def _start(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
         try:
-            starter.start(several, begin=self._begin)
+            starter.start(several, begin=self._record_start)
         except NotStartedError as error:
             self.outcome = outcome.broken(str(error))
 
-    def _begin(self, name: str) -> int:
-        """A replica is about to be started; for the how manieth time."""
+    def _record_start(self, name: str) -> int:
+        """Record that a replica is about to start. Return the attempt number, counted from 1."""
         progress = self.reporter.replicas[name]
         progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
         return progress.attempt
 
-    def _make_way(self, starter: Starter) -> None:
+    def _stop_attempt(self, starter: Starter) -> None:
         """Stop what is left of an attempt of the job, so that the next one can begin."""
         self._stop_all()
-        if self.outcome is None and (left := [one.name for one in self.loop.left()]):
+        if self.outcome is None and (left := [one.name for one in self.loop.unfinished()]):
             self.outcome = outcome.broken(
                 f"The job was not restarted: {', '.join(left)} could not be stopped."
             )
         self._resume = self._next_attempt
-        self._pump(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
+        self._run_until(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
         self._resume = -math.inf
         if self.outcome is None:
             starter.clear_folders()
             self._job_restarts = False
 
-    def _pump(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
-        """Handle what happens until the condition holds (True) or the machine's time is over (False)."""
+    def _run_until(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
+        """Handle events until the condition holds, or `seconds` of real time have passed.
+
+        Return whether it holds.
+        """
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._look()
+        self._check()
         while not until():
-            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_looks()]
+            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_checks()]
             wait = min(each for each in times if each is not None) - time.monotonic()
             if deadline is not None and time.monotonic() >= deadline:
                 return False
-            self.loop.turn(max(wait, 0.0))
-            self._look()
+            self.loop.run_once(max(wait, 0.0))
+            self._check()
             with contextlib.suppress(OSError):
                 os.utime(self.folder.lock)
         return True
 
-    def _next_looks(self) -> list[float | None]:
-        """When something is to be done even if nothing happens, on `time.monotonic()`'s clock."""
+    def _next_checks(self) -> list[float | None]:
+        """Return the times at which something is due without an event, on `time.monotonic()`'s clock."""
         if self.outcome is not None:
             return []
         settled_at = self._exits.settled_at  # until then, the deadline waits
-        orders = () if self._is_decided() else self._orders.next_looks(self.loop.replicas())
+        orders = () if self._is_decided() else self._orders.next_checks(self.loop.replicas())
         waits = [*self._due.values(), self._resume]
         if settled_at is None and self._deadline is not None:
             waits.append(self._deadline)
@@ -197,19 +203,19 @@ class Supervisor:
     def _is_decided(self) -> bool:
         return self.outcome is not None or self._job_restarts
 
-    def _look(self) -> None:
-        """Take note of replicas that started and ended, decide about the job, and tell."""
+    def _check(self) -> None:
+        """Record starts and ends of replicas, decide about the job, and report."""
         for one in self.loop.replicas():
-            self._note(one, self.reporter.replicas[one.name])
+            self._record_progress(one, self.reporter.replicas[one.name])
         if not self._is_decided():
-            self._orders.look(self.loop.replicas())
+            self._orders.apply_due(self.loop.replicas())
         while self._starter and not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
-            self._judge(end, self._starter)
+            self._handle_end(end, self._starter)
         if self._is_decided():
             self._exits.settled_at = None
         if self.outcome is None and self._exits.settled_at is None:
-            self._look_outside()
-        if self.outcome is None and self.loop.told_to_stop:
+            self._check_end_conditions()
+        if self.outcome is None and self.loop.stop_requested:
             self.outcome = outcome.broken(
                 "The job's supervisor got SIGTERM from outside the emulator, as at the end of a login "
                 "session, and stopped the replicas. Create the job again."
@@ -217,11 +223,13 @@ class Supervisor:
         self._start_due()
         self.reporter.flush()
 
-    def _look_outside(self) -> None:
+    def _check_end_conditions(self) -> None:
         if self.folder.cancel.exists():
             self.outcome = outcome.cancelled()
         elif not self.folder.path.exists():
-            self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
+            self.outcome = outcome.broken(
+                "The folder of the job was removed."
+            )  # it can no longer be cancelled
         elif self._deadline is not None and self.clock.seconds() >= self._deadline:
             self.outcome = outcome.timed_out(self.plan.timeout)
 
@@ -233,14 +241,14 @@ class Supervisor:
                 del self._due[replica.name]
                 self._start(self._starter, [replica])
 
-    def _note(self, one: Running, progress: ReplicaProgress) -> None:
-        if one.began is None and one.child.started:
-            one.began = self.clock.seconds()
+    def _record_progress(self, one: Running, progress: ReplicaProgress) -> None:
+        if one.started_at is None and one.child.started:
+            one.started_at = self.clock.seconds()
         if progress.pid != one.child.pid:
             progress.state, progress.pid, progress.started = "running", one.child.pid, times.now(self.clock)
             self.reporter.changed()
         if one.ended and progress.ended is None:
-            one.over = self.clock.seconds()
+            one.finished_at = self.clock.seconds()
             progress.exit_code, progress.ended = one.child.exit_code, times.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
@@ -248,21 +256,23 @@ class Supervisor:
                 progress.state = "failed" if one.child.exit_code else "succeeded"
             self.reporter.changed()
 
-    def _judge(self, one: Running, starter: Starter) -> None:
-        """Decide what the end of a replica means, and do it."""
-        verdict = judge(
+    def _handle_end(self, one: Running, starter: Starter) -> None:
+        """Decide on the consequence of a replica's end, and carry it out."""
+        consequence = consequence_of(
             one, self.plan, self.scheduling, self._history, ran_out_of_memory=starter.ran_out_of_memory
         )
-        self._history = verdict.history
-        if verdict.restart is not None:
-            self._restart(one, verdict.restart)
+        self._history = consequence.history
+        if consequence.restart is not None:
+            self._restart(one, consequence.restart)
         else:
-            self.outcome = verdict.outcome
+            self.outcome = consequence.outcome
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
-        self.say(decision.words, severity="WARNING")
-        # From its end on: whoever has seen that and advances the clock is not to come too early.
-        due = (self.clock.seconds() if one.over is None else one.over) + self.plan.restart_seconds
+        self.log(decision.words, severity="WARNING")
+        # Count from its end: a test that has seen the end may advance the clock at once.
+        due = (
+            self.clock.seconds() if one.finished_at is None else one.finished_at
+        ) + self.plan.restart_seconds
         if decision.step == "restart_job":
             self._job_restarts = True
             self._next_attempt = due
@@ -273,48 +283,48 @@ class Supervisor:
             self.reporter.changed()
 
     def _stop_all(self) -> None:
-        """Ask the programs that are left to end, then end them."""
-        for one in self.loop.left():
+        """Send SIGTERM to the remaining programs, then kill them."""
+        for one in self.loop.unfinished():
             one.child.terminate()
-        self._pump(lambda: not self.loop.left(), seconds=self.plan.grace_seconds)
-        for one in self.loop.left():
-            if one.counts:
-                self.say(
+        self._run_until(lambda: not self.loop.unfinished(), seconds=self.plan.grace_seconds)
+        for one in self.loop.unfinished():
+            if one.is_replica:
+                self.log(
                     f"{one.name} did not end within {self.plan.grace_seconds:g} s of SIGTERM: killed.",
                     severity="WARNING",
                 )
             one.child.kill()
-        if not self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS):
-            for one in self.loop.left():
+        if not self._run_until(lambda: not self.loop.unfinished(), seconds=_KILL_SECONDS):
+            for one in self.loop.unfinished():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(one.child.shim, signal.SIGKILL)
-            self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS)
+            self._run_until(lambda: not self.loop.unfinished(), seconds=_KILL_SECONDS)
 
     def _finish(self) -> None:
         result = self.outcome or outcome.broken("The job ended without a result.")
         if self._starter is not None:
             self._starter.close()
         if result.state == "JOB_STATE_SUCCEEDED":
-            self.say("Job completed successfully.")
+            self.log("Job completed successfully.")
         elif result.state == "JOB_STATE_CANCELLED":
-            self.say("Job cancelled.")
+            self.log("Job cancelled.")
         else:
-            self.say(f"Job failed. {result.message}", severity="ERROR")
+            self.log(f"Job failed. {result.message}", severity="ERROR")
         self.reporter.end(result)
-        # A full disk: the word of the end must not be lost, as long as there is somebody to read it.
+        # With a full disk, repeat the report of the end as long as the folder exists.
         while not self.reporter.flush() and self.folder.path.exists():
             time.sleep(_TICK_SECONDS)
 
 
 def main(path: str) -> int:
-    """Run the job whose folder is `path`; 0 also when another supervisor has it already."""
+    """Run the job whose folder is `path`. Return 0 also if another supervisor already runs it."""
     os.umask(0o077)
-    ns.adopt_orphans()  # what a killed shim leaves behind comes to us
+    ns.adopt_orphans()  # adopt the processes that a killed shim leaves
     job_folder = folder.JobFolder(Path(path))
     lock = job_folder.hold()
     if lock is None:
         return 0
-    if job_folder.supervisor.exists():  # a supervisor had this job and died; the emulator says so
+    if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
         return 0
     folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
     reporter = Reporter(job_folder, [], Clock())
@@ -324,11 +334,11 @@ def main(path: str) -> int:
         supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job), emulated)
         reporter = supervisor.reporter
         supervisor.run()
-    except Exception as error:  # the record must not say "running" for ever; replicas die with this process
+    except Exception as error:  # the record must not stay RUNNING
         traceback.print_exc()
         reporter.end(
             outcome.broken(
-                f"The job's supervisor broke: {type(error).__name__}: {error}. "
+                f"The job's supervisor failed: {type(error).__name__}: {error}. "
                 f"Details are in {job_folder.supervisor_log}."
             )
         )

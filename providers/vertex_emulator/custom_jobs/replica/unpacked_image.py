@@ -1,4 +1,4 @@
-"""What a replica's image contributes to its command: files, working directory, variables, user."""
+"""Settings that a replica takes from its unpacked image: files, working directory, variables, user."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
-from vertex_emulator.replica_images.image import ReplicaImage, host_python
-from vertex_emulator.replica_images.places import key_of, root_of
+from vertex_emulator.replica_images.image import ReplicaImage, host_python, key_of, root_of
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -22,29 +21,29 @@ _SITES = (
     "usr/lib/python{}/site-packages",
     "opt/conda/lib/python{}/site-packages",
 )
-"""Where the base images' Pythons look for packages, and the host's need not."""
+"""Package folders of the base images' Pythons, which the host's Python does not search."""
 
 _PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(\.\d+)?)?")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _MAX_PASSWD = 1 << 20
 
 
-def has_root(image: ReplicaImage | None) -> bool:
-    """Whether something of the image is to be unpacked; not of a stand-in alone."""
+def needs_unpacking(image: ReplicaImage | None) -> bool:
+    """Return whether an image has files to unpack; a stand-in alone has none."""
     return image is not None and bool(image.root == "own" or image.layers or image.working_dir != "/")
 
 
-def unpacked(plan: Plan, image: ReplicaImage) -> Path:
-    """Where the image's files are, once they are unpacked."""
+def unpacked_root(plan: Plan, image: ReplicaImage) -> Path:
+    """Return the folder of the image's files once they are unpacked."""
     return root_of(plan.images_dir, key_of(image.layers))
 
 
-def problem(plan: Plan, replica: ReplicaPlan) -> str | None:
-    """Why a replica cannot run its image, seen from the unpacked files; None when it can."""
+def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
+    """Return why a replica cannot run its unpacked image, or None if it can."""
     image = replica.image
-    if image is None or not has_root(image):
+    if image is None or not needs_unpacking(image):
         return None
-    root = unpacked(plan, image)
+    root = unpacked_root(plan, image)
     try:
         user_ids(image, root)
     except LookupError as error:
@@ -63,11 +62,11 @@ def problem(plan: Plan, replica: ReplicaPlan) -> str | None:
     return None
 
 
-def view_of(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageView | None:
-    """What of its image a replica is shown in namespaces of its own; `folder` is the replica's."""
-    if image is None or not has_root(image):
+def image_view(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageView | None:
+    """Return the image as a replica in namespaces sees it; `folder` is the replica's own."""
+    if image is None or not needs_unpacking(image):
         return None
-    root = unpacked(plan, image)
+    root = unpacked_root(plan, image)
     return ImageView(
         root=root.resolve(),
         own=image.root == "own",
@@ -78,10 +77,10 @@ def view_of(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageView |
 
 
 def private_copy(plan: Plan, image: ReplicaImage, folder: Path) -> Path:
-    """The image's files for a replica without namespaces, which may write them; its working directory."""
+    """Copy the image's files for a replica without namespaces. Return its working directory in the copy."""
     copy = folder / "image"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(unpacked(plan, image), copy, symlinks=True)
+    shutil.copytree(unpacked_root(plan, image), copy, symlinks=True)
     work = copy / os.path.normpath(f"/{image.working_dir}").strip("/")
     if not work.resolve().is_relative_to(copy.resolve()):
         work = copy
@@ -90,14 +89,15 @@ def private_copy(plan: Plan, image: ReplicaImage, folder: Path) -> Path:
 
 
 def variables(image: ReplicaImage) -> dict[str, str]:
-    """The variables of the image's configuration."""
+    """Return the variables of the image's configuration."""
     pairs = (text.partition("=") for text in image.environment)
     return {name: value for name, _, value in pairs if name}
 
 
 def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
-    """Where the host's Python finds what the image has for its own; `seen_at` is where the replica sees the
-    image's root.
+    """Return PYTHONPATH entries with which the host's Python finds the image's packages.
+
+    `seen_at` is the path at which the replica sees the image's root.
     """
     named = [entry for entry in variables(image).get("PYTHONPATH", "").split(":") if entry]
     entries = []
@@ -112,15 +112,15 @@ def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
     return entries
 
 
-def host_word(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The command with the base image's Python, named by its path, as the one that is in the PATH."""
+def with_host_python(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Replace the path of the base image's Python in a command by `python3`, which is found in the PATH."""
     return ("python3", *argv[1:]) if argv and _PYTHON.fullmatch(argv[0]) else argv
 
 
 def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
-    """User and group that the image wants to be run as; None: as whoever runs the emulator.
+    """Return user and group ids of the image's user; None for the user who runs the emulator.
 
-    Raises `LookupError` for a name that the image does not know.
+    Raises `LookupError` if the image does not know the user's name.
     """
     name, _, group = image.user.partition(":")
     if not name:
@@ -144,7 +144,7 @@ def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
 
 
 def home(root: Path, user: int) -> str:
-    """The home folder of a user of the image."""
+    """Return the home folder of a user of the image."""
     for fields in _passwd_lines(root):
         if fields[2] == str(user):
             return fields[5]
@@ -156,7 +156,7 @@ def _passwd(root: Path) -> Mapping[str, tuple[int, int]]:
 
 
 def _passwd_lines(root: Path) -> list[list[str]]:
-    """The lines of the image's /etc/passwd that can be read."""
+    """Return the valid lines of the image's /etc/passwd."""
     path = root / "etc" / "passwd"
     if (root / "etc").is_symlink() or path.is_symlink() or not path.is_file():
         return []

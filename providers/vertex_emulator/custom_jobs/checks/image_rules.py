@@ -1,7 +1,8 @@
-"""Which container images replicas can run on this machine, and what their logs say of it.
+"""Decide which container images replicas can run on this machine, and what their logs say about it.
 
-An image with the label of a stand-in runs with the host's root and Python, with its own layers shown there;
-any other runs in a root of its own. What cannot run is refused by name; nothing is replaced silently.
+An image with the label of a stand-in runs with the host's root and Python, with its own layers on top. Any
+other image runs in a root of its own. An image that cannot run is rejected by name; nothing is replaced
+silently.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from vertex_training.topology.roles import is_reduction_server_image
 
 
 def is_prebuilt(image_uri: str) -> bool:
-    """Whether the image is one of Google's prebuilt training images, with any tag or digest; not those of
-    Ray, which start a cluster of their own.
+    """Return whether an image is one of Google's prebuilt training images, with any tag or digest.
+
+    The images of Ray are excluded: they start a cluster of their own.
     """
     found = prebuilt_image(image_uri)
     return found is not None and found.framework != "ray"
 
 
-def for_replica(
+def resolve_for_replica(
     images: Images, image_uri: str, *, has_command: bool, is_executor: bool, sandbox: Sandbox
 ) -> ReplicaImage:
-    """What the image of a pool means. Raises `ImageError` with why it cannot run here.
+    """Resolve the image of a worker pool. Raises `ImageError` if it cannot run here.
 
-    `is_executor`: it is to run Python packages. `has_command`: the container says what to run.
+    `is_executor`: the image is to run Python packages. `has_command`: the job sets the container's command.
     """
     found = look_up(images, image_uri)
     if found.root == "own":
@@ -51,11 +53,11 @@ def for_replica(
 
 
 def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerators: str = "") -> str:
-    """The first line of a replica's log."""
+    """Return the first line of a replica's log."""
     if image.root == "own":
         text = (
-            f"Emulator: this replica runs the image {image.name} in a root of its own; it sees no file of "
-            "this machine but the buckets in /gcs."
+            f"Emulator: this replica runs the image {image.name} in a root of its own; of this "
+            "machine it sees only the buckets in /gcs."
         )
     elif is_reduction_server_image(image_uri):
         return (
@@ -88,8 +90,7 @@ def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[
         found.append(f"WARNING: the base image has Python {wanted}, not {host_python()}.")
     if image.architecture and image.layers:
         found.append(
-            f"WARNING: the image is built for linux/{image.architecture}; what it has in machine code does "
-            "not run here."
+            f"WARNING: the image is built for linux/{image.architecture}; its machine code does not run here."
         )
     if accelerators:
         found.append(

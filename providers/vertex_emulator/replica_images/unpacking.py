@@ -1,17 +1,17 @@
-"""Unpack images, shared by all jobs with the same layers; remove the oldest when there are many.
+"""Unpack images, shared by all jobs with the same layers; remove the oldest ones when they take too much.
 
-    python -m vertex_emulator.replica_images.roots REQUEST
+    python -m vertex_emulator.replica_images.unpacking REQUEST
 
 A job's supervisor runs this as a process of its own, which can be killed at any moment: an image is unpacked
-aside and then takes its place in one step. Whoever uses one holds a shared lock, which the kernel gives back
-however its holder ends; what is locked is not removed.
+into a new folder, which is then renamed in one step. Each user of an image holds a shared lock, which the
+kernel releases however the holder ends; a locked image is not removed.
 
-images/KEY/root        the files
-images/KEY/image.json  how much they are; touched at each use
-images/KEY.lock        held while the image is unpacked or removed
-images/KEY.used        held, shared, by those who use it
-images/.new-*          what is not finished, locked by who fills it
-images/.places.lock    held while such a folder is made or looked at
+    images/KEY/root        the files
+    images/KEY/image.json  their number and size; touched at each use
+    images/KEY.lock        held while the image is unpacked or removed
+    images/KEY.used        held, shared, by the image's users
+    images/.new-*          unfinished, locked by the process that fills it
+    images/.places.lock    held while such a folder is created or checked
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from pathlib import Path
 from vertex_emulator.job_folder import folder
 from vertex_emulator.kernel.database import is_out_of_space
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.replica_images.image import ImageError, Layer
-from vertex_emulator.replica_images.places import key_of, lock
+from vertex_emulator.replica_images.image import ImageError, Layer, key_of, lock
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits, Tree, Unpacked
 
@@ -38,14 +37,14 @@ def unpack(
 ) -> Unpacked:
     """Unpack layers, the lowest first, into an empty folder. Raises `ImageError`, `OSError`.
 
-    `ignores_case` is whether the folder's file system takes "a" and "A" for one name; None to try it.
+    `ignores_case` tells whether the folder's file system ignores case in names; None to try it.
     """
     tree = Tree(root, limits or Limits(), ignores_case=ignores_case)
     try:
         for layer in layers:
             what = f"the layer {layer.digest}"
             if not Path(layer.path).is_file():
-                raise ImageError(f"{what} is not in the registry any more; push the image again")
+                raise ImageError(f"{what} is no longer in the registry; push the image again")
             with Path(layer.path).open("rb") as blob:
                 reader = LayerReader(blob, what, digest=layer.digest, diff_id=layer.diff_id)
                 tree.begin(what)
@@ -58,17 +57,17 @@ def unpack(
 
 
 KEPT_BYTES = 20 * (1 << 30)
-"""How much unpacked images may take together before those not used for the longest time go."""
+"""Bytes that unpacked images may take together before the least recently used ones are removed."""
 
 _NEW = ".new-"
-_PLACES = ".places.lock"
+_FOLDERS_LOCK = ".places.lock"
 _MARKER = "image.json"
 
 
-def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> Unpacked | None:
-    """Unpack the layers where they are not yet; None where they were. Raises `ImageError`, `OSError`.
+def ensure(images: Path, layers: Sequence[Layer], *, keep_bytes: int = KEPT_BYTES) -> Unpacked | None:
+    """Unpack the layers unless they are unpacked already; then return None. Raises `ImageError`, `OSError`.
 
-    To be held by the caller; older images make way.
+    The caller holds the image. Older images are removed beyond `keep_bytes`.
     """
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = key_of(layers)
@@ -77,13 +76,13 @@ def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> 
         if (place / _MARKER).is_file():
             os.utime(place / _MARKER)
             return None
-        clean(images, kept=kept)
-        new, filling = _new_place(images)
+        clean(images, keep_bytes=keep_bytes)
+        new, filling = _new_folder(images)
         try:
             found = unpack(layers, new / "root")
             folder.write_json(
                 new / _MARKER,
-                {"entries": found.entries, "size": found.size, "passedOver": found.passed_over},
+                {"entries": found.entries, "size": found.size, "passedOver": found.skipped},
             )
             remove_tree(place)
             new.rename(place)
@@ -92,16 +91,16 @@ def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> 
             raise
         finally:
             os.close(filling)
-    clean(images, kept=kept)
+    clean(images, keep_bytes=keep_bytes)
     return found
 
 
-def clean(images: Path, *, kept: int = KEPT_BYTES) -> None:
-    """Remove what was not finished, and the least recently used images above a bound, in bytes."""
+def clean(images: Path, *, keep_bytes: int = KEPT_BYTES) -> None:
+    """Remove unfinished images, and the least recently used ones beyond `keep_bytes`."""
     found: list[tuple[float, int, str]] = []
-    with _locked(images / _PLACES):
+    with _locked(images / _FOLDERS_LOCK):
         for place in images.glob(f"{_NEW}*"):
-            if _is_left_over(place):
+            if _is_abandoned(place):
                 remove_tree(place)
     for place in images.iterdir():
         if place.name.startswith(_NEW):
@@ -110,16 +109,16 @@ def clean(images: Path, *, kept: int = KEPT_BYTES) -> None:
             found.append(((place / _MARKER).stat().st_mtime, int(document["size"]), place.name))
     total = sum(size for _, size, _ in found)
     for _, size, key in sorted(found):
-        if total <= kept:
+        if total <= keep_bytes:
             return
         if _remove(images, key):
             total -= size
 
 
-def _new_place(images: Path) -> tuple[Path, int]:
-    """A new folder to fill, locked by the descriptor as long as somebody does."""
+def _new_folder(images: Path) -> tuple[Path, int]:
+    """Create a folder to fill. Return it with the descriptor that locks it."""
     new = images / f"{_NEW}{secrets.token_hex(8)}"
-    with _locked(images / _PLACES):
+    with _locked(images / _FOLDERS_LOCK):
         (new / "root").mkdir(parents=True)
         (new / "root").chmod(0o755)
         descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -127,8 +126,8 @@ def _new_place(images: Path) -> tuple[Path, int]:
     return new, descriptor
 
 
-def _is_left_over(new: Path) -> bool:
-    """Whether nobody fills the folder: who does holds its lock."""
+def _is_abandoned(new: Path) -> bool:
+    """Return whether the folder was abandoned, that is, no process holds its lock."""
     with contextlib.suppress(OSError):
         descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -140,13 +139,13 @@ def _is_left_over(new: Path) -> bool:
 
 
 def _remove(images: Path, key: str) -> bool:
-    """Remove an image; False where somebody uses it."""
+    """Remove an image. Return False if it is in use."""
     ends: list[int] = []
     try:
         for suffix in ("lock", "used"):
             ends.append(lock(images / f"{key}.{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
         away = images / f"{_NEW}{secrets.token_hex(8)}"
-        (images / key).rename(away)  # in one step: a killed removal leaves no half of an image
+        (images / key).rename(away)  # one step: a killed removal leaves no partial image
         remove_tree(away)
     except BlockingIOError:
         return False
@@ -166,15 +165,15 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def main(request_file: Path) -> None:
-    """Unpack what the request names and write the result beside it."""
+    """Unpack the image that the request names, and write the result next to it."""
     wanted = folder.read_json(request_file)
     problem = ""
     images = Path(wanted["images_dir"])
     try:
         found = ensure(images, [Layer(**each) for each in wanted["layers"]])
-        if found is not None and found.passed_over:
+        if found is not None and found.skipped:
             sys.stdout.write(
-                f"Emulator: {found.passed_over} devices and FIFOs of the image {wanted['name']} were not "
+                f"Emulator: {found.skipped} devices and FIFOs of the image {wanted['name']} were not "
                 "unpacked.\n"
             )
     except ImageError as error:

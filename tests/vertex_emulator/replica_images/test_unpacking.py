@@ -15,12 +15,12 @@ import pytest
 
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
-from vertex_emulator.replica_images import places, roots
+from vertex_emulator.replica_images import image, unpacking
 from vertex_emulator.replica_images.image import ImageError, Layer
 
 
 def layer(folder: Path, text: str, *, files: int = 1, size: int = 1000) -> Layer:
-    """A layer with files of that text."""
+    """Create a layer with files of that text."""
     data = tar({f"f{number}": text * (size // len(text)) for number in range(files)})
     path = folder / f"blob-{text}-{files}"
     path.write_bytes(data)
@@ -28,63 +28,63 @@ def layer(folder: Path, text: str, *, files: int = 1, size: int = 1000) -> Layer
 
 
 def images(folder: Path) -> list[str]:
-    """What is there, without the locks."""
+    """Return the entries of the folder, without the locks."""
     return sorted(path.name for path in folder.iterdir() if path.is_dir())
 
 
 def test_an_image_is_unpacked_once(tmp_path: Path) -> None:
     one = layer(tmp_path, "x")
-    first = roots.ensure(tmp_path / "images", [one])
+    first = unpacking.ensure(tmp_path / "images", [one])
     assert first is not None
-    assert roots.ensure(tmp_path / "images", [one]) is None
-    assert (places.root_of(tmp_path / "images", places.key_of([one])) / "f0").read_text() == "x" * 1000
+    assert unpacking.ensure(tmp_path / "images", [one]) is None
+    assert (image.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
 
 
 def test_images_with_the_same_layers_share_one(tmp_path: Path) -> None:
     one = layer(tmp_path, "x")
     elsewhere = Layer(digest=one.digest, diff_id=one.diff_id, size=one.size, path="/elsewhere")
-    assert places.key_of([one]) == places.key_of([elsewhere])
+    assert image.key_of([one]) == image.key_of([elsewhere])
 
 
 def test_the_order_of_layers_counts(tmp_path: Path) -> None:
     one, other = layer(tmp_path, "x"), layer(tmp_path, "y")
-    assert places.key_of([one, other]) != places.key_of([other, one])
+    assert image.key_of([one, other]) != image.key_of([other, one])
 
 
 def test_what_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> None:
     one = layer(tmp_path, "x")
     broken = Layer(digest=one.digest, diff_id="sha256:" + "0" * 64, size=one.size, path=one.path)
     with pytest.raises(ImageError):
-        roots.ensure(tmp_path / "images", [broken])
+        unpacking.ensure(tmp_path / "images", [broken])
     assert images(tmp_path / "images") == []
 
 
 def used_before(folder: Path, one: Layer, seconds: int) -> None:
-    marker = folder / places.key_of([one]) / "image.json"
+    marker = folder / image.key_of([one]) / "image.json"
     os.utime(marker, (time.time() - seconds,) * 2)
 
 
 def test_the_least_recently_used_goes(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two, three = (layer(tmp_path, text) for text in "xyz")
-    roots.ensure(folder, [one])
-    roots.ensure(folder, [two])
+    unpacking.ensure(folder, [one])
+    unpacking.ensure(folder, [two])
     used_before(folder, one, 10)
     used_before(folder, two, 20)
-    roots.ensure(folder, [three], kept=2500)
-    assert images(folder) == sorted([places.key_of([one]), places.key_of([three])])
+    unpacking.ensure(folder, [three], keep_bytes=2500)
+    assert images(folder) == sorted([image.key_of([one]), image.key_of([three])])
 
 
 def test_what_is_used_stays(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two = (layer(tmp_path, text) for text in "xy")
-    held = places.hold(folder, places.key_of([one]))
-    roots.ensure(folder, [one])
+    held = image.hold(folder, image.key_of([one]))
+    unpacking.ensure(folder, [one])
     used_before(folder, one, 10)
-    roots.ensure(folder, [two], kept=0)
-    assert images(folder) == [places.key_of([one])]
+    unpacking.ensure(folder, [two], keep_bytes=0)
+    assert images(folder) == [image.key_of([one])]
     os.close(held)
-    roots.clean(folder, kept=0)
+    unpacking.clean(folder, keep_bytes=0)
     assert images(folder) == []
 
 
@@ -92,9 +92,9 @@ def test_many_at_once(tmp_path: Path) -> None:
     one = layer(tmp_path, "x", files=300)
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:
-        found = pool.starmap(roots.ensure, [(tmp_path / "images", [one])] * 8)
+        found = pool.starmap(unpacking.ensure, [(tmp_path / "images", [one])] * 8)
     assert sum(each is not None for each in found) == 1
-    assert images(tmp_path / "images") == [places.key_of([one])]
+    assert images(tmp_path / "images") == [image.key_of([one])]
 
 
 @pytest.mark.parametrize("milliseconds", [60, 90, 120, 160, 200])
@@ -105,19 +105,19 @@ def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
     request.write_text(
         json.dumps({"name": "test", "images_dir": str(tmp_path / "images"), "layers": [named]})
     )
-    process = subprocess.Popen([sys.executable, "-m", roots.__name__, str(request)])
+    process = subprocess.Popen([sys.executable, "-m", unpacking.__name__, str(request)])
     time.sleep(milliseconds / 1000)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    root = places.root_of(tmp_path / "images", places.key_of([one]))
+    root = image.root_of(tmp_path / "images", image.key_of([one]))
     assert not root.exists() or len(list(root.iterdir())) == 4000
-    roots.ensure(tmp_path / "images", [one])
+    unpacking.ensure(tmp_path / "images", [one])
     assert len(list(root.iterdir())) == 4000
-    assert images(tmp_path / "images") == [places.key_of([one])], "what was left half is gone"
+    assert images(tmp_path / "images") == [image.key_of([one])], "what was left half is gone"
 
 
 def test_other_users_see_nothing(tmp_path: Path) -> None:
-    roots.ensure(tmp_path / "images", [layer(tmp_path, "x")])
+    unpacking.ensure(tmp_path / "images", [layer(tmp_path, "x")])
     assert (tmp_path / "images").stat().st_mode & 0o077 == 0
 
 

@@ -1,4 +1,4 @@
-"""Who may run on a persistent resource, and when: implements `jobs.sharing.Sharing`."""
+"""Allocate the machines of persistent resources to jobs; implements `custom_jobs.queue.queue.Allocator`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from vertex_emulator.vertex.records import Record, Records
 Holding = Callable[[], Sequence[Record]]
 
 
-class Sharing:
-    """The persistent resources as jobs see them. `holding` gives the jobs that have machines, in no order."""
+class ResourceAllocator:
+    """The persistent resources as jobs see them.
+
+    `holding` returns the jobs that have machines, in any order.
+    """
 
     def __init__(self, records: Records, holding: Holding) -> None:
         self._records = records
         self._holding = holding
 
     def check(self, place: Place, job: Any) -> None:
-        """Raises `RpcError` for a job that names a resource on which it can never run."""
+        """Check that a job can ever run on the persistent resource that it names. Raises `RpcError`."""
         wanted = job.job_spec.persistent_resource_id
         record = self._records.get(place, wanted)
         if record is None:
@@ -35,29 +38,30 @@ class Sharing:
                 f'The PersistentResource "{record.name}" is in state {record.state}; jobs can be created on '
                 "it in state RUNNING.",
             )
-        if found := _misfits(job, record.message):
+        if found := _mismatches(job, record.message):
             raise invalid_fields(found)
 
-    def room(self) -> ResourceRoom:
-        """What is left of all resources at present."""
-        return ResourceRoom(self._records, self._holding)
+    def free(self) -> FreePools:
+        """Return the machines of all resources that are free now."""
+        return FreePools(self._records, self._holding)
 
     def jobs_of(self, record: Record) -> Sequence[Record]:
-        """The jobs that have machines of a resource, the oldest first."""
-        return _on(record, self._holding())
+        """Return the jobs that have machines of a resource, oldest first."""
+        return _jobs_on(record, self._holding())
 
-    def settled(self, record: Record) -> Record:
-        """A resource with what is used of it now."""
+    def with_usage(self, record: Record) -> Record:
+        """Return a resource with its present usage."""
         used = checks.usage(record.message, [each.message for each in self.jobs_of(record)])
         changed = self._records.change(
-            record.id, lambda resource: checks.settle(resource, used), place=record.place
+            record.id, lambda resource: checks.set_usage(resource, used), place=record.place
         )
         return changed or record
 
 
-class ResourceRoom:
-    """What is left at one moment, in which the jobs are asked for in their order; nobody looks before the
-    first one is.
+class FreePools:
+    """The machines that are free at one moment, taken by jobs in their order.
+
+    Usage is read with the first job.
     """
 
     def __init__(self, records: Records, holding: Holding) -> None:
@@ -66,10 +70,10 @@ class ResourceRoom:
         self._used: dict[tuple[str, str, str], dict[int, int]] = {}
         self._full: set[tuple[str, str, str]] = set()
 
-    def fits(self, place: Place, job: Any) -> bool:
-        """Whether a job has room on the resource that it names, which it then has.
+    def take(self, place: Place, job: Any) -> bool:
+        """Take the machines for a job on its resource. Return whether there were enough.
 
-        Where one does not, none after it does: they are let in in order.
+        After a job that does not fit, no later job of the resource fits: jobs are admitted in order.
         """
         wanted = job.job_spec.persistent_resource_id
         key = (place.number, place.location, wanted)
@@ -77,10 +81,10 @@ class ResourceRoom:
         if record is None or record.state != resources.RUNNING or key in self._full:
             return False
         if key not in self._used:
-            here = _on(record, self._holding())
+            here = _jobs_on(record, self._holding())
             self._used[key] = checks.usage(record.message, [each.message for each in here])
         used = self._used[key]
-        taken = checks.placed(job, record.message, used)
+        taken = checks.placement(job, record.message, used)
         if taken is None:
             self._full.add(key)
             return False
@@ -89,7 +93,7 @@ class ResourceRoom:
         return True
 
 
-def _on(record: Record, jobs: Sequence[Record]) -> list[Record]:
+def _jobs_on(record: Record, jobs: Sequence[Record]) -> list[Record]:
     here = [
         job
         for job in jobs
@@ -99,13 +103,13 @@ def _on(record: Record, jobs: Sequence[Record]) -> list[Record]:
     return sorted(here, key=lambda job: (job.created, job.number))
 
 
-def _misfits(job: Any, resource: Any) -> list[Violation]:
-    """What of a job does not agree with the resource; the words are ours."""
+def _mismatches(job: Any, resource: Any) -> list[Violation]:
+    """Return where a job contradicts the resource; the words are ours."""
     spec, found = job.job_spec, []
-    for index in checks.strangers(job, resource):
+    for index in checks.unmatched_pools(job, resource):
         words = "The machine and disk specs do not match any resource pool of the persistent resource."
         found.append(Violation(f"job_spec.worker_pool_specs[{index}].machine_spec", words))
-    if not found and checks.placed(job, resource, {}) is None:
+    if not found and checks.placement(job, resource, {}) is None:
         words = "The persistent resource does not have that many replicas."
         found.append(Violation("job_spec.worker_pool_specs", words))
     if spec.network != resource.network:
