@@ -1,7 +1,7 @@
-"""Carries out cleanup policies: once a day of the emulator's clock, each repository at its own time.
+"""Run cleanup policies once a day of the emulator's clock, each repository at its own time.
 
 The service's background job "runs periodically", and changes "take effect within approximately one day"
-("Configure cleanup policies"): here exactly a day after policies were set, and then every day.
+("Configure cleanup policies"). The emulator runs policies exactly one day after they were set, then daily.
 """
 
 from __future__ import annotations
@@ -19,34 +19,37 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 log = logging.getLogger(__name__)
 
 PERIOD = 24 * 3600 * 1_000_000
-"""Microseconds."""
+"""Time between two cleanups of a repository, in microseconds."""
 
 
 class Housekeeping:
-    """Does what is due; where no repository has policies, nothing ever is."""
+    """The scheduled cleanup of all repositories that have cleanup policies."""
 
     def __init__(self, parts: Parts, scheduler: Scheduler) -> None:
         self._parts = parts
         self._task = scheduler.add("cleanup policies", self._due)
 
     def wake(self) -> None:
-        """Policies have changed."""
+        """Look again for the next cleanup, after policies have changed."""
         self._task.wake()
 
     @contextmanager
     def clock_changing(self, jump: int) -> Iterator[None]:
-        """Entered while somebody sets the clock; the time of day jumps while no time passes."""
+        """Move all cleanups by `jump` microseconds once the context's body has set the clock.
+
+        Setting the clock changes the time of day, but no time passes for the policies.
+        """
         yield
         if jump:
             self._parts.store.move_cleanups(jump)
 
     @staticmethod
     def first_cleanup(repository: Any, *, now: int) -> int | None:
-        """When new policies are carried out for the first time."""
+        """Return the time of the first cleanup with new policies, or None if there are no policies."""
         return now + PERIOD if repository.cleanup_policies else None
 
     def clean(self, record: Record) -> tuple[cleanup.Deletion, ...]:
-        """Carry out the policies of a repository now; with a dry run: say only what would go."""
+        """Run the cleanup policies of a repository now. With a dry run, only log what they would delete."""
         with self._parts.contents.transaction():
             found = self._decide(record)
             if not record.repository.cleanup_policy_dry_run:

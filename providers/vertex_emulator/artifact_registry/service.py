@@ -1,4 +1,4 @@
-"""The Artifact Registry service: its methods, and its rules for pushes and deletions in the registry."""
+"""The Artifact Registry service: its methods, and its rules for pushes and deletions of images."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HERE = ("aiplatform", "artifactregistry", "logging", "storage")
 
 
 class ArtifactService:
-    """The repositories of one emulator; `store` is made before the registry, which asks it."""
+    """The Artifact Registry of one emulator. The registry's `Authority` uses the same `store`."""
 
     def __init__(
         self, store: Store, registry: Registry, *, database: Database, clock: Clock, scheduler: Scheduler
@@ -52,12 +52,12 @@ class ArtifactService:
         self._housekeeping = Housekeeping(self._parts, scheduler)
 
     def routes(self) -> Sequence[Route]:
-        """The methods, and which APIs are enabled: gcloud asks for that of Container Analysis."""
+        """Return the routes of the methods, and of the state of an API, which gcloud reads."""
         services = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
         return [*rpc.routes(services, self.bindings()), Route("GET", _API, _api)]
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered, by their full names."""
+        """Return the implemented methods by full name."""
         repositories = Repositories(self._parts, self._housekeeping)
         packages, versions, tags = Packages(self._parts), Versions(self._parts), Tags(self._parts)
         files, images = Files(self._parts), DockerImages(self._parts)
@@ -101,7 +101,7 @@ class ArtifactService:
         }
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
-        """Entered while somebody sets the clock."""
+        """Return the context in which the clock is set."""
         return self._housekeeping.clock_changing(jump)
 
 
@@ -114,7 +114,7 @@ _HOST = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev")
 
 
 def authority(store: Store) -> Authority:
-    """What the registry asks before it takes or removes an image."""
+    """Return the checks that the container registry makes before an image is pushed or deleted."""
     rules = PushRules(store)
     return Authority(
         locations_of=rules.locations_of,
@@ -126,16 +126,16 @@ def authority(store: Store) -> Authority:
 
 @dataclass(frozen=True)
 class PushRules:
-    """The rules, by the records of repositories. Images of other hosts are none of its business."""
+    """The rules for images on Artifact Registry's hosts. Images of other hosts are always allowed."""
 
     store: Store
 
     def locations_of(self, project: str, repository: str) -> tuple[str, ...]:
-        """Where a project has a repository of that name."""
+        """Return the locations in which a project has a repository of that name."""
         return tuple(each.name.place.location for each in self.store.with_path(project, repository))
 
     def writable(self, host: str, path: str) -> None:
-        """Raises `RegistryError` where blobs and manifests of HOST/PATH may not be pushed."""
+        """Check that images may be pushed to HOST/PATH. Raises `RegistryError`."""
         location = _location(host)
         if location is None:
             return
@@ -144,20 +144,20 @@ class PushRules:
             project, repository, _ = _parts(path)
             raise name_unknown(
                 f"{host}/{path}",
-                f'Repository "{repository}" not found: create it in project {project}, location {location} '
-                f"(gcloud artifacts repositories create {repository} --repository-format=docker "
-                f"--location={location}).",
+                f'Repository "{repository}" not found in project {project}, location {location}. Create it: '
+                f"gcloud artifacts repositories create {repository} --repository-format=docker "
+                f"--location={location}",
             )
         if not has_images(record):
             raise RegistryError(
                 400,
                 "UNSUPPORTED",
-                f"{record.name} is a repository of the format {format_of(record.repository)}. Push "
-                "images to one of the format DOCKER.",
+                f"The repository {record.name} has the format {format_of(record.repository)}. Push "
+                "images to a repository with the format DOCKER.",
             )
 
     def movable(self, host: str, path: str, tag: str) -> None:
-        """Raises `RegistryError` where a tag may not stand for another manifest, or be removed."""
+        """Check that a tag may be moved to another manifest or deleted. Raises `RegistryError`."""
         location = _location(host)
         record = self._record(location, path) if location is not None else None
         if record is not None and has_immutable_tags(record):
@@ -170,7 +170,7 @@ class PushRules:
             )
 
     def removable(self, host: str, path: str) -> None:
-        """Raises `RegistryError` where there is nothing to remove from."""
+        """Check that images may be deleted from HOST/PATH. Raises `RegistryError`."""
         self.writable(host, path)
 
     def _record(self, location: str, path: str) -> Record | None:
@@ -179,7 +179,7 @@ class PushRules:
             return None
         name = RepositoryName(place=Place(project=project, location=location), id=repository)
         record = self.store.get(name)
-        # Images lie below the project's name; the emulator knows no id for a number.
+        # Image paths have the project's ID; the emulator cannot translate a project number into it.
         return record if record is not None and record.name == name else None
 
 
@@ -189,7 +189,7 @@ def _location(host: str) -> str | None:
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    """Project, repository and image; a project of a domain is DOMAIN/PROJECT in a path."""
+    """Split a path into project, repository and image. A domain-scoped project is DOMAIN/PROJECT in it."""
     project, _, rest = path.partition("/")
     if "." in project:
         below, _, rest = rest.partition("/")

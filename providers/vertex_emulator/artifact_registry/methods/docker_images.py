@@ -1,4 +1,4 @@
-"""The methods for Docker images and for files."""
+"""The methods for Docker images and files."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _IMAGE_ORDERS = {
 
 
 class DockerImages:
-    """Get and list."""
+    """The methods GetDockerImage and ListDockerImages."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def get(self, request: Any) -> Message:
-        """GetDockerImage: by digest."""
+        """Return an image by its digest."""
         record, (identifier,) = self._parts.item(names.parse_item(request.name, "dockerImages"))
         _check_format(record)
         match = _ID.fullmatch(identifier)
         if match is None:
             raise RpcError(
-                "INVALID_ARGUMENT", f"{identifier!r} is not an image's name of the form IMAGE@sha256:DIGEST."
+                "INVALID_ARGUMENT", f"{identifier!r} is not an image name of the form IMAGE@sha256:DIGEST."
             )
         version = self._parts.version(record, match[1], match[2])
         others = {each.digest: each for each in self._parts.versions(record, match[1])}
@@ -53,7 +53,7 @@ class DockerImages:
         return found
 
     def list(self, request: Any) -> Message:
-        """ListDockerImages."""
+        """List the images of a repository."""
         record = self._parts.record(names.parse_repository(request.parent))
         _check_format(record)
         order, descending = order_of(request.order_by or "name", _IMAGE_ORDERS)
@@ -72,7 +72,7 @@ class DockerImages:
 
 
 def image_message(parts: Parts, record: Record, version: Version, others: Mapping[str, Version]) -> Any:
-    """A version as a DockerImage; `others` are all versions of its package by digest."""
+    """Return a version as a DockerImage. `others` are all versions of its package by digest."""
     found = descriptors.message(f"{PACKAGE}.DockerImage")
     identifier = names.escaped(f"{version.package}@{version.digest}")
     found.name = f"{record.name}/dockerImages/{identifier}"
@@ -101,7 +101,7 @@ def _check_format(record: Record) -> None:
 
 
 def _build_time(text: object) -> datetime | None:
-    """The `created` of a configuration, which any builder writes as it likes."""
+    """Parse the `created` of an image configuration, or return None if the builder wrote another form."""
     if not isinstance(text, str):
         return None
     match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", text)
@@ -116,7 +116,7 @@ def _build_time(text: object) -> datetime | None:
 
 
 def _images_of(version: Version) -> list[Any]:
-    """What an index says of the platforms of its images."""
+    """Return the images of an index with their platforms."""
     found = []
     for entry in parse_json(version.stored.content).get("manifests", []):
         image = descriptors.message(f"{PACKAGE}.ImageManifest")
@@ -143,13 +143,13 @@ _FILE_ORDERS = {
 
 
 class Files:
-    """Get and list."""
+    """The methods GetFile and ListFiles."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def get(self, request: Any) -> Message:
-        """GetFile."""
+        """Return a file by its digest."""
         record, (identifier,) = self._parts.item(names.parse_item(request.name, "files"))
         for file in self._parts.contents.files(record.name) if has_images(record) else ():
             if file.digest == identifier:
@@ -158,7 +158,7 @@ class Files:
         raise RpcError("NOT_FOUND", f"The repository {record.name} has no file {identifier!r}.")
 
     def list(self, request: Any) -> Message:
-        """ListFiles."""
+        """List the files of a repository."""
         record = self._parts.record(names.parse_repository(request.parent))
         lets_through = filter_of(request.filter, ("name", "owner"), _values)
         order, descending = order_of(request.order_by or "name", _FILE_ORDERS)

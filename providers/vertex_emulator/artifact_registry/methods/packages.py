@@ -1,4 +1,4 @@
-"""The methods on packages: an image of a repository, with all its versions and tags."""
+"""The methods for packages. A package is an image of a repository, with all its versions and tags."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ _ORDERS = {
 
 
 class Packages:
-    """Get, list, update, delete."""
+    """The methods GetPackage, ListPackages, UpdatePackage and DeletePackage."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def get(self, request: Any) -> Message:
-        """GetPackage."""
+        """Return a package."""
         record, (package,) = self._parts.item(names.parse_item(request.name, "packages"))
         return self._shown(record, package)
 
     def list(self, request: Any) -> Message:
-        """ListPackages."""
+        """List the packages of a repository."""
         record = self._parts.record(names.parse_repository(request.parent))
         lets_through = filter_of(request.filter, ("name", "annotations"), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
@@ -81,7 +81,7 @@ class Packages:
         return listed
 
     def update(self, request: Any) -> Message:
-        """UpdatePackage: its annotations."""
+        """Replace the annotations of a package."""
         record, (package,) = self._parts.item(names.parse_item(request.package.name, "packages"))
         annotations = given_annotations(request.package, request.update_mask.paths)
         with self._parts.contents.transaction():
@@ -91,7 +91,7 @@ class Packages:
         return self._shown(record, package)
 
     def delete(self, request: Any) -> Message:
-        """DeletePackage: with its versions and tags."""
+        """Delete a package with its versions and tags."""
         name = names.parse_item(request.name, "packages")
         with self._parts.contents.transaction():
             record, (package,) = self._parts.item(name)
@@ -126,22 +126,24 @@ def _values(package: _Package, field: str) -> Sequence[str]:
 
 
 _MAX_BYTES = 256 * 1024
-"""Of all keys and values together (AIP-128)."""
+"""Limit for all keys and values of an item's annotations together (AIP-128)."""
 
 
 def given_annotations(message: Any, mask: Sequence[str]) -> Mapping[str, str] | None:
-    """Those that an update sets; None where its mask names only what the service fills in.
+    """Return the annotations of an update, or None if its mask has only output-only fields.
 
     Raises `RpcError` INVALID_ARGUMENT.
     """
     fields = message.DESCRIPTOR.fields_by_name
     if unknown := [path for path in mask if path != "*" and path.partition(".")[0] not in fields]:
-        raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which there is not.")
+        raise RpcError("INVALID_ARGUMENT", f"update_mask: there is no field {unknown[0]!r}.")
     if mask and not {"annotations", "*"} & {path.partition(".")[0] for path in mask}:
         return None
     if below := [path for path in mask if path.startswith("annotations.")]:
-        raise RpcError("INVALID_ARGUMENT", f"update_mask has {below[0]!r}. Annotations are set as a whole.")
+        raise RpcError(
+            "INVALID_ARGUMENT", f"update_mask has {below[0]!r}. Use 'annotations' to replace all of them."
+        )
     found = dict(message.annotations)
     if sum(len(key.encode()) + len(value.encode()) for key, value in found.items()) > _MAX_BYTES:
-        raise RpcError("INVALID_ARGUMENT", f"The annotations are longer than {_MAX_BYTES} bytes together.")
+        raise RpcError("INVALID_ARGUMENT", f"The annotations have more than {_MAX_BYTES} bytes in total.")
     return found

@@ -29,14 +29,14 @@ _ORDERS = {
 
 
 class Repositories:
-    """Create, get, list, update, delete."""
+    """The methods that create, get, list, update and delete repositories."""
 
     def __init__(self, parts: Parts, housekeeping: Housekeeping) -> None:
         self._parts = parts
         self._housekeeping = housekeeping
 
     def create(self, request: Any) -> Message:
-        """CreateRepository."""
+        """Create a repository."""
         place = names.parse_place(request.parent)
         if place.location not in LOCATIONS:
             raise RpcError(
@@ -59,17 +59,17 @@ class Repositories:
         with self._parts.contents.transaction():
             if not self._parts.store.add(record):
                 raise RpcError("ALREADY_EXISTS", f"The repository {name} already exists.")
-            # A push may have come to its end just after an earlier one of this name was deleted.
+            # A push to a deleted repository of this name may have ended after the deletion.
             self._parts.contents.remove_all_of(name)
         self._housekeeping.wake()
         return self._parts.done(place, self._shown(record))
 
     def get(self, request: Any) -> Message:
-        """GetRepository."""
+        """Return a repository."""
         return self._shown(self._parts.record(names.parse_repository(request.name)))
 
     def list(self, request: Any) -> Message:
-        """ListRepositories."""
+        """List the repositories of a location."""
         place = names.parse_place(request.parent)
         lets_through = filter_of(request.filter, ("name",), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
@@ -85,7 +85,7 @@ class Repositories:
         return listed
 
     def update(self, request: Any) -> Message:
-        """UpdateRepository."""
+        """Update a repository."""
         name = names.parse_repository(request.repository.name)
         with self._parts.contents.transaction():
             record = self._parts.record(name)
@@ -101,7 +101,7 @@ class Repositories:
         return self._shown(record)
 
     def delete(self, request: Any) -> Message:
-        """DeleteRepository: with all that it holds."""
+        """Delete a repository with its images."""
         name = names.parse_repository(request.name)
         with self._parts.contents.transaction():
             record = self._parts.record(name)
@@ -136,23 +136,26 @@ _PATHS = ("bindings", "etag", "version", "audit_configs")
 
 
 class IamPolicies:
-    """Get, set, test."""
+    """The methods GetIamPolicy, SetIamPolicy and TestIamPermissions."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def get(self, request: Any) -> Message:
-        """GetIamPolicy."""
+        """Return the IAM policy of a repository."""
         record = self._parts.record(names.parse_repository(request.resource))
         found: Message = self._current(record)
         return found
 
     def set(self, request: Any) -> Message:
-        """SetIamPolicy: refused where the etag shows that the policy has changed since it was read."""
+        """Replace the IAM policy of a repository.
+
+        Raises `RpcError` ABORTED if the etag shows that the policy has changed since it was read.
+        """
         name = names.parse_repository(request.resource)
         paths = list(request.update_mask.paths)
         if unknown := [path for path in paths if path not in _PATHS]:
-            raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which a policy has not.")
+            raise RpcError("INVALID_ARGUMENT", f"update_mask: a policy has no field {unknown[0]!r}.")
         if faults := list(problems(request.policy)):
             raise invalid_fields(faults)
         with self._parts.contents.transaction():
@@ -176,7 +179,7 @@ class IamPolicies:
         return found
 
     def test(self, request: Any) -> Message:
-        """TestIamPermissions."""
+        """Return the requested permissions of Artifact Registry; the emulator grants all of them."""
         self._parts.record(names.parse_repository(request.resource))
         if wrong := [each for each in request.permissions if not _PERMISSION.fullmatch(each)]:
             raise RpcError("INVALID_ARGUMENT", f"{wrong[0]!r} is not a permission.")
@@ -198,13 +201,13 @@ def _with_etag(policy: Any) -> Any:
 
 
 def problems(policy: Any) -> Iterator[Violation]:
-    """What is wrong with a policy."""
+    """Check an IAM policy and yield each violation."""
     if policy.version not in (0, 1, _WITH_CONDITIONS):
         yield Violation(
-            "policy.version", f"There is no version {policy.version}; use 1, or 3 for conditions."
+            "policy.version", f"There is no version {policy.version}. Use 1, or 3 for conditions."
         )
     if policy.audit_configs:
-        yield Violation("policy.audit_configs", "The policy of a repository has none.")
+        yield Violation("policy.audit_configs", "The policy of a repository cannot have audit_configs.")
     if sum(len(binding.members) for binding in policy.bindings) > _MAX_MEMBERS:
         yield Violation("policy.bindings", f"There are more than {_MAX_MEMBERS} members.")
     for index, binding in enumerate(policy.bindings):
@@ -219,4 +222,4 @@ def problems(policy: Any) -> Iterator[Violation]:
                 )
                 yield Violation(f"{path}.members", what)
         if binding.HasField("condition") and policy.version != _WITH_CONDITIONS:
-            yield Violation(f"{path}.condition", "A condition needs a policy of version 3.")
+            yield Violation(f"{path}.condition", "A condition requires policy version 3.")

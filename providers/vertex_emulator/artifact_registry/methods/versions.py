@@ -31,39 +31,39 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
 class Tags:
-    """Create, get, list, update, delete."""
+    """The methods that create, get, list, update and delete tags."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def create(self, request: Any) -> Message:
-        """CreateTag."""
+        """Create a tag."""
         parent = names.parse_item(request.parent, "packages")
         if not _TAG.fullmatch(request.tag_id):
             raise RpcError(
                 "INVALID_ARGUMENT",
-                f"tag_id {request.tag_id[:200]!r} is not a tag. It has at most 128 letters, digits, '_', '.' "
-                "and '-', and begins with a letter, a digit or '_'.",
+                f"tag_id {request.tag_id[:200]!r} is not valid. A tag has at most 128 letters, digits, '_', "
+                "'.' and '-', and begins with a letter, a digit or '_'.",
             )
         with self._parts.contents.transaction():
             record, (package,) = self._parts.item(parent)
             digest = self._digest_of(record, package, request.tag.version)
             if self._parts.contents.tagged(record.name, package, request.tag_id) is not None:
                 raise RpcError(
-                    "ALREADY_EXISTS", f"The package {package!r} has a tag {request.tag_id!r} already."
+                    "ALREADY_EXISTS", f"The package {package!r} already has a tag {request.tag_id!r}."
                 )
             self._parts.contents.put_tag(record.name, package, request.tag_id, digest)
         found: Message = tag_message(record, package, request.tag_id, digest)
         return found
 
     def get(self, request: Any) -> Message:
-        """GetTag."""
+        """Return a tag."""
         record, (package, tag) = self._parts.item(names.parse_item(request.name, "packages", "tags"))
         found: Message = tag_message(record, package, tag, self._existing(record, package, tag))
         return found
 
     def list(self, request: Any) -> Message:
-        """ListTags."""
+        """List the tags of a package."""
         record, (package,) = self._parts.item(names.parse_item(request.parent, "packages"))
         self._parts.versions(record, package)
         lets_through = filter_of(request.filter, ("name", "version"), _tag_values)
@@ -81,11 +81,11 @@ class Tags:
         return listed
 
     def update(self, request: Any) -> Message:
-        """UpdateTag: let it stand for another version."""
+        """Move a tag to another version."""
         name = names.parse_item(request.tag.name, "packages", "tags")
         paths = list(request.update_mask.paths)
         if unknown := [path for path in paths if path not in ("version", "name", "*")]:
-            raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which a tag has not.")
+            raise RpcError("INVALID_ARGUMENT", f"update_mask: a tag has no field {unknown[0]!r}.")
         with self._parts.contents.transaction():
             record, (package, tag) = self._parts.item(name)
             digest = self._existing(record, package, tag)
@@ -99,7 +99,7 @@ class Tags:
         return found
 
     def delete(self, request: Any) -> Message:
-        """DeleteTag: the version stays."""
+        """Delete a tag; its version is kept."""
         name = names.parse_item(request.name, "packages", "tags")
         with self._parts.contents.transaction():
             record, (package, tag) = self._parts.item(name)
@@ -118,14 +118,12 @@ class Tags:
     def _digest_of(self, record: Record, package: str, version: str) -> str:
         named = names.parse_item(version, "packages", "versions")
         if named.repository.key != record.name.key or named.items[0] != package:
-            raise RpcError(
-                "INVALID_ARGUMENT", f"The version {version} is not one of the package {package!r}."
-            )
+            raise RpcError("INVALID_ARGUMENT", f"The version {version} is not in the package {package!r}.")
         return self._parts.version(record, package, named.items[1]).digest
 
 
 def tag_message(record: Record, package: str, tag: str, digest: str) -> Any:
-    """A tag as the API has it."""
+    """Return a tag as the API's Tag."""
     found = descriptors.message(f"{PACKAGE}.Tag")
     parent = f"{record.name}/packages/{names.escaped(package)}"
     found.name = f"{parent}/tags/{tag}"
@@ -139,7 +137,7 @@ def _tag_values(tag: Any, field: str) -> Sequence[str]:
 
 MAX_BATCH = 10_000
 MAX_TAGS = 100
-"""Of a version in one answer ("Will contain up to 100 tags")."""
+"""Limit for the tags of a version in one response ("Will contain up to 100 tags")."""
 
 _FULL = 2
 _METADATA = ("name", "imageSizeBytes", "mediaType", "buildTime", "artifactType")
@@ -160,18 +158,18 @@ _ORDERS = {
 
 
 class Versions:
-    """Get, list, update, delete one or many."""
+    """The methods that get, list, update and delete versions."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def get(self, request: Any) -> Message:
-        """GetVersion."""
+        """Return a version."""
         record, (package, digest) = self._parts.item(names.parse_item(request.name, "packages", "versions"))
         return self._shown(record, self._parts.version(record, package, digest), view=request.view)
 
     def list(self, request: Any) -> Message:
-        """ListVersions."""
+        """List the versions of a package."""
         record, (package,) = self._parts.item(names.parse_item(request.parent, "packages"))
         versions = self._parts.versions(record, package)
         lets_through = filter_of(request.filter, ("name", "annotations"), _version_values)
@@ -203,7 +201,7 @@ class Versions:
         return listed
 
     def update(self, request: Any) -> Message:
-        """UpdateVersion: its annotations."""
+        """Replace the annotations of a version."""
         name = names.parse_item(request.version.name, "packages", "versions")
         annotations = given_annotations(request.version, request.update_mask.paths)
         with self._parts.contents.transaction():
@@ -214,7 +212,7 @@ class Versions:
         return self._shown(record, version, view=_FULL)
 
     def delete(self, request: Any) -> Message:
-        """DeleteVersion: of one that has tags only with `force`, which deletes them too."""
+        """Delete a version. A version with tags requires `force`, which deletes the tags too."""
         name = names.parse_item(request.name, "packages", "versions")
         with self._parts.contents.transaction():
             record, (package, digest) = self._parts.item(name)
@@ -224,11 +222,11 @@ class Versions:
         return self._parts.done(name.repository.place, empty())
 
     def batch_delete(self, request: Any) -> Message:
-        """BatchDeleteVersions, with their tags; what cannot be deleted is named in the metadata."""
+        """Delete versions with their tags. The metadata lists those that cannot be deleted."""
         parent = request.parent.partition("/packages/")[0]
         repository = names.parse_repository(parent)
         if not request.names or len(request.names) > MAX_BATCH:
-            raise RpcError("INVALID_ARGUMENT", f"names has to have 1 to {MAX_BATCH} names of versions.")
+            raise RpcError("INVALID_ARGUMENT", f"names must have 1 to {MAX_BATCH} names of versions.")
         parsed = [names.parse_item(each, "packages", "versions") for each in request.names]
         for text, each in zip(request.names, parsed, strict=True):
             if each.repository.key != repository.key or not text.startswith(_prefix(request.parent)):
@@ -272,7 +270,7 @@ class Versions:
         *,
         view: int,
     ) -> Message:
-        """A version as the API has it; `others` are all versions of its package by digest."""
+        """Return a version as the API's Version. `others` are all versions of its package by digest."""
         found = descriptors.message(f"{PACKAGE}.Version")
         found.name = f"{record.name}/{_item(version)}"
         found.create_time.FromMicroseconds(version.created)
@@ -299,7 +297,10 @@ def _is_deletable(record: Record, version: Version, *, gone: Collection[str]) ->
 
 
 def _check_deletable(record: Record, version: Version, *, force: bool, gone: Collection[str]) -> None:
-    """Raises `RpcError` FAILED_PRECONDITION; `gone` are the digests that are deleted with it."""
+    """Check that a version can be deleted. `gone` are the digests that are deleted with it.
+
+    Raises `RpcError` FAILED_PRECONDITION.
+    """
     if version.tags and not force:
         tags = ", ".join(tag.tag for tag in version.tags[:10])
         raise RpcError(
@@ -311,7 +312,7 @@ def _check_deletable(record: Record, version: Version, *, force: bool, gone: Col
     if parents := [each for each in version.parents if each not in gone]:
         raise RpcError(
             "FAILED_PRECONDITION",
-            f"The version {version.digest} is part of {parents[0]}. Delete that one first.",
+            f"The version {version.digest} is part of the index {parents[0]}. Delete the index first.",
         )
 
 
