@@ -127,7 +127,7 @@ class ImagesFound:
 
     def enter(self, stack: ExitStack) -> None:
         """Before the transaction in which they are added."""
-        stack.enter_context(self._registry.filing())
+        stack.enter_context(self._registry.lock_files())
 
     def add(self) -> None:
         """Within a transaction."""

@@ -128,7 +128,7 @@ class Contents:
                 size=len(version.stored.content),
                 media_type=version.stored.media_type,
             )
-            for each in (own, *(blob for blob in version.manifest.blobs if blob.wanted)):
+            for each in (own, *(blob for blob in version.manifest.blobs if blob.required)):
                 file = StoredFile(digest=each.digest, size=each.size, created=version.created, owner=version)
                 found.setdefault(each.digest, file)
         return [found[digest] for digest in sorted(found)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from vertex_emulator.artifact_registry.backend import Backend, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.contents import Contents
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
 from vertex_emulator.artifact_registry.methods import settings as locations
@@ -16,7 +17,6 @@ from vertex_emulator.artifact_registry.methods.repositories import IamPolicies, 
 from vertex_emulator.artifact_registry.methods.settings import Settings
 from vertex_emulator.artifact_registry.methods.versions import Tags, Versions
 from vertex_emulator.artifact_registry.names import RepositoryName
-from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.repository_fields import format_of
 from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.container_registry.authority import Authority
@@ -43,13 +43,13 @@ class ArtifactService:
         self, store: Store, registry: Registry, *, database: Database, clock: Clock, scheduler: Scheduler
     ) -> None:
         self.store = store
-        self._parts = Parts(
+        self._backend = Backend(
             store=store,
             contents=Contents(registry, clock),
             operations=Operations(database),
             clock=clock,
         )
-        self._housekeeping = Housekeeping(self._parts, scheduler)
+        self._housekeeping = Housekeeping(self._backend, scheduler)
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the methods, and of the state of an API, which gcloud reads."""
@@ -58,10 +58,10 @@ class ArtifactService:
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods by full name."""
-        repositories = Repositories(self._parts, self._housekeeping)
-        packages, versions, tags = Packages(self._parts), Versions(self._parts), Tags(self._parts)
-        files, images = Files(self._parts), DockerImages(self._parts)
-        iam, settings = IamPolicies(self._parts), Settings(self._parts)
+        repositories = Repositories(self._backend, self._housekeeping)
+        packages, versions, tags = Packages(self._backend), Versions(self._backend), Tags(self._backend)
+        files, images = Files(self._backend), DockerImages(self._backend)
+        iam, settings = IamPolicies(self._backend), Settings(self._backend)
         methods: Mapping[str, Binding] = {
             "CreateRepository": repositories.create,
             "GetRepository": repositories.get,
@@ -141,7 +141,7 @@ class PushRules:
             return
         record = self._record(location, path)
         if record is None:
-            project, repository, _ = _parts(path)
+            project, repository, _ = _split_path(path)
             raise name_unknown(
                 f"{host}/{path}",
                 f'Repository "{repository}" not found in project {project}, location {location}. Create it: '
@@ -174,7 +174,7 @@ class PushRules:
         self.writable(host, path)
 
     def _record(self, location: str, path: str) -> Record | None:
-        project, repository, image = _parts(path)
+        project, repository, image = _split_path(path)
         if not image:
             return None
         name = RepositoryName(place=Place(project=project, location=location), id=repository)
@@ -188,7 +188,7 @@ def _location(host: str) -> str | None:
     return match[1] if match else None
 
 
-def _parts(path: str) -> tuple[str, str, str]:
+def _split_path(path: str) -> tuple[str, str, str]:
     """Split a path into project, repository and image. A domain-scoped project is DOMAIN/PROJECT in it."""
     project, _, rest = path.partition("/")
     if "." in project:

@@ -10,9 +10,9 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import Backend, has_images
 from vertex_emulator.artifact_registry.contents import StoredFile, Version, uri_of
 from vertex_emulator.artifact_registry.listing import PageRequest, filter_of, order_of, page_of
-from vertex_emulator.artifact_registry.parts import Parts, has_images
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE, format_of
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.http.messages import parse_json
@@ -35,33 +35,33 @@ _IMAGE_ORDERS = {
 class DockerImages:
     """The methods GetDockerImage and ListDockerImages."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
         """Return an image by its digest."""
-        record, (identifier,) = self._parts.item(names.parse_item(request.name, "dockerImages"))
+        record, (identifier,) = self._backend.item(names.parse_item(request.name, "dockerImages"))
         _check_format(record)
         match = _ID.fullmatch(identifier)
         if match is None:
             raise RpcError(
                 "INVALID_ARGUMENT", f"{identifier!r} is not an image name of the form IMAGE@sha256:DIGEST."
             )
-        version = self._parts.version(record, match[1], match[2])
-        others = {each.digest: each for each in self._parts.versions(record, match[1])}
-        found: Message = image_message(self._parts, record, version, others)
+        version = self._backend.version(record, match[1], match[2])
+        others = {each.digest: each for each in self._backend.versions(record, match[1])}
+        found: Message = image_message(self._backend, record, version, others)
         return found
 
     def list(self, request: Any) -> Message:
         """List the images of a repository."""
-        record = self._parts.record(names.parse_repository(request.parent))
+        record = self._backend.record(names.parse_repository(request.parent))
         _check_format(record)
         order, descending = order_of(request.order_by or "name", _IMAGE_ORDERS)
         page = PageRequest.of(request, query=f"dockerImages {record.name}\n{request.order_by}")
         images = []
-        for package in self._parts.contents.packages(record.name):
-            versions = {each.digest: each for each in self._parts.contents.versions(record.name, package)}
-            images += [image_message(self._parts, record, each, versions) for each in versions.values()]
+        for package in self._backend.contents.packages(record.name):
+            versions = {each.digest: each for each in self._backend.contents.versions(record.name, package)}
+            images += [image_message(self._backend, record, each, versions) for each in versions.values()]
         answer = descriptors.message(f"{PACKAGE}.ListDockerImagesResponse")
         chosen, answer.next_page_token = page_of(
             images, page, key=lambda image: image.name, order=order, descending=descending
@@ -71,18 +71,18 @@ class DockerImages:
         return listed
 
 
-def image_message(parts: Parts, record: Record, version: Version, others: Mapping[str, Version]) -> Any:
+def image_message(backend: Backend, record: Record, version: Version, others: Mapping[str, Version]) -> Any:
     """Return a version as a DockerImage. `others` are all versions of its package by digest."""
     found = descriptors.message(f"{PACKAGE}.DockerImage")
     identifier = names.escaped(f"{version.package}@{version.digest}")
     found.name = f"{record.name}/dockerImages/{identifier}"
     found.uri = f"{uri_of(record.name, version.package)}@{version.digest}"
     found.tags.extend(tag.tag for tag in version.tags)
-    found.image_size_bytes = parts.contents.image_size(version, others)
+    found.image_size_bytes = backend.contents.image_size(version, others)
     found.upload_time.FromMicroseconds(version.created)
     found.update_time.FromMicroseconds(version.updated)
     found.media_type = version.stored.media_type
-    built = _build_time(parts.contents.config(version).get("created"))
+    built = _build_time(backend.contents.config(version).get("created"))
     if built is not None:
         found.build_time.FromDatetime(built)
     if version.stored.subject is not None:
@@ -145,13 +145,13 @@ _FILE_ORDERS = {
 class Files:
     """The methods GetFile and ListFiles."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
         """Return a file by its digest."""
-        record, (identifier,) = self._parts.item(names.parse_item(request.name, "files"))
-        for file in self._parts.contents.files(record.name) if has_images(record) else ():
+        record, (identifier,) = self._backend.item(names.parse_item(request.name, "files"))
+        for file in self._backend.contents.files(record.name) if has_images(record) else ():
             if file.digest == identifier:
                 found: Message = _message(record, file)
                 return found
@@ -159,11 +159,11 @@ class Files:
 
     def list(self, request: Any) -> Message:
         """List the files of a repository."""
-        record = self._parts.record(names.parse_repository(request.parent))
+        record = self._backend.record(names.parse_repository(request.parent))
         lets_through = filter_of(request.filter, ("name", "owner"), _values)
         order, descending = order_of(request.order_by or "name", _FILE_ORDERS)
         page = PageRequest.of(request, query=f"files {record.name} {request.filter}\n{request.order_by}")
-        stored = self._parts.contents.files(record.name) if has_images(record) else []
+        stored = self._backend.contents.files(record.name) if has_images(record) else []
         found = [_message(record, each) for each in stored]
         answer = descriptors.message(f"{PACKAGE}.ListFilesResponse")
         chosen, answer.next_page_token = page_of(

@@ -9,6 +9,13 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import (
+    Backend,
+    empty,
+    has_images,
+    has_immutable_tags,
+    immutable,
+)
 from vertex_emulator.artifact_registry.contents import Version
 from vertex_emulator.artifact_registry.listing import (
     PageRequest,
@@ -17,7 +24,6 @@ from vertex_emulator.artifact_registry.listing import (
     order_of,
     page_of,
 )
-from vertex_emulator.artifact_registry.parts import Parts, empty, has_images, has_immutable_tags, immutable
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.rpc import descriptors
@@ -51,22 +57,22 @@ _ORDERS = {
 class Packages:
     """The methods GetPackage, ListPackages, UpdatePackage and DeletePackage."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
         """Return a package."""
-        record, (package,) = self._parts.item(names.parse_item(request.name, "packages"))
+        record, (package,) = self._backend.item(names.parse_item(request.name, "packages"))
         return self._shown(record, package)
 
     def list(self, request: Any) -> Message:
         """List the packages of a repository."""
-        record = self._parts.record(names.parse_repository(request.parent))
+        record = self._backend.record(names.parse_repository(request.parent))
         lets_through = filter_of(request.filter, ("name", "annotations"), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         page = PageRequest.of(request, query=f"packages {record.name} {request.filter}\n{request.order_by}")
-        names_of = self._parts.contents.packages(record.name) if has_images(record) else []
-        found = ((each, self._parts.contents.versions(record.name, each)) for each in names_of)
+        names_of = self._backend.contents.packages(record.name) if has_images(record) else []
+        found = ((each, self._backend.contents.versions(record.name, each)) for each in names_of)
         kept = [self._package(record, each, versions) for each, versions in found if versions]
         answer = descriptors.message(f"{PACKAGE}.ListPackagesResponse")
         packages, answer.next_page_token = page_of(
@@ -82,32 +88,32 @@ class Packages:
 
     def update(self, request: Any) -> Message:
         """Replace the annotations of a package."""
-        record, (package,) = self._parts.item(names.parse_item(request.package.name, "packages"))
+        record, (package,) = self._backend.item(names.parse_item(request.package.name, "packages"))
         annotations = given_annotations(request.package, request.update_mask.paths)
-        with self._parts.contents.transaction():
-            self._parts.versions(record, package)
+        with self._backend.contents.transaction():
+            self._backend.versions(record, package)
             if annotations is not None:
-                self._parts.store.set_annotations(record.name, _item(package), annotations)
+                self._backend.store.set_annotations(record.name, _item(package), annotations)
         return self._shown(record, package)
 
     def delete(self, request: Any) -> Message:
         """Delete a package with its versions and tags."""
         name = names.parse_item(request.name, "packages")
-        with self._parts.contents.transaction():
-            record, (package,) = self._parts.item(name)
-            versions = self._parts.versions(record, package)
+        with self._backend.contents.transaction():
+            record, (package,) = self._backend.item(name)
+            versions = self._backend.versions(record, package)
             if has_immutable_tags(record) and any(version.tags for version in versions):
                 raise immutable(record, f"the package {package!r} with its tags cannot be deleted")
-            self._parts.contents.remove_package(record.name, package)
-            self._parts.store.drop_annotations(record.name, _item(package))
-        return self._parts.done(name.repository.place, empty())
+            self._backend.contents.remove_package(record.name, package)
+            self._backend.store.drop_annotations(record.name, _item(package))
+        return self._backend.done(name.repository.place, empty())
 
     def _shown(self, record: Record, package: str) -> Message:
-        shown: Message = self._package(record, package, self._parts.versions(record, package)).message()
+        shown: Message = self._package(record, package, self._backend.versions(record, package)).message()
         return shown
 
     def _package(self, record: Record, package: str, versions: Sequence[Version]) -> _Package:
-        annotations = self._parts.store.annotations(record.name).get(_item(package), {})
+        annotations = self._backend.store.annotations(record.name).get(_item(package), {})
         return _Package(
             name=f"{record.name}/{_item(package)}",
             id=package,

@@ -12,10 +12,10 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names, repository_fields
+from vertex_emulator.artifact_registry.backend import Backend, empty, has_images
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
 from vertex_emulator.artifact_registry.listing import PageRequest, filter_of, order_of, page_of
 from vertex_emulator.artifact_registry.methods.settings import LOCATIONS
-from vertex_emulator.artifact_registry.parts import Parts, empty, has_images
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.rpc import descriptors
@@ -31,8 +31,8 @@ _ORDERS = {
 class Repositories:
     """The methods that create, get, list, update and delete repositories."""
 
-    def __init__(self, parts: Parts, housekeeping: Housekeeping) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend, housekeeping: Housekeeping) -> None:
+        self._backend = backend
         self._housekeeping = housekeeping
 
     def create(self, request: Any) -> Message:
@@ -48,7 +48,7 @@ class Repositories:
         names.check_repository_id(request.repository_id, place.location)
         name = names.RepositoryName(place=place, id=request.repository_id)
         repository = repository_fields.prepared(request.repository, name)
-        now = self._parts.clock.microseconds()
+        now = self._backend.clock.microseconds()
         record = Record(
             name=name,
             repository=repository,
@@ -56,17 +56,17 @@ class Repositories:
             updated=now,
             cleanup_at=self._housekeeping.first_cleanup(repository, now=now),
         )
-        with self._parts.contents.transaction():
-            if not self._parts.store.add(record):
+        with self._backend.contents.transaction():
+            if not self._backend.store.add(record):
                 raise RpcError("ALREADY_EXISTS", f"The repository {name} already exists.")
             # A push to a deleted repository of this name may have ended after the deletion.
-            self._parts.contents.remove_all_of(name)
+            self._backend.contents.remove_all_of(name)
         self._housekeeping.wake()
-        return self._parts.done(place, self._shown(record))
+        return self._backend.done(place, self._shown(record))
 
     def get(self, request: Any) -> Message:
         """Return a repository."""
-        return self._shown(self._parts.record(names.parse_repository(request.name)))
+        return self._shown(self._backend.record(names.parse_repository(request.name)))
 
     def list(self, request: Any) -> Message:
         """List the repositories of a location."""
@@ -75,7 +75,7 @@ class Repositories:
         order, descending = order_of(request.order_by or "name", _ORDERS)
         query = f"repositories {place.as_asked} {request.filter}\n{request.order_by}"
         page = PageRequest.of(request, query=query)
-        found = [each for each in self._parts.store.at(place) if lets_through(each)]
+        found = [each for each in self._backend.store.at(place) if lets_through(each)]
         answer = descriptors.message(f"{PACKAGE}.ListRepositoriesResponse")
         records, answer.next_page_token = page_of(
             found, page, key=lambda each: str(each.name), order=order, descending=descending
@@ -87,34 +87,34 @@ class Repositories:
     def update(self, request: Any) -> Message:
         """Update a repository."""
         name = names.parse_repository(request.repository.name)
-        with self._parts.contents.transaction():
-            record = self._parts.record(name)
+        with self._backend.contents.transaction():
+            record = self._backend.record(name)
             changed = repository_fields.changed(
                 record.repository, request.repository, request.update_mask.paths
             )
-            now = self._parts.clock.microseconds()
+            now = self._backend.clock.microseconds()
             same = changed.cleanup_policies == record.repository.cleanup_policies
             cleanup_at = record.cleanup_at if same else self._housekeeping.first_cleanup(changed, now=now)
             record = replace(record, repository=changed, updated=now, cleanup_at=cleanup_at)
-            self._parts.store.replace(record)
+            self._backend.store.replace(record)
         self._housekeeping.wake()
         return self._shown(record)
 
     def delete(self, request: Any) -> Message:
         """Delete a repository with its images."""
         name = names.parse_repository(request.name)
-        with self._parts.contents.transaction():
-            record = self._parts.record(name)
-            self._parts.contents.remove_all_of(record.name)
-            self._parts.store.delete(record.name)
-        return self._parts.done(name.place, empty())
+        with self._backend.contents.transaction():
+            record = self._backend.record(name)
+            self._backend.contents.remove_all_of(record.name)
+            self._backend.store.delete(record.name)
+        return self._backend.done(name.place, empty())
 
     def _shown(self, record: Record) -> Message:
         shown = descriptors.message(f"{PACKAGE}.Repository")
         shown.CopyFrom(record.repository)
         shown.create_time.FromMicroseconds(record.created)
         shown.update_time.FromMicroseconds(record.updated)
-        size = self._parts.contents.size(record.name) if has_images(record) else 0
+        size = self._backend.contents.size(record.name) if has_images(record) else 0
         repository_fields.fill_output(shown, record.name, size=size)
         found: Message = shown
         return found
@@ -138,12 +138,12 @@ _PATHS = ("bindings", "etag", "version", "audit_configs")
 class IamPolicies:
     """The methods GetIamPolicy, SetIamPolicy and TestIamPermissions."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
         """Return the IAM policy of a repository."""
-        record = self._parts.record(names.parse_repository(request.resource))
+        record = self._backend.record(names.parse_repository(request.resource))
         found: Message = self._current(record)
         return found
 
@@ -158,8 +158,8 @@ class IamPolicies:
             raise RpcError("INVALID_ARGUMENT", f"update_mask: a policy has no field {unknown[0]!r}.")
         if faults := list(problems(request.policy)):
             raise invalid_fields(faults)
-        with self._parts.contents.transaction():
-            record = self._parts.record(name)
+        with self._backend.contents.transaction():
+            record = self._backend.record(name)
             current = self._current(record)
             if request.policy.etag and request.policy.etag != current.etag:
                 raise RpcError(
@@ -174,13 +174,13 @@ class IamPolicies:
                 policy.bindings.extend(current.bindings)
             policy.ClearField("etag")
             policy.version = policy.version or 1
-            self._parts.store.set_iam_policy(record.name, policy)
+            self._backend.store.set_iam_policy(record.name, policy)
         found: Message = _with_etag(policy)
         return found
 
     def test(self, request: Any) -> Message:
         """Return the requested permissions of Artifact Registry; the emulator grants all of them."""
-        self._parts.record(names.parse_repository(request.resource))
+        self._backend.record(names.parse_repository(request.resource))
         if wrong := [each for each in request.permissions if not _PERMISSION.fullmatch(each)]:
             raise RpcError("INVALID_ARGUMENT", f"{wrong[0]!r} is not a permission.")
         answer = descriptors.message("google.iam.v1.TestIamPermissionsResponse")
@@ -191,7 +191,7 @@ class IamPolicies:
         return found
 
     def _current(self, record: Record) -> Any:
-        return _with_etag(self._parts.store.iam_policy(record.name))
+        return _with_etag(self._backend.store.iam_policy(record.name))
 
 
 def _with_etag(policy: Any) -> Any:

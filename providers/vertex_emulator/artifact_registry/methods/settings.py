@@ -8,8 +8,8 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import Backend
 from vertex_emulator.artifact_registry.listing import PageRequest, page_of
-from vertex_emulator.artifact_registry.parts import Parts
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.kernel.projects import Place, project_number
 from vertex_emulator.rpc import descriptors
@@ -23,8 +23,8 @@ _MAX_PERCENT = 100
 class Settings:
     """The methods that get and update project settings and VPC Service Controls settings."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get_project(self, request: Any) -> Message:
         """Return the settings of a project."""
@@ -50,7 +50,7 @@ class Settings:
         return self._update(_place_key(_matched(_VPCSC, given.name)), given, request.update_mask)
 
     def _get(self, key: str, kind: str, name: str) -> Message:
-        found = self._parts.store.setting(key, kind)
+        found = self._backend.store.setting(key, kind)
         found.name = name
         shown: Message = found
         return shown
@@ -60,12 +60,12 @@ class Settings:
         paths = [path for path in mask.paths if path != "*"] or [name for name in fields if name != "name"]
         if unknown := [path for path in paths if path not in fields]:
             raise RpcError("INVALID_ARGUMENT", f"update_mask: there is no field {unknown[0]!r}.")
-        with self._parts.contents.transaction():
-            found = self._parts.store.setting(key, given.DESCRIPTOR.full_name)
+        with self._backend.contents.transaction():
+            found = self._backend.store.setting(key, given.DESCRIPTOR.full_name)
             for path in paths:
                 setattr(found, path, getattr(given, path))
             found.name = ""
-            self._parts.store.set_setting(key, found)
+            self._backend.store.set_setting(key, found)
         found.name = given.name
         shown: Message = found
         return shown

@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import Backend, empty, has_immutable_tags, immutable
 from vertex_emulator.artifact_registry.contents import Version
 from vertex_emulator.artifact_registry.listing import (
     PageRequest,
@@ -21,7 +22,6 @@ from vertex_emulator.artifact_registry.listing import (
 )
 from vertex_emulator.artifact_registry.methods.docker_images import image_message
 from vertex_emulator.artifact_registry.methods.packages import given_annotations
-from vertex_emulator.artifact_registry.parts import Parts, empty, has_immutable_tags, immutable
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.rpc import descriptors
@@ -33,8 +33,8 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 class Tags:
     """The methods that create, get, list, update and delete tags."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def create(self, request: Any) -> Message:
         """Create a tag."""
@@ -45,32 +45,32 @@ class Tags:
                 f"tag_id {request.tag_id[:200]!r} is not valid. A tag has at most 128 letters, digits, '_', "
                 "'.' and '-', and begins with a letter, a digit or '_'.",
             )
-        with self._parts.contents.transaction():
-            record, (package,) = self._parts.item(parent)
+        with self._backend.contents.transaction():
+            record, (package,) = self._backend.item(parent)
             digest = self._digest_of(record, package, request.tag.version)
-            if self._parts.contents.tagged(record.name, package, request.tag_id) is not None:
+            if self._backend.contents.tagged(record.name, package, request.tag_id) is not None:
                 raise RpcError(
                     "ALREADY_EXISTS", f"The package {package!r} already has a tag {request.tag_id!r}."
                 )
-            self._parts.contents.put_tag(record.name, package, request.tag_id, digest)
+            self._backend.contents.put_tag(record.name, package, request.tag_id, digest)
         found: Message = tag_message(record, package, request.tag_id, digest)
         return found
 
     def get(self, request: Any) -> Message:
         """Return a tag."""
-        record, (package, tag) = self._parts.item(names.parse_item(request.name, "packages", "tags"))
+        record, (package, tag) = self._backend.item(names.parse_item(request.name, "packages", "tags"))
         found: Message = tag_message(record, package, tag, self._existing(record, package, tag))
         return found
 
     def list(self, request: Any) -> Message:
         """List the tags of a package."""
-        record, (package,) = self._parts.item(names.parse_item(request.parent, "packages"))
-        self._parts.versions(record, package)
+        record, (package,) = self._backend.item(names.parse_item(request.parent, "packages"))
+        self._backend.versions(record, package)
         lets_through = filter_of(request.filter, ("name", "version"), _tag_values)
         page = PageRequest.of(request, query=f"tags {record.name} {package} {request.filter}")
         found = [
             tag_message(record, package, each.tag, each.digest)
-            for each in self._parts.contents.tags(record.name, package)
+            for each in self._backend.contents.tags(record.name, package)
         ]
         answer = descriptors.message(f"{PACKAGE}.ListTagsResponse")
         chosen, answer.next_page_token = page_of(
@@ -86,31 +86,31 @@ class Tags:
         paths = list(request.update_mask.paths)
         if unknown := [path for path in paths if path not in ("version", "name", "*")]:
             raise RpcError("INVALID_ARGUMENT", f"update_mask: a tag has no field {unknown[0]!r}.")
-        with self._parts.contents.transaction():
-            record, (package, tag) = self._parts.item(name)
+        with self._backend.contents.transaction():
+            record, (package, tag) = self._backend.item(name)
             digest = self._existing(record, package, tag)
             if not paths or "version" in paths or "*" in paths:
                 wanted = self._digest_of(record, package, request.tag.version)
                 if wanted != digest and has_immutable_tags(record):
                     raise immutable(record, f"the tag {tag!r} cannot be moved")
                 digest = wanted
-                self._parts.contents.put_tag(record.name, package, tag, digest)
+                self._backend.contents.put_tag(record.name, package, tag, digest)
         found: Message = tag_message(record, package, tag, digest)
         return found
 
     def delete(self, request: Any) -> Message:
         """Delete a tag; its version is kept."""
         name = names.parse_item(request.name, "packages", "tags")
-        with self._parts.contents.transaction():
-            record, (package, tag) = self._parts.item(name)
+        with self._backend.contents.transaction():
+            record, (package, tag) = self._backend.item(name)
             self._existing(record, package, tag)
             if has_immutable_tags(record):
                 raise immutable(record, f"the tag {tag!r} cannot be deleted")
-            self._parts.contents.remove_tag(record.name, package, tag)
+            self._backend.contents.remove_tag(record.name, package, tag)
         return empty()
 
     def _existing(self, record: Record, package: str, tag: str) -> str:
-        digest = self._parts.contents.tagged(record.name, package, tag)
+        digest = self._backend.contents.tagged(record.name, package, tag)
         if digest is None:
             raise RpcError("NOT_FOUND", f"The package {package!r} of {record.name} has no tag {tag!r}.")
         return digest
@@ -119,7 +119,7 @@ class Tags:
         named = names.parse_item(version, "packages", "versions")
         if named.repository.key != record.name.key or named.items[0] != package:
             raise RpcError("INVALID_ARGUMENT", f"The version {version} is not in the package {package!r}.")
-        return self._parts.version(record, package, named.items[1]).digest
+        return self._backend.version(record, package, named.items[1]).digest
 
 
 def tag_message(record: Record, package: str, tag: str, digest: str) -> Any:
@@ -160,22 +160,22 @@ _ORDERS = {
 class Versions:
     """The methods that get, list, update and delete versions."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
         """Return a version."""
-        record, (package, digest) = self._parts.item(names.parse_item(request.name, "packages", "versions"))
-        return self._shown(record, self._parts.version(record, package, digest), view=request.view)
+        record, (package, digest) = self._backend.item(names.parse_item(request.name, "packages", "versions"))
+        return self._shown(record, self._backend.version(record, package, digest), view=request.view)
 
     def list(self, request: Any) -> Message:
         """List the versions of a package."""
-        record, (package,) = self._parts.item(names.parse_item(request.parent, "packages"))
-        versions = self._parts.versions(record, package)
+        record, (package,) = self._backend.item(names.parse_item(request.parent, "packages"))
+        versions = self._backend.versions(record, package)
         lets_through = filter_of(request.filter, ("name", "annotations"), _version_values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         query = f"versions {record.name} {package} {request.view} {request.filter}\n{request.order_by}"
-        annotations = self._parts.store.annotations(record.name)
+        annotations = self._backend.store.annotations(record.name)
         found = [
             _Listed(
                 name=f"{record.name}/{_item(each)}",
@@ -204,22 +204,22 @@ class Versions:
         """Replace the annotations of a version."""
         name = names.parse_item(request.version.name, "packages", "versions")
         annotations = given_annotations(request.version, request.update_mask.paths)
-        with self._parts.contents.transaction():
-            record, (package, digest) = self._parts.item(name)
-            version = self._parts.version(record, package, digest)
+        with self._backend.contents.transaction():
+            record, (package, digest) = self._backend.item(name)
+            version = self._backend.version(record, package, digest)
             if annotations is not None:
-                self._parts.store.set_annotations(record.name, _item(version), annotations)
+                self._backend.store.set_annotations(record.name, _item(version), annotations)
         return self._shown(record, version, view=_FULL)
 
     def delete(self, request: Any) -> Message:
         """Delete a version. A version with tags requires `force`, which deletes the tags too."""
         name = names.parse_item(request.name, "packages", "versions")
-        with self._parts.contents.transaction():
-            record, (package, digest) = self._parts.item(name)
-            version = self._parts.version(record, package, digest)
+        with self._backend.contents.transaction():
+            record, (package, digest) = self._backend.item(name)
+            version = self._backend.version(record, package, digest)
             _check_deletable(record, version, force=request.force, gone=())
             self._remove(record, version)
-        return self._parts.done(name.repository.place, empty())
+        return self._backend.done(name.repository.place, empty())
 
     def batch_delete(self, request: Any) -> Message:
         """Delete versions with their tags. The metadata lists those that cannot be deleted."""
@@ -232,13 +232,13 @@ class Versions:
             if each.repository.key != repository.key or not text.startswith(_prefix(request.parent)):
                 raise RpcError("INVALID_ARGUMENT", f"{text} is not in {request.parent}.")
         metadata = descriptors.message(f"{PACKAGE}.BatchDeleteVersionsMetadata")
-        with self._parts.contents.transaction():
-            record = self._parts.record(repository)
+        with self._backend.contents.transaction():
+            record = self._backend.record(repository)
             gone = {each.items[1] for each in parsed}
             there = {
                 (each.package, each.digest): each
                 for package in {each.items[0] for each in parsed}
-                for each in self._parts.contents.versions(record.name, package)
+                for each in self._backend.contents.versions(record.name, package)
             }
             for text, each in zip(request.names, parsed, strict=True):
                 version = there.get((each.items[0], each.items[1]))
@@ -247,18 +247,18 @@ class Versions:
                     continue
                 if not request.validate_only:
                     self._remove(record, version)
-        return self._parts.done(repository.place, empty(), metadata)
+        return self._backend.done(repository.place, empty(), metadata)
 
     def _remove(self, record: Record, version: Version) -> None:
-        self._parts.contents.remove_version(record.name, version.package, version.digest)
-        self._parts.store.drop_annotations(record.name, _item(version))
+        self._backend.contents.remove_version(record.name, version.package, version.digest)
+        self._backend.store.drop_annotations(record.name, _item(version))
 
     def _shown(self, record: Record, version: Version, *, view: int) -> Message:
         others = {}
         if version.is_index:
-            listed = self._parts.contents.versions(record.name, version.package)
+            listed = self._backend.contents.versions(record.name, version.package)
             others = {each.digest: each for each in listed}
-        annotations = self._parts.store.annotations(record.name).get(_item(version), {})
+        annotations = self._backend.store.annotations(record.name).get(_item(version), {})
         return self._message(record, version, others, annotations, view=view)
 
     def _message(
@@ -277,7 +277,7 @@ class Versions:
         found.update_time.FromMicroseconds(version.updated)
         found.annotations.update(annotations)
         image = json_format.MessageToDict(
-            image_message(self._parts, record, version, others), descriptor_pool=descriptors.pool()
+            image_message(self._backend, record, version, others), descriptor_pool=descriptors.pool()
         )
         found.metadata.update({name: image[name] for name in _METADATA if name in image})
         if view == _FULL:

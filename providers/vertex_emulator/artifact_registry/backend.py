@@ -19,7 +19,7 @@ from vertex_emulator.vertex.names import new_id
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class Backend:
     """The stores, operations and clock that every method uses."""
 
     store: Store
