@@ -15,7 +15,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from vertex_emulator.datasets import splitting
-from vertex_emulator.datasets.items import title
+from vertex_emulator.datasets.items import schema_title
 from vertex_emulator.datasets.objects import directory
 from vertex_emulator.datasets.splitting import Split
 from vertex_emulator.rpc import descriptors, filters, payload
@@ -219,7 +219,7 @@ def folder_name(dataset: str, *, annotation_type: str, at: datetime) -> str:
 
 def annotation_type(wanted: Wanted, metadata_schema_uri: str) -> str:
     """What the folder of an export says of its content."""
-    return title(wanted.annotation_schema_uri or metadata_schema_uri) or "data"
+    return schema_title(wanted.annotation_schema_uri or metadata_schema_uri) or "data"
 
 
 def _faults(config: Any, *, is_tabular: bool) -> Iterator[Violation]:

@@ -17,10 +17,9 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import store as versions
-from vertex_emulator.models import uploading
 from vertex_emulator.models.service import ModelService
-from vertex_emulator.models.store import MODELS, model_name
+from vertex_emulator.models.store import MODELS, model_name, parse_reference
+from vertex_emulator.models.uploading import check
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_emulator.training_pipelines import inputs
@@ -149,7 +148,7 @@ class PipelineService(Service):
         with self.store.transaction():
             self.store.note(pipeline_id, Work(job=new_id()))
             self.store.insert(place, pipeline_id, pipeline)
-        record = self.store.look(pipeline.name)
+        record = self.store.lookup(pipeline.name)
         try:
             self._runner.begin(record)
         except RpcError:
@@ -160,7 +159,7 @@ class PipelineService(Service):
 
     def get(self, request: Any) -> Message:
         """GetTrainingPipeline."""
-        found: Message = self._runner.look(self.store.look(request.name)).message
+        found: Message = self._runner.look(self.store.lookup(request.name)).message
         return found
 
     def list_pipelines(self, request: Any) -> Message:
@@ -171,7 +170,7 @@ class PipelineService(Service):
 
     def cancel(self, request: Any) -> Message:
         """CancelTrainingPipeline: asks only; it is CANCELLED once its job is."""
-        record = self._runner.look(self.store.look(request.name))
+        record = self._runner.look(self.store.lookup(request.name))
         at = now(self._clock)
         changed = self.store.change(
             record.id,
@@ -188,7 +187,7 @@ class PipelineService(Service):
 
     def delete(self, request: Any) -> Message:
         """DeleteTrainingPipeline: only of one that has ended; its job, data and model stay."""
-        record = self._runner.look(self.store.look(request.name))
+        record = self._runner.look(self.store.lookup(request.name))
         if record.live:
             raise cannot_delete(PIPELINES, record.name, record.state)
         self.store.remove(record)
@@ -223,7 +222,7 @@ class PipelineService(Service):
 
     def _check_model(self, place: Place, pipeline: Any, *, base: str) -> None:
         model = pipeline.model_to_upload
-        uploading.check(
+        check(
             model,
             path="training_pipeline.model_to_upload",
             parent_model=pipeline.parent_model,
@@ -242,7 +241,7 @@ class PipelineService(Service):
         store = self._models.store
         if pipeline.parent_model:
             parent_place, parent = parse_name(pipeline.parent_model, MODELS.id)
-            parent_id = versions.parse(parent).model
+            parent_id = parse_reference(parent).model
             if str(parent_place) != str(place) or store.get(place, parent_id) is None:
                 raise not_found(MODELS, pipeline.parent_model)
         elif pipeline.model_id and store.get(place, pipeline.model_id) is not None:

@@ -86,7 +86,7 @@ class PipelineStore(Records):
         super().__init__(database, clock, PIPELINES, table="training_pipelines")
         database.migrate("training pipeline work", _WORK)
 
-    def look(self, name: str) -> Record:
+    def lookup(self, name: str) -> Record:
         """The pipeline of a name. Raises `RpcError`."""
         place, pipeline_id = parse_name(name, PIPELINES.id)
         record = self.get(place, pipeline_id)

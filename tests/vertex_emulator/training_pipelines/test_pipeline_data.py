@@ -172,10 +172,10 @@ def test_values_survive_as_they_are(pipelines: Pipelines) -> None:
             "a,b\n1,2\n", {"predefinedSplit": {"key": "use"}}, "no column 'use'; it has a, b", id="no-column"
         ),
         pytest.param(
-            "a,b\n1,2\n", {"predefinedSplit": {"key": "a"}}, "nothing to train with", id="nothing-to-train"
+            "a,b\n1,2\n", {"predefinedSplit": {"key": "a"}}, "The training set is empty", id="nothing-to-train"
         ),
-        pytest.param("a,b\n", {}, "nothing to train with", id="no-rows"),
-        pytest.param("a,b\n1\n", {}, "row 2: 1 values where the header has 2", id="a-short-row"),
+        pytest.param("a,b\n", {}, "The training set is empty", id="no-rows"),
+        pytest.param("a,b\n1\n", {}, "row 2: it has 1 values, and the header has 2", id="a-short-row"),
     ],
 )
 def test_data_that_cannot_be_used_fail_the_pipeline(
@@ -198,7 +198,7 @@ def test_bigquery_is_refused_where_data_are_wanted(pipelines: Pipelines) -> None
     dataset = pipelines.dataset(metadata={"inputConfig": {"bigquerySource": {"uri": "bq://p.d.t"}}})
     over = run(pipelines, dataset)
     assert over["state"] == "PIPELINE_STATE_FAILED"
-    assert "there is no BigQuery in the emulator" in over["error"]["message"]
+    assert "the emulator has no BigQuery" in over["error"]["message"]
 
 
 def texts(pipelines: Pipelines) -> str:

@@ -219,7 +219,7 @@ def test_splits(fields: dict[str, Any], is_tabular: bool, split: splitting.Split
         pytest.param(
             {"gcsDestination": None, "bigqueryDestination": {"outputUri": "bq://p"}},
             True,
-            "no BigQuery in the emulator",
+            "emulator has no BigQuery",
             id="bigquery",
         ),
         pytest.param({"savedQueryId": "1"}, False, "saved_query_id", id="saved-query"),

@@ -115,5 +115,5 @@ def test_an_import_that_was_killed_has_imported_nothing(tmp_path: Path) -> None:
         emulator.kill()
         operation = pipelines.get(operation["name"])
         assert operation["error"]["code"] == 10
-        assert "Nothing was imported or exported: ask once more." in operation["error"]["message"]
+        assert "nothing was imported or exported. Send the request again." in operation["error"]["message"]
         assert "dataItemCount" not in pipelines.get(dataset)
