@@ -14,7 +14,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.tuning_jobs import trial_jobs, trials
+from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.tuning_jobs.step import Step
 from vertex_emulator.tuning_jobs.study import study
@@ -46,7 +46,7 @@ class Driver:
         self._notes = notes
         self._jobs = jobs
         self._clock = clock
-        self._reader = trial_jobs.Reader(clock)
+        self._reader = trials.MetricReader(clock)
         self._studies: dict[str, Study] = {}
         self._ended: dict[str, dict[int, Trial]] = {}
         self._watched: set[str] = set()
@@ -154,12 +154,12 @@ class Driver:
         for trial in requested:
             number = int(trial.id)
             custom_job = step.note.trials[number].custom_job
-            parameters = trial_jobs.read(trial, step.kinds)
+            parameters = trials.parameters_of(trial, step.kinds)
             try:
                 found = self._jobs.submit(
                     record.place,
-                    trial_jobs.custom_job(step.job, step.study, number, parameters),
-                    addition=trial_jobs.addition(step.study, number, dict(step.note.variables)),
+                    trials.custom_job(step.job, step.study, number, parameters),
+                    addition=trials.addition(step.study, number, dict(step.note.variables)),
                     job_id=custom_job,
                 )
             except RpcError as error:

@@ -14,10 +14,9 @@ from typing import Any
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
-from vertex_emulator.tuning_jobs import trial_jobs, trials
+from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.notes import StudyNote, TrialNote
-from vertex_emulator.tuning_jobs.study import convex, early_stopping, search
-from vertex_emulator.tuning_jobs.study import stopping as study_stopping
+from vertex_emulator.tuning_jobs.study import early_stopping, search, study_stopping
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, Trial, add, final
 from vertex_emulator.tuning_jobs.study.study import Study
 from vertex_emulator.vertex.records import Record
@@ -50,7 +49,7 @@ class Step:
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """The kind of each parameter."""
-        return trial_jobs.kinds_of(self.study.parameters)
+        return trials.kinds_of(self.study.parameters)
 
     def _past(self) -> list[Trial]:
         """All trials so far. Those that have ended are read once, as they do not change."""
@@ -177,7 +176,7 @@ class Step:
         for trial, one in zip(self.job.trials, past, strict=True):
             if trials.state_of(trial) == trials.ACTIVE:
                 others = [each for each in past if each is not one]
-                if early_stopping.stops(self.study, one, others):
+                if early_stopping.stops_early(self.study, one, others):
                     self._stop(trial, by="rule")
 
     def _stop(self, trial: Any, *, by: str) -> None:
@@ -196,14 +195,14 @@ class Step:
             return None
         past = self._past()
         completed = [each for each in past if each.completed]
-        return convex.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
+        return early_stopping.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
 
     @cached_property
-    def _convex_rule(self) -> convex.Rule | None:
+    def _convex_rule(self) -> early_stopping.ConvexRule | None:
         spec = self.job.study_spec
         if spec.WhichOneof("automated_stopping_spec") != "convex_automated_stopping_spec":
             return None
-        return convex.read(spec.convex_automated_stopping_spec)
+        return early_stopping.read_convex_rule(spec.convex_automated_stopping_spec)
 
     @property
     def _update_all(self) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.studies import MINIMIZE, study
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.tuning_jobs import trial_jobs
+from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.study import measurements
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, add, final, in_order
 from vertex_emulator.tuning_jobs.study.study import Value
@@ -132,12 +132,12 @@ def test_of_several_objectives_a_measurement_that_is_worse_in_all_never_counts()
     ],
 )
 def test_an_argument(value: Value, kind: str, expected: str) -> None:
-    assert trial_jobs.arguments({"rate": value}, {"rate": kind}) == [f"--rate={expected}"]
+    assert trials.arguments({"rate": value}, {"rate": kind}) == [f"--rate={expected}"]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_double_is_read_back_as_the_same(value: float) -> None:
-    assert float(trial_jobs.text(value, "DOUBLE")) == value
+    assert float(trials.argument_text(value, "DOUBLE")) == value
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,6 @@ def test_a_double_is_read_back_as_the_same(value: float) -> None:
 )
 def test_a_parameter_is_told_and_read_back(value: Value, kind: str) -> None:
     trial = descriptors.message("google.cloud.aiplatform.v1.Trial")
-    trial_jobs.write(trial, {"p": value})
-    assert trial_jobs.read(trial, {"p": kind}) == {"p": value}
-    assert type(trial_jobs.read(trial, {"p": kind})["p"]) is type(value)
+    trials.set_parameters(trial, {"p": value})
+    assert trials.parameters_of(trial, {"p": kind}) == {"p": value}
+    assert type(trials.parameters_of(trial, {"p": kind})["p"]) is type(value)

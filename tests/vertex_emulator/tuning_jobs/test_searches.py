@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
-from vertex_emulator.tuning_jobs.study import random_search, search
+from vertex_emulator.tuning_jobs.study import search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, same
 
@@ -63,10 +63,10 @@ def test_a_grid_over_a_huge_range_is_not_listed() -> None:
     huge = study(
         integer("n", 0, 2**52, conditionalParameterSpecs=[below(categorical("c", "x", "y"), 5)]), **GRID
     )
-    assert random_search.size(huge.parameters) == 2**52 + 2
-    assert random_search.combination(huge.parameters, 6) == {"n": 5, "c": "y"}
-    assert random_search.combination(huge.parameters, 2**52 + 1) == {"n": 2**52}
-    assert random_search.combination(huge.parameters, 2**52 + 2) is None
+    assert search.size(huge.parameters) == 2**52 + 2
+    assert search.combination(huge.parameters, 6) == {"n": 5, "c": "y"}
+    assert search.combination(huge.parameters, 2**52 + 1) == {"n": 2**52}
+    assert search.combination(huge.parameters, 2**52 + 2) is None
 
 
 EVERY_TYPE = [
@@ -167,14 +167,14 @@ def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
 )
 def test_half_of_the_random_values_lie_below_the_middle_of_the_scale(scale: str, median: float) -> None:
     parameters = study(double("x", 0.01, 1.0, scaleType=scale)).parameters
-    values = [float(random_search.sample(parameters, seed=1, number=n)["x"]) for n in range(2000)]
+    values = [float(search.sample(parameters, seed=1, number=n)["x"]) for n in range(2000)]
     below_middle = sum(value < median for value in values)
     assert 900 < below_middle < 1100
 
 
 def test_random_integers_reach_both_bounds_equally_often() -> None:
     parameters = study(integer("n", 1, 4)).parameters
-    values = [random_search.sample(parameters, seed=1, number=n)["n"] for n in range(2000)]
+    values = [search.sample(parameters, seed=1, number=n)["n"] for n in range(2000)]
     assert set(values) == {1, 2, 3, 4}
     assert all(400 < values.count(n) < 600 for n in (1, 2, 3, 4))
 
@@ -186,7 +186,7 @@ def test_random_integers_reach_both_bounds_equally_often() -> None:
 )
 def test_no_random_double_leaves_its_bounds(low: float, high: float, unit: float) -> None:
     low, high = sorted((low, high))
-    assert low <= random_search.unscaled(low, high, "LINEAR", unit) <= high
+    assert low <= search.unscaled(low, high, "LINEAR", unit) <= high
 
 
 @given(low=st.floats(1e-300, 1e300), factor=st.floats(1, 1e6), unit=st.floats(0, 1), reverse=st.booleans())
@@ -194,7 +194,7 @@ def test_no_random_double_on_a_log_scale_leaves_its_bounds(
     low: float, factor: float, unit: float, reverse: bool
 ) -> None:
     scale = "REVERSE_LOG" if reverse else "LOG"
-    assert low <= random_search.unscaled(low, low * factor, scale, unit) <= low * factor
+    assert low <= search.unscaled(low, low * factor, scale, unit) <= low * factor
 
 
 @settings(max_examples=30, deadline=None)
