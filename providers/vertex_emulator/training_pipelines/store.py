@@ -136,7 +136,7 @@ class ArchivedPipelines(ArchivedRecords):
         self._store = store
         self._clock = clock
 
-    def more(self, record: Record) -> Document:
+    def extra_fields(self, record: Record) -> Document:
         work = self._store.work(record.id)
         return {} if work is None else {"job": work.job, "sizes": dict(work.sizes)}
 

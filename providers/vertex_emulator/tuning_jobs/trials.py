@@ -1,4 +1,8 @@
-"""Trials as the API tells them, as the searches and rules see them, and the custom jobs in which they run."""
+"""Trials: as API messages, as input of searches and rules, and as custom jobs.
+
+Google's samples read arguments with argparse, and integers with `type=int`, also those of DISCRETE
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +30,23 @@ LIVE = frozenset({REQUESTED, ACTIVE, STOPPING})
 
 
 def state_of(trial: Any) -> str:
-    """The name of a trial's state."""
+    """Return the name of a trial's state."""
     return enum_name(trial, "state")
 
 
 def enter(trial: Any, state: str) -> None:
-    """Put a `Trial` message into a state."""
+    """Set the state of a `Trial` message."""
     values = trial.DESCRIPTOR.fields_by_name["state"].enum_type.values_by_name
     trial.state = values[state].number
 
 
 def is_live(trial: Any) -> bool:
-    """Whether a trial has not ended."""
+    """Return whether a trial has not ended."""
     return state_of(trial) in LIVE
 
 
 def add(job: Any, parameters: Parameters) -> Any:
-    """A further trial of a `HyperparameterTuningJob` message, which is requested."""
+    """Add a requested trial to a `HyperparameterTuningJob` message."""
     number = len(job.trials) + 1
     trial = job.trials.add(name=f"{job.name}/trials/{number}", id=str(number))
     enter(trial, REQUESTED)
@@ -51,25 +55,25 @@ def add(job: Any, parameters: Parameters) -> Any:
 
 
 def measurements_of(trial: Any) -> tuple[Measurement, ...]:
-    """What a trial has measured."""
+    """Return the measurements of a trial."""
     return tuple(_read(each) for each in trial.measurements)
 
 
-def tell_measurements(trial: Any, found: Sequence[Measurement]) -> None:
-    """Put the measurements into a `Trial` message."""
+def set_measurements(trial: Any, found: Sequence[Measurement]) -> None:
+    """Replace the measurements of a `Trial` message."""
     del trial.measurements[:]
     for each in in_order(found):
         _write(trial.measurements.add(), each)
 
 
-def tell_final(trial: Any, found: Measurement) -> None:
-    """Put the measurement that counts into a `Trial` message."""
+def set_final(trial: Any, found: Measurement) -> None:
+    """Set the final measurement of a `Trial` message."""
     trial.ClearField("final_measurement")
     _write(trial.final_measurement, found)
 
 
-def past_of(trial: Any, note: StudyNote, kinds: Mapping[str, str]) -> Trial:
-    """One trial."""
+def study_trial(trial: Any, note: StudyNote, kinds: Mapping[str, str]) -> Trial:
+    """Return a `Trial` message in the form that searches and rules use."""
     number = int(trial.id)
     succeeded = state_of(trial) == SUCCEEDED
     known = note.trials.get(number)
@@ -100,27 +104,28 @@ def _write(message: Any, found: Measurement) -> None:
 
 
 def arguments(parameters: Mapping[str, Value], kinds: Mapping[str, str]) -> list[str]:
-    """One argument for each parameter, such as `--learning_rate=0.001`.
+    """Return one argument for each parameter, such as `--learning_rate=0.001`.
 
-    `kinds` has the kind of each parameter: a discrete value that is a whole number is written as one.
+    `kinds` has the kind of each parameter: an integer value of a DISCRETE parameter is written without a
+    point.
     """
     return [f"--{name}={argument_text(value, kinds.get(name, ''))}" for name, value in parameters.items()]
 
 
 def argument_text(value: Value, kind: str) -> str:
-    """The value in such an argument; a float is read back as the very same."""
+    """Return the value in an argument. A float is parsed to exactly the same value."""
     if kind == "DISCRETE" and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return value if isinstance(value, str) else repr(value)
 
 
 def kinds_of(parameters: tuple[Parameter, ...]) -> dict[str, str]:
-    """The kind of each parameter of a study, by its id."""
+    """Return the kind of each parameter of a study by ID."""
     return {each.id: each.kind for each in every(parameters)}
 
 
 def add_to_pools(job_spec: Any, words: list[str]) -> None:
-    """Append the arguments to those of every pool's task in a `CustomJobSpec` message."""
+    """Append the arguments to those of every pool in a `CustomJobSpec` message."""
     for pool in job_spec.worker_pool_specs:
         task = pool.WhichOneof("task")
         if task is not None:
@@ -128,7 +133,7 @@ def add_to_pools(job_spec: Any, words: list[str]) -> None:
 
 
 def set_parameters(trial: Any, parameters: Mapping[str, Value]) -> None:
-    """Put the parameters into a `Trial` message."""
+    """Set the parameters of a `Trial` message."""
     for name, value in parameters.items():
         parameter = trial.parameters.add(parameter_id=name)
         if isinstance(value, str):
@@ -138,7 +143,7 @@ def set_parameters(trial: Any, parameters: Mapping[str, Value]) -> None:
 
 
 def parameters_of(trial: Any, kinds: Mapping[str, str]) -> dict[str, Value]:
-    """The reverse of `set_parameters`."""
+    """Return the parameters of a `Trial` message."""
     found: dict[str, Value] = {}
     for each in trial.parameters:
         if each.value.WhichOneof("kind") == "string_value":
@@ -151,18 +156,21 @@ def parameters_of(trial: Any, kinds: Mapping[str, str]) -> dict[str, Value]:
 
 
 PRIMARY = "workerpool0-0"
-"""The replica whose metrics count, as its end is the job's. Others may report too, each in a file of its own:
-with a strategy that trains in step they report the same."""
+"""The replica whose metrics are used, because its end is the end of the job.
+
+Other replicas may report, too, each in its own file. With a synchronous strategy, they report the same
+values.
+"""
 
 _MAX_DISPLAY_NAME = 128
 
 
 def custom_job(tuning_job: Any, study: Study, number: int, parameters: Parameters) -> Any:
-    """The custom job of a trial.
+    """Return the custom job of a trial.
 
     "The baseOutputDirectory of each child CustomJob backing a Trial is set to a subdirectory of name id under
-    its parent HyperparameterTuningJob's baseOutputDirectory" (API, `CustomJobSpec`). Labels are not handed
-    on: they name the tuning job alone.
+    its parent HyperparameterTuningJob's baseOutputDirectory" (API, `CustomJobSpec`). Labels apply to the
+    tuning job only.
     """
     job = descriptors.message(CUSTOM_JOB)
     suffix = f"-trial-{number}"
@@ -178,20 +186,25 @@ def custom_job(tuning_job: Any, study: Study, number: int, parameters: Parameter
 
 
 def addition(study: Study, number: int, variables: dict[str, str]) -> Addition:
-    """What the trial's replicas find besides. The tag is the metric's name for programs that ask for one."""
+    """Return the environment variables of a trial's replicas.
+
+    Some programs read the metric's name from the tag.
+    """
     return Addition(trial=str(number), variables={**variables, "CLOUD_ML_HP_METRIC_TAG": study.metrics[0].id})
 
 
 class MetricReader:
-    """Reads the metric files of trials, each when it has changed."""
+    """Reads the metric files of trials after they have changed."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._stamps: dict[str, metric_file.Stamp | None] = {}
 
     def read(self, folder: JobFolder, seen: Seen, *, start: int, complete: bool) -> tuple[list[Report], Seen]:
-        """New reports, and what has been read then. `start` is when the trial began, in microseconds since
-        1970; `complete`: the program has ended.
+        """Return new reports, and the lines that have been read then.
+
+        `start` is the start of the trial in microseconds since 1970. `complete` means that the program has
+        ended.
         """
         path, key = folder.metric_file(PRIMARY), str(folder.path)
         stamp = metric_file.stamp(path)
@@ -204,11 +217,14 @@ class MetricReader:
         return [self._report(each, start) for each in metric_file.entries(lines)], now_seen
 
     def forget(self, folder: JobFolder) -> None:
-        """A trial is over."""
+        """Drop the state of a trial that has ended."""
         self._stamps.pop(str(folder.path), None)
 
     def _report(self, entry: Entry, start: int) -> Report:
-        """Programs write the machine's time; what cannot be one counts as now."""
+        """Convert an entry to a report.
+
+        Timestamps are by the machine's clock; an invalid one is replaced by now.
+        """
         now = self._clock.microseconds()
         at = now
         if entry.timestamp is not None and 0 < entry.timestamp < 2**40:

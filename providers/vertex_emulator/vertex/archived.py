@@ -65,7 +65,7 @@ class Archived(Protocol):
 
 
 class ArchivedRecords:
-    """The resources in `records`, each with `more` in its document and `lines` behind it."""
+    """The resources in `records`, each with `extra_fields` in its document and `lines` behind it."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -81,17 +81,17 @@ class ArchivedRecords:
                 record = self._records.get(each.place, each.id)
                 if record is None:
                     continue
-                more, lines = self.more(record), list(self.lines(record))
+                fields, lines = self.extra_fields(record), list(self.lines(record))
             document = {
                 "project": record.project,
                 "location": record.location,
                 "id": record.id,
                 "resource": as_json(record.message),
-                **more,
+                **fields,
             }
             yield document, lines
 
-    def more(self, _: Record) -> Document:
+    def extra_fields(self, _: Record) -> Document:
         """What its document has besides."""
         return {}
 

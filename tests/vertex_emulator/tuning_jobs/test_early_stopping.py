@@ -1,4 +1,4 @@
-"""Which running trials are stopped early, by each of the three rules."""
+"""Early stopping of running trials by each of the three rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOOD = [trial(n, [0.5, 0.7, 0.8, 0.85, 0.88 + n / 1000]) for n in range(1, 6)]
 
 
 def rising(end: float, count: int) -> list[float]:
-    """The first values of a curve of ten that nears `end`."""
+    """Return the first values of a curve of ten that approaches `end`."""
     return [end * (1 - 0.6 ** (i + 1)) for i in range(count)]
 
 
@@ -66,7 +66,7 @@ def test_with_several_objectives_nothing_is_stopped(rule: dict[str, Any]) -> Non
 
 
 def test_the_median_is_of_averages_up_to_the_same_step() -> None:
-    """At step 2 the three have averages of 0.2, 0.3 and 0.4; what they reach later does not count."""
+    """Check that later values do not count: at step 2, the averages are 0.2, 0.3 and 0.4."""
     others = [trial(n, [level, level, 0.99]) for n, level in enumerate((0.2, 0.3, 0.4), start=1)]
     assert not stops_early(study(**MEDIAN), running([0.3, 0.1]), others)
     assert stops_early(study(**MEDIAN), running([0.29, 0.1]), others)
@@ -78,7 +78,7 @@ def test_the_median_counts_no_trial_without_a_value_by_then() -> None:
 
 
 def test_the_median_by_time_and_by_steps() -> None:
-    """One step of the completed trials takes ten seconds, of the running one a second."""
+    """Take ten seconds for a step of the completed trials, and one second for one of the running trial."""
     others = [trial(n, [0.1, 0.9, 0.9], seconds=10.0) for n in range(1, 4)]
     by_time = {"medianAutomatedStoppingSpec": {"useElapsedDuration": True}}
     assert stops_early(study(**MEDIAN), running([0.1, 0.2, 0.2]), others)

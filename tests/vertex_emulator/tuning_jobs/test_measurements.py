@@ -1,4 +1,4 @@
-"""From reports to the measurement that counts, and parameters as arguments."""
+"""Final measurements of reports, and parameters as arguments."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_a_trial_keeps_so_many_measurements_and_the_last() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8))
 def test_measurements_are_strictly_ordered(places: list[tuple[int, int]]) -> None:
     given = [Measurement(metrics={"a": i}, step=s, elapsed=e) for i, (s, e) in enumerate(places)]
-    told = [(each.step, each.elapsed) for each in in_order(given)]
-    assert told == sorted(set(told)) and set(told) == set(places)
+    ordered = [(each.step, each.elapsed) for each in in_order(given)]
+    assert ordered == sorted(set(ordered)) and set(ordered) == set(places)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_double_is_read_back_as_the_same(value: float) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"), [(0.1, "DOUBLE"), (2**53, "INTEGER"), (64.0, "DISCRETE"), ("a", "CATEGORICAL")]
 )
-def test_a_parameter_is_told_and_read_back(value: Value, kind: str) -> None:
+def test_a_parameter_is_written_and_read_back(value: Value, kind: str) -> None:
     trial = descriptors.message("google.cloud.aiplatform.v1.Trial")
     trials.set_parameters(trial, {"p": value})
     assert trials.parameters_of(trial, {"p": kind}) == {"p": value}

@@ -1,4 +1,4 @@
-"""The searches: grid, random and Bayesian, over every type, scale and condition."""
+"""Grid, random and Bayesian search over every type, scale and condition."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ EVERY_TYPE = [
 
 
 def fits(parameter: Parameter, values: Parameters) -> bool:
-    """Whether the parameter and those below it have values that they may have."""
+    """Return whether the parameter and its active children have valid values."""
     value = values[parameter.id]
     if parameter.kind in ("DOUBLE", "INTEGER"):
         kind = int if parameter.kind == "INTEGER" else float
@@ -95,7 +95,7 @@ def fits(parameter: Parameter, values: Parameters) -> bool:
 
 
 def names(parameters: tuple[Parameter, ...], values: Parameters) -> set[str]:
-    """The parameters that have to be there with these values."""
+    """Return the parameters that must have a value."""
     found = set()
     for each in parameters:
         found.add(each.id)
@@ -131,7 +131,7 @@ def test_another_seed_gives_other_trials(algorithm: dict[str, str]) -> None:
 
 
 def test_the_first_trial_of_a_bayesian_search_is_in_the_middle() -> None:
-    """As in the answer that Vertex AI's documentation shows."""
+    """Compare with the response in Vertex AI's documentation."""
     documented = study(
         double("my_parameter", 1e-05, 1.0),
         integer("n", 1, 5),
@@ -142,7 +142,7 @@ def test_the_first_trial_of_a_bayesian_search_is_in_the_middle() -> None:
 
 
 def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
-    """The API tells a trial's values as doubles."""
+    """Check bounds that the API's doubles cannot represent."""
     least, greatest = 2**60 + 1, 2**62 - 1
     one = study(integer("n", least, greatest))
     rounded = [Trial(number=n, parameters={"n": 2**62}, ended=True) for n in range(1, 3)]
@@ -207,7 +207,7 @@ def test_a_grid_repeats_nothing(data: st.DataObject) -> None:
 
 
 def branin(values: Parameters) -> float:
-    """A common test function with three minima of 0.398; its mean over the square is 54."""
+    """Return a common test function with three minima of 0.398. Its mean over the square is 54."""
     x, y = float(values["x"]), float(values["y"])
     curve = y - 5.1 / (4 * math.pi**2) * x * x + 5 / math.pi * x - 6
     return curve**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
@@ -228,9 +228,11 @@ RATES = [double(name, 1e-5, 1.0, scaleType="UNIT_LOG_SCALE") for name in "ab"] +
 def test_bayesian_search_beats_random_search(
     function: Callable[[Parameters], float], parameters: list[dict[str, object]]
 ) -> None:
-    """The best of 35 trials, for 12 seeds of each: the chance that a Bayesian run ends better than a random
-    one, which is Mann and Whitney's statistic. Without a difference it is 0.5, and above 0.7 (one-sided, 12
-    against 12) with a probability of less than 0.05."""
+    """Compare the best of 35 trials, for 12 seeds of each search, by Mann and Whitney's statistic.
+
+    The statistic is the chance that a Bayesian run ends better than a random run. Without a difference it is
+    0.5, and above 0.7 (one-sided, 12 against 12) with a probability of less than 0.05.
+    """
     best = {}
     for name, algorithm in (("bayesian", {}), ("random", RANDOM)):
         found = study(*parameters, metrics=MINIMIZE, **algorithm)
@@ -248,7 +250,7 @@ def test_bayesian_search_beats_random_search(
 
 
 def test_bayesian_search_follows_the_goal() -> None:
-    """The last ten of forty trials, where more is better and where less is."""
+    """Compare the last ten of forty trials for both goals."""
     found = {}
     for goal in ("MAXIMIZE", "MINIMIZE"):
         one = study(double("x", 0, 10), metrics=[{"metricId": "m", "goal": goal}])
@@ -257,13 +259,13 @@ def test_bayesian_search_follows_the_goal() -> None:
     assert found["MAXIMIZE"] > 8 and found["MINIMIZE"] < 2
 
 
-def test_bayesian_search_keeps_away_from_what_fails() -> None:
-    """More is better, and above 0.5 the program fails: with and without knowing of the trials that failed."""
+def test_bayesian_search_avoids_failures() -> None:
+    """Fail above 0.5, where higher is better, and compare searches with and without the failed trials."""
     failed = []
-    for told in (True, False):
+    for with_failed in (True, False):
         done: list[Trial] = []
         for number in range(1, 41):
-            known = [each for each in done if told or each.completed]
+            known = [each for each in done if with_failed or each.completed]
             parameters = search.suggest(study(double("x", 0, 1)), known, seed=5)
             assert parameters is not None
             x = float(parameters["x"])

@@ -1,16 +1,19 @@
-"""Early stopping by a prediction of the final value: the convex and the decay curve rule. Pure.
+"""Early stopping of a running trial: the median, the convex and the decay curve rule.
+
+The rules are from the comments of the three messages for automated stopping in `StudySpec`. They refer to one
+objective, so a study with several objectives stops no trial early.
 
 "The policy first computes an overestimate of the objective value at max_num_steps according to the slope of
 the incomplete objective value curve. No prediction can be made if the curve is completely flat. If the
 overestimation is worse than the best objective value of the completed trials, this pending trial will be
 early-stopped, but a last measurement will be added to the pending trial with max_num_steps and predicted
 objective value from the autoregression model" (`ConvexAutomatedStoppingSpec`). The autoregression here is of
-first order over the differences of a curve. The learning rate, which the service reads too, is not used.
+first order over the differences of a curve. The learning rate, which the service uses, too, is not used.
 
 "Builds a Gaussian Process Regressor to predict the final objective value of a Trial based on the already
 completed Trials and the intermediate measurements of the current Trial. Early stopping is requested if there
 is very low probability to exceed the optimal value found so far" (`DecayCurveAutomatedStoppingSpec`). The
-service's figures are not public; those here are ours.
+service's constants are not public; those here are the emulator's own.
 """
 
 from __future__ import annotations
@@ -29,13 +32,13 @@ from vertex_emulator.tuning_jobs.study.study import Metric, Study
 
 @dataclass(frozen=True)
 class Curve:
-    """Values at growing places `x`, of which more is better."""
+    """Values `y` at increasing positions `x`; higher is better."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
 
     def at(self, x: float) -> float:
-        """The value there, between two points by a straight line, beyond the ends as at the end."""
+        """Return the value at `x`, linearly interpolated, and constant beyond the ends."""
         right = bisect.bisect_left(self.x, x)
         if right == 0:
             return self.y[0]
@@ -46,7 +49,7 @@ class Curve:
         return self.y[right - 1] * (1 - share) + self.y[right] * share
 
     def thinned(self, count: int) -> Curve:
-        """The same with at most so many points, the last among them."""
+        """Return the curve with at most `count` points, including the last."""
         if len(self.x) <= count:
             return self
         picked = sorted({round(i * (len(self.x) - 1) / (count - 1)) for i in range(count)})
@@ -54,7 +57,7 @@ class Curve:
 
 
 def curve(metric: Metric, trial: Trial, *, use_elapsed: bool) -> Curve:
-    """What the trial has measured of the metric; of several values at one place, the last."""
+    """Return the measured values of the metric; of several values at one position, the last."""
     points = {
         each.at(use_elapsed=use_elapsed): metric.gain(each.metrics[metric.id])
         for each in trial.measurements
@@ -65,7 +68,7 @@ def curve(metric: Metric, trial: Trial, *, use_elapsed: bool) -> Curve:
 
 
 def best_final(metric: Metric, completed: Sequence[Trial]) -> float:
-    """The best final value of the completed trials, of which there is one at least."""
+    """Return the best final value of the completed trials, at least one."""
     return max(each.final_gain(metric) for each in completed)
 
 
@@ -74,7 +77,10 @@ DEFAULT_MEASUREMENTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexRule:
-    """The message; `max_steps` and `min_steps` are seconds with `use_elapsed`; None: to be found out."""
+    """The fields of a `ConvexAutomatedStoppingSpec`.
+
+    With `use_elapsed`, `max_steps` and `min_steps` are seconds. None means that the rule derives the value.
+    """
 
     max_steps: float | None = None
     min_steps: float | None = None
@@ -84,7 +90,7 @@ class ConvexRule:
 
 
 def read_convex_rule(spec: Any) -> ConvexRule:
-    """The rule of a `ConvexAutomatedStoppingSpec`. In it 0 means that nothing is said."""
+    """Return the rule of a `ConvexAutomatedStoppingSpec`, in which 0 means unset."""
     return ConvexRule(
         max_steps=float(spec.max_step_count) or None,
         min_steps=float(spec.min_step_count) or None,
@@ -95,7 +101,7 @@ def read_convex_rule(spec: Any) -> ConvexRule:
 
 
 def stops_by_convex_rule(metric: Metric, trial: Trial, completed: Sequence[Trial], rule: ConvexRule) -> bool:
-    """Whether even the overestimate is worse than the best of the completed trials."""
+    """Return whether even the overestimate is worse than the best of the completed trials."""
     now = curve(metric, trial, use_elapsed=rule.use_elapsed)
     end = _end(metric, completed, rule)
     if end is None or len(completed) <= rule.min_measurements or len(now.x) < rule.min_measurements:
@@ -107,7 +113,7 @@ def stops_by_convex_rule(metric: Metric, trial: Trial, completed: Sequence[Trial
 
 
 def overestimate(now: Curve, end: float, rule: ConvexRule) -> float:
-    """The value at the end if the curve went on as straight as it last rose: a convex curve rises less."""
+    """Return the value at the end if the curve continued with its last slope; a convex curve rises less."""
     x, y = now.x[-rule.min_measurements :], now.y[-rule.min_measurements :]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     spread = sum((each - mean_x) ** 2 for each in x)
@@ -119,7 +125,7 @@ def overestimate(now: Curve, end: float, rule: ConvexRule) -> float:
 def last_measurement(
     metric: Metric, trial: Trial, completed: Sequence[Trial], rule: ConvexRule
 ) -> Measurement | None:
-    """What is added to a trial that is stopped: the value that is predicted for the end."""
+    """Return the measurement that is added to a stopped trial, with the predicted final value."""
     now = curve(metric, trial, use_elapsed=rule.use_elapsed)
     end = _end(metric, completed, rule)
     if end is None or len(now.x) < 2 or now.x[-1] >= end:
@@ -146,7 +152,7 @@ def _end(metric: Metric, completed: Sequence[Trial], rule: ConvexRule) -> float 
 
 
 def _persistence(curves: Sequence[Curve]) -> float:
-    """How much of a curve's rise is left in its next one, between 0 and 1, by least squares."""
+    """Return the ratio of a curve's increments to the previous ones, between 0 and 1, by least squares."""
     products = squares = 0.0
     for each in curves:
         rises = [b - a for a, b in pairwise(each.y)]
@@ -169,7 +175,7 @@ _POINTS = 24
 
 
 def is_hopeless(metric: Metric, trial: Trial, completed: Sequence[Trial], *, use_elapsed: bool) -> bool:
-    """Whether the trial will hardly exceed the best of the completed ones."""
+    """Return whether the trial is very unlikely to exceed the best of the completed trials."""
     now = curve(metric, trial, use_elapsed=use_elapsed).thinned(_POINTS)
     known = [
         each.thinned(_POINTS)
@@ -188,10 +194,10 @@ def is_hopeless(metric: Metric, trial: Trial, completed: Sequence[Trial], *, use
 
 
 def predicted(now: Curve, known: Sequence[Curve], end: float) -> tuple[float, float]:
-    """Mean and standard deviation of the value at `end` of a curve that is known so far.
+    """Return mean and standard deviation of the value at `end` of an incomplete curve.
 
     Its difference from the mean of the completed curves is a Gaussian process: a constant, and a part that
-    decays with distance, as large together as the completed curves differ from each other.
+    decays with distance. Their total variance is that of the completed curves.
     """
     places = [*now.x, end]
     columns = [[each.at(place) for each in known] for place in places]
@@ -213,7 +219,7 @@ def predicted(now: Curve, known: Sequence[Curve], end: float) -> tuple[float, fl
 
 
 def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
-    """The solution of a positive definite system, by Cholesky's factors."""
+    """Solve a positive definite system by Cholesky decomposition."""
     size = len(matrix)
     lower = [[0.0] * size for _ in range(size)]
     for i in range(size):
@@ -230,12 +236,12 @@ def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
 
 
 def _above(level: float, mean: float, deviation: float) -> float:
-    """The probability of a value above the level."""
+    """Return the probability of a value above the level."""
     return 0.5 * math.erfc((level - mean) / (deviation * math.sqrt(2.0)))
 
 
 def stops_early(study: Study, trial: Trial, others: Sequence[Trial]) -> bool:
-    """Whether the trial, which runs, is to be stopped. `others` are all other trials."""
+    """Return whether the running trial is stopped early. `others` are all other trials."""
     spec, metric = study.message, study.objective
     rule = spec.WhichOneof("automated_stopping_spec") if spec is not None else None
     if rule is None or metric is None or not trial.gains(metric):
@@ -253,8 +259,9 @@ def stops_early(study: Study, trial: Trial, others: Sequence[Trial]) -> bool:
 
 
 def below_median(metric: Metric, trial: Trial, completed: Sequence[Trial], *, use_elapsed: bool) -> bool:
-    """Whether the trial's best value is strictly worse than the median of what the completed trials had
-    reached on the average by then.
+    """Return whether the trial's best value is strictly below the median of the completed trials.
+
+    The value of a completed trial is the average of what it had reported by the same time or step.
     """
     now = trial.measurements[-1].at(use_elapsed=use_elapsed)
     averages = []
