@@ -1,4 +1,4 @@
-"""Vertex AI: its parts put together, and what the emulator's server needs of them."""
+"""Vertex AI: its services, and what the emulator's server needs of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SERVICES = (
 
 
 class VertexService:
-    """Vertex AI of one emulator: the custom jobs, and the parts that are made of them or beside them.
+    """Vertex AI of one emulator: the custom jobs, and the other services.
 
     `object_store` has the objects of the buckets; `job_options` are those of `JobService`.
     """
@@ -104,7 +104,7 @@ class VertexService:
         everything.archived = [archived for service in self._services for archived in service.archived()]
 
     def routes(self) -> Sequence[Route]:
-        """The admin views, Cloud Logging, and the methods of Vertex AI."""
+        """Return the admin views, Cloud Logging, and the methods of Vertex AI."""
         bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
         for service in self._services:
             bindings |= service.bindings()
@@ -116,29 +116,29 @@ class VertexService:
         ]
 
     def start(self) -> None:
-        """Take up what was going on before a restart."""
+        """Resume live resources after a restart."""
         self.jobs.start()
         for service in self._services:
             service.start()
 
     def live_jobs(self) -> int:
-        """How much is not finished."""
+        """Return the number of live resources."""
         return self.jobs.live_jobs() + sum(service.live() for service in self._services)
 
     def all_jobs(self) -> AllJobs:
-        """What is exported, imported and reset."""
+        """Return the interface for export, import and reset."""
         return self.jobs.all_jobs()
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
-        """Entered while somebody sets the clock."""
+        """Return the context in which the clock is set."""
         return self.jobs.clock_changing(jump)
 
     def info(self) -> Mapping[str, Any]:
-        """What GET /_local/info tells of it."""
+        """Return the part of GET /_local/info."""
         return self.jobs.info()
 
     def close(self) -> None:
-        """Leave the jobs to their supervisors."""
+        """Stop, and leave the jobs to their supervisors."""
         self.jobs.close()
 
     def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
@@ -159,7 +159,7 @@ def open_vertex(
     images: Images,
     object_store: ObjectStore,
 ) -> VertexService:
-    """Vertex AI of a data folder."""
+    """Return Vertex AI of a data folder."""
     return VertexService(
         folder.root,
         folder.buckets,

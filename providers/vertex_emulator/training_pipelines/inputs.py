@@ -1,7 +1,8 @@
 """The inputs of a training pipeline: its task, and the split of its data.
 
-They are a value without types: names in snake or camel case, all numbers doubles, enums as numbers or names,
-arguments as numbers. Custom task: the fields of CustomJobSpec; tuning task: those of a study and its trials.
+Task inputs are an untyped value: names in snake or camel case, all numbers as doubles, enums as numbers or
+names, arguments possibly as numbers. A custom task has the fields of CustomJobSpec, a tuning task those of a
+study and its trials.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _TUNING_FIELDS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task that pipelines can have; `message` is what its inputs are."""
+    """A supported task; `message` is the type of its inputs."""
 
     name: str
     file: str
@@ -52,22 +53,22 @@ TUNING = Task(
 
 
 def task_of(definition: str) -> Task:
-    """The task of a definition's address. Raises `RpcError`."""
+    """Return the task of a definition's address. Raises `RpcError`."""
     file = definition.rpartition("/")[2]
     for task in (CUSTOM, TUNING):
         if file == task.file:
             return task
     raise RpcError(
         "UNIMPLEMENTED",
-        f"The emulator does not implement the training task {definition!r}. It runs {CUSTOM.definition} and "
+        f"The emulator does not implement the training task {definition!r}. Use {CUSTOM.definition} or "
         f"{TUNING.definition}.",
     )
 
 
 def read(task: Task, value: Any) -> Any:
-    """The message that a `google.protobuf.Value` stands for.
+    """Return the message of a `google.protobuf.Value`.
 
-    Raises `RpcError` INVALID_ARGUMENT in the service's words, with what is wrong as its details.
+    Raises `RpcError` INVALID_ARGUMENT in the service's words, with the violations as details.
     """
     document = json_format.MessageToDict(value, descriptor_pool=descriptors.pool())
     message = descriptors.message(task.message)
@@ -93,7 +94,7 @@ def _check_tuning(message: Any) -> None:
 
 
 def _with_texts(value: object, descriptor: Descriptor) -> object:
-    """The value with numbers as text wherever the message has text."""
+    """Return the value with numbers converted to strings wherever the message has a string."""
     if not isinstance(value, Mapping):
         return value
     by_name = {
@@ -127,7 +128,7 @@ def _single(value: object, field: FieldDescriptor) -> object:
 
 
 def as_text(number: float) -> str:
-    """A number as an argument: without a fraction where it has none."""
+    """Return a number as an argument, without a fraction if it is an integer."""
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
@@ -135,7 +136,7 @@ _MAX_DISPLAY_NAME = 128
 
 
 def faults(pipeline: Any) -> Iterator[Violation]:
-    """What is wrong with the message."""
+    """Check a TrainingPipeline and yield each violation."""
     path = "training_pipeline"
     if not pipeline.display_name:
         yield Violation(f"{path}.display_name", "Required field is not set.")
@@ -161,7 +162,7 @@ _NOT_HERE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What to export: the dataset's id, how to split it, the folder to write below."""
+    """A requested export: the dataset's ID, the split, and the parent folder."""
 
     dataset: str
     split: Split
@@ -171,11 +172,11 @@ class Wanted:
 
 
 def read_data_config(config: Any, *, is_tabular: bool) -> Wanted:
-    """What a message InputDataConfig asks for. Raises `RpcError` with all its faults."""
+    """Return the export that an InputDataConfig requests. Raises `RpcError` with all violations."""
     if config.WhichOneof("destination") == "bigquery_destination":
         raise RpcError(
             "UNIMPLEMENTED",
-            f"{_PATH}.bigquery_destination: there is no BigQuery in the emulator. Use gcs_destination.",
+            f"{_PATH}.bigquery_destination: the emulator has no BigQuery. Use gcs_destination.",
         )
     for field, why in _NOT_HERE.items():
         if getattr(config, field):
@@ -192,7 +193,7 @@ def read_data_config(config: Any, *, is_tabular: bool) -> Wanted:
 
 
 def split_of(config: Any) -> Split:
-    """The split of an InputDataConfig or ExportDataConfig. Raises ValueError."""
+    """Return the split of an InputDataConfig or ExportDataConfig. Raises ValueError."""
     kind = config.WhichOneof("split") or "fraction_split"
     value = getattr(config, kind)
     if kind == "filter_split":
@@ -212,13 +213,13 @@ def split_of(config: Any) -> Split:
 
 
 def folder_name(dataset: str, *, annotation_type: str, at: datetime) -> str:
-    """The folder of one export, as the service names it."""
+    """Return the name of an export's folder in the service's form."""
     moment = at.strftime("%Y-%m-%dT%H:%M:%S") + f".{at.microsecond // 1000:03}Z"
     return pipeline_data.folder_name(dataset, annotation_type, moment)
 
 
 def annotation_type(wanted: Wanted, metadata_schema_uri: str) -> str:
-    """What the folder of an export says of its content."""
+    """Return the part of the folder's name for the kind of data."""
     return schema_title(wanted.annotation_schema_uri or metadata_schema_uri) or "data"
 
 
@@ -226,7 +227,7 @@ def _faults(config: Any, *, is_tabular: bool) -> Iterator[Violation]:
     if not config.gcs_destination.output_uri_prefix.startswith("gs://"):
         yield Violation(
             f"{_PATH}.gcs_destination.output_uri_prefix",
-            f"{config.gcs_destination.output_uri_prefix!r} is not a folder in Cloud Storage; it looks like "
+            f"{config.gcs_destination.output_uri_prefix!r} is not a folder in Cloud Storage. Write "
             "gs://BUCKET/FOLDER/.",
         )
     kind = config.WhichOneof("split")

@@ -1,7 +1,7 @@
-"""What happens in a pipeline: data are exported, a job runs, a model is uploaded.
+"""The run of a pipeline: exports the data, runs a job, and uploads the model.
 
-The id of the job is noted before the job is created, and the model is recorded in the same transaction as the
-pipeline's success: after a kill at any moment the next start goes on, and nothing is done twice.
+The job's ID is stored before the job is created, and the model is recorded in the same transaction as the
+pipeline's success. After a kill at any moment, the next start continues without repeating a step.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
 _POLL_SECONDS_EACH = 0.005
-"""Besides, for each pipeline: to look at many of them takes time from those that train."""
+"""Added for each live pipeline, because polling many of them takes time from training."""
 
 
 class Runner:
-    """Carries out the pipelines of one emulator; `backings` by the name of the task."""
+    """Runs the pipelines of one emulator. `backings` are by name of the task."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Runner:
         self._task = scheduler.add("training pipelines", self._look_at_all)
 
     def start(self) -> None:
-        """Take up the pipelines that were there before."""
+        """Resume pipelines after a restart."""
         for record in self._store.live():
             work, task = self._store.work(record.id), inputs.task_of(record.message.training_task_definition)
             backing = self._backings[task.name]
@@ -76,17 +76,17 @@ class Runner:
                 backing.cancel(work.job)
 
     def remove_all(self) -> None:
-        """Forget all pipelines; what is being prepared creates no job any more."""
+        """Delete all pipelines. Pipelines that are being prepared then create no job."""
         with self._lock:
             self._store.clear()
 
     def expect(self, pipeline_id: str) -> None:
-        """A pipeline is about to be recorded: nobody is to look for its job before `begin` was called."""
+        """Announce a pipeline before it is recorded, so that its job is not looked up before `begin`."""
         with self._lock:
             self._preparing.add(pipeline_id)
 
     def begin(self, record: Record) -> None:
-        """Start what was just recorded. Raises `RpcError` where its job cannot be started at once."""
+        """Start a recorded pipeline. Raises `RpcError` if its job cannot be started at once."""
         if record.message.HasField("input_data_config"):
             self.prepare(record)
         else:
@@ -97,19 +97,19 @@ class Runner:
         self._task.wake()
 
     def prepare(self, record: Record) -> None:
-        """Export the data, if any, and create the job, in a thread of its own."""
+        """Export the data, if any, and create the job, in a thread."""
         self.expect(record.id)
         threading.Thread(target=self._prepare, args=(record,), name="pipeline data", daemon=True).start()
 
     def cancel(self, record: Record) -> None:
-        """Ask what runs of a pipeline in the state CANCELLING to stop."""
+        """Cancel the job of a pipeline in the state CANCELLING."""
         with self._lock:
             work = self._store.work(record.id)
             if work is not None and record.id not in self._preparing:
                 self._backing(record).cancel(work.job)
 
     def look(self, record: Record) -> Record:
-        """The pipeline as it is now; while another thread looks at it, as it was."""
+        """Update a pipeline from its job and return it; if another thread does so, return it as stored."""
         if not record.live:
             return record
         with self._lock:
@@ -128,8 +128,8 @@ class Runner:
         for record in live:
             try:
                 self.look(record)
-            except Exception:  # the others are to go on
-                log.exception("%s cannot be followed", record.name)
+            except Exception:  # the other pipelines must continue
+                log.exception("%s: cannot be updated", record.name)
         return Next(seconds=_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
 
     def _prepare(self, record: Record) -> None:
@@ -138,7 +138,7 @@ class Runner:
         except (DataError, RpcError) as error:
             self._fail(record, NUMBERS[error.code], error.message)
         except Exception as error:
-            log.exception("%s cannot be prepared", record.name)
+            log.exception("%s: cannot be prepared", record.name)
             self._fail(record, NUMBERS["INTERNAL"], f"The pipeline cannot be prepared: {error}.")
         finally:
             self._forget(record.id)
@@ -148,7 +148,7 @@ class Runner:
             self._preparing.discard(pipeline_id)
 
     def _variables(self, record: Record) -> Mapping[str, str]:
-        """Export the data; what replicas are told of them."""
+        """Export the data and return the environment variables of the replicas."""
         if not record.message.HasField("input_data_config"):
             return {}
         config = record.message.input_data_config
@@ -189,7 +189,7 @@ class Runner:
             self._fail(
                 record,
                 NUMBERS["FAILED_PRECONDITION"],
-                "The job of the pipeline was deleted before it was seen to end.",
+                "The job of the pipeline was deleted before the pipeline had recorded its end.",
             )
             return
         self._tell(record, backed)
@@ -203,7 +203,7 @@ class Runner:
             self._end(record, states.CANCELLED, code=backed.error_code, message=backed.error_message)
 
     def _tell(self, record: Record, backed: Backed | None) -> None:
-        """Note which job does the work."""
+        """Store the job's name in the pipeline's metadata."""
         if backed is None:
             return
 
@@ -236,7 +236,7 @@ class Runner:
             self._fail(record, NUMBERS[error.code], error.message)
 
     def _upload(self, record: Record, model: Any) -> None:
-        """The model and the pipeline's success, both or neither."""
+        """Record the model and the pipeline's success in one transaction."""
         pipeline = record.message
         with self._store.transaction():
             current = self._store.change(record.id, lambda _: False, place=record.place)
@@ -278,7 +278,7 @@ class Runner:
 
 
 def variables(exported: Exported) -> dict[str, str]:
-    """What every replica is told of the data."""
+    """Return the environment variables with the data for every replica."""
     return pipeline_data.variables(
         exported.extension, {name: exported.pattern(name) for name in pipeline_data.SETS}
     )

@@ -1,4 +1,4 @@
-"""The methods of PipelineService for training pipelines."""
+"""PipelineService: its methods for training pipelines."""
 
 from __future__ import annotations
 
@@ -76,10 +76,7 @@ _LISTING = listing.Listing(
 
 
 class PipelineService(Service):
-    """The training pipelines of one emulator.
-
-    `tuning` is what runs tuning tasks; None: they are refused.
-    """
+    """The training pipelines of one emulator. Without `tuning`, tuning tasks are rejected."""
 
     def __init__(
         self,
@@ -108,7 +105,7 @@ class PipelineService(Service):
         )
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered."""
+        """Return the implemented methods by full name."""
         methods: dict[str, Binding] = {
             "CreateTrainingPipeline": WithHeaders(self.create),
             "GetTrainingPipeline": self.get,
@@ -125,14 +122,14 @@ class PipelineService(Service):
         return len(self.store.live())
 
     def archived(self) -> Sequence[Archived]:
-        """The pipelines."""
+        """Return the pipelines."""
         return [ArchivedPipelines(self.store, self._clock)]
 
     def remove_all(self) -> None:
         self._runner.remove_all()
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
-        """CreateTrainingPipeline."""
+        """Create a pipeline."""
         place = parse_parent(request.parent)
         pipeline = descriptors.message(PIPELINE)
         pipeline.CopyFrom(request.training_pipeline)
@@ -158,18 +155,18 @@ class PipelineService(Service):
         return created
 
     def get(self, request: Any) -> Message:
-        """GetTrainingPipeline."""
+        """Return a pipeline."""
         found: Message = self._runner.look(self.store.lookup(request.name)).message
         return found
 
     def list_pipelines(self, request: Any) -> Message:
-        """ListTrainingPipelines, the newest first."""
+        """List the pipelines of a location, newest first."""
         for record in self.store.live():
             self._runner.look(record)
         return listing.list_records(self.store, request, _LISTING)
 
     def cancel(self, request: Any) -> Message:
-        """CancelTrainingPipeline: asks only; it is CANCELLED once its job is."""
+        """Request cancellation. The pipeline is CANCELLED once its job is."""
         record = self._runner.look(self.store.lookup(request.name))
         at = now(self._clock)
         changed = self.store.change(
@@ -186,7 +183,7 @@ class PipelineService(Service):
         return empty
 
     def delete(self, request: Any) -> Message:
-        """DeleteTrainingPipeline: only of one that has ended; its job, data and model stay."""
+        """Delete a pipeline that has ended; its job, data and model are kept."""
         record = self._runner.look(self.store.lookup(request.name))
         if record.live:
             raise cannot_delete(PIPELINES, record.name, record.state)
@@ -194,7 +191,7 @@ class PipelineService(Service):
         return self._answers.deleted(record.place)
 
     def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
-        """Raises `RpcError` for a pipeline that cannot run."""
+        """Check that a pipeline can run. Raises `RpcError`."""
         if found := list(faults(pipeline)):
             raise invalid_fields(found)
         task = inputs.task_of(pipeline.training_task_definition)
@@ -233,7 +230,7 @@ class PipelineService(Service):
                 [
                     Violation(
                         "training_pipeline.model_to_upload.artifact_uri",
-                        "Where the model will be is not known. Set it, or base_output_directory in "
+                        "The folder of the model is not known. Set this field, or base_output_directory in "
                         "training_task_inputs.",
                     )
                 ]
@@ -249,7 +246,7 @@ class PipelineService(Service):
 
 
 def _of_inputs(error: RpcError) -> RpcError:
-    """The error about the job behind a pipeline, with the fields that the user wrote."""
+    """Return the error of a pipeline's job with the field names of the pipeline."""
 
     def rename(text: str) -> str:
         return _FIELD_OF_JOB.sub("training_pipeline.training_task_inputs.", text)

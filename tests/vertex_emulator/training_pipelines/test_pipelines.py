@@ -176,7 +176,7 @@ def test_pipelines_that_are_refused(idle: Pipelines, fields: dict[str, Any], sta
 def test_a_model_whose_place_is_not_known_is_refused(idle: Pipelines) -> None:
     body = pipeline(modelToUpload=serving())
     del body["trainingTaskInputs"]["baseOutputDirectory"]
-    assert "Where the model will be is not known" in idle.refused("POST", PIPELINES, body)["message"]
+    assert "The folder of the model is not known" in idle.refused("POST", PIPELINES, body)["message"]
 
 
 def test_an_id_that_is_taken_is_refused(pipelines: Pipelines) -> None:
