@@ -37,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.fork():
             os._exit(0)
         # Handlers instead of SIG_IGN, which started programs would inherit.
-        signal.signal(signal.SIGHUP, _go_on)
-        signal.signal(signal.SIGINT, _go_on)
+        signal.signal(signal.SIGHUP, _ignore)
+        signal.signal(signal.SIGINT, _ignore)
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -68,11 +68,11 @@ def _run(options: argparse.Namespace) -> int:
         _serve(daemon, options)
     except LockHeldError as error:
         log.error("Process %s already serves %s", error.holder or "(unknown)", options.data_dir)
-        _tell(options.ready_fd, {"held": error.holder})
+        _report(options.ready_fd, {"held": error.holder})
         return 1
     except (DataFolderError, DatabaseError, PortError) as error:
         log.error("%s", error)
-        _tell(options.ready_fd, {"error": str(error)})
+        _report(options.ready_fd, {"error": str(error)})
         return 1
     return 0
 
@@ -86,17 +86,17 @@ def _serve(daemon: Daemon, options: argparse.Namespace) -> None:
         if not options.detached:
             signal.signal(signal.SIGINT, stop)
         daemon.start()
-        _tell(options.ready_fd, {"ready": {"url": daemon.url, "pid": os.getpid()}})
+        _report(options.ready_fd, {"ready": {"url": daemon.url, "pid": os.getpid()}})
         daemon.wait()
     finally:
         daemon.close()
 
 
-def _go_on(_number: int, _frame: FrameType | None) -> None:
+def _ignore(_number: int, _frame: FrameType | None) -> None:
     """Ignore the signal, which is for the process that started this one."""
 
 
-def _tell(descriptor: int | None, message: Mapping[str, Any]) -> None:
+def _report(descriptor: int | None, message: Mapping[str, Any]) -> None:
     if descriptor is None:
         return
     try:

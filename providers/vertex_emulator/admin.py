@@ -127,7 +127,7 @@ class ClockControl:
         """Reset the clock to the machine's time."""
         with self._lock:
             files = self._next_tick()
-            wall, steady = _here()
+            wall, steady = _machine_time()
             self._set(self._clock.setting.real_again(wall=wall, steady=steady, files=files))
 
     def routes(self) -> Sequence[Route]:
@@ -171,7 +171,7 @@ class ClockControl:
     def _change(self, *, rate: float | None = None, by: float = 0.0) -> None:
         with self._lock:
             files = self._next_tick()
-            wall, steady = _here()
+            wall, steady = _machine_time()
             if by and not self._clock.setting.has_left(by, wall=wall):
                 what = f"seconds is {by:g}, but the clock ends with the year 9999. Use less, or reset it."
                 raise HttpError(400, "", what)
@@ -183,11 +183,11 @@ class ClockControl:
         This takes a tick of the kernel, 10 ms at most. A file system with times in seconds is not waited for.
         """
         with tempfile.TemporaryFile(dir=self._path.parent) as probe:
-            first = found = _written(probe)
+            first = found = _touch(probe)
             until = time.monotonic() + _LONGEST_TICK
             while found == first and time.monotonic() < until:
                 time.sleep(0.001)
-                found = _written(probe)
+                found = _touch(probe)
         return found
 
     def _set(self, setting: Setting) -> None:
@@ -198,11 +198,11 @@ class ClockControl:
             self._clock.setting = setting
 
 
-def _written(file: IO[bytes]) -> int:
+def _touch(file: IO[bytes]) -> int:
     """Write to the file and return its modification time in microseconds since 1970."""
     os.pwrite(file.fileno(), b".", 0)
     return os.fstat(file.fileno()).st_mtime_ns // 1000
 
 
-def _here() -> tuple[int, float]:
+def _machine_time() -> tuple[int, float]:
     return time.time_ns() // 1000, time.monotonic()

@@ -102,7 +102,7 @@ class Daemon:
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
-            self._undo.append(self._forget_unpacked_images)
+            self._undo.append(self._delete_unpacked_images)
             self._undo.append(self.registry.collect)  # deletes garbage that would stay until the next start
             self.artifacts = ArtifactService(
                 repositories,
@@ -196,7 +196,7 @@ class Daemon:
             except Exception:
                 log.exception("A part of the emulator could not be closed")
 
-    def _forget_unpacked_images(self) -> None:
+    def _delete_unpacked_images(self) -> None:
         """Delete unpacked images that no job uses, if the registry has no images."""
         unpacked = self.folder.root / "images"
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
@@ -329,13 +329,13 @@ class IdleWatch:
         self._leave = leave
         self._last = time.monotonic()
         if minutes > 0:
-            scheduler.add("idle watch", self._look)
+            scheduler.add("idle watch", self._check)
 
     def touch(self) -> None:
         """Record a request."""
         self._last = time.monotonic()
 
-    def _look(self) -> Next:
+    def _check(self) -> Next:
         if self._is_busy():
             self.touch()
         left = self._last + self._seconds - time.monotonic()

@@ -18,7 +18,7 @@ PACKAGES = ("vertex_emulator", "vertex_training", "vertex_cluster")
 
 @functools.lru_cache(maxsize=1)
 def of_this_process() -> str:
-    """Return the code as of the first call in this process: `HASH FOLDER`, with the hash of `look`."""
+    """Return the code as of the first call in this process: `HASH FOLDER`, with the hash of `source_hash`."""
     return _marked(FOLDER)
 
 
@@ -37,7 +37,7 @@ def has_changed(recorded: str | None, folder: Path = FOLDER, *, own: str | None 
     return recorded != known and recorded != _marked(folder)
 
 
-def look(folder: Path) -> str:
+def source_hash(folder: Path) -> str:
     """Return a hash of names, sizes and times of the source files of PACKAGES, without reading them."""
     found = sorted(line for name in PACKAGES for line in _files(str(folder / name), f"{name}/"))
     return hashlib.sha256("\n".join(found).encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -45,7 +45,7 @@ def look(folder: Path) -> str:
 
 def _marked(folder: Path) -> str:
     try:
-        return f"{look(folder)} {folder}"
+        return f"{source_hash(folder)} {folder}"
     except OSError:
         return ""  # not a folder: a zip file, which is not edited, or a folder that is being replaced
 

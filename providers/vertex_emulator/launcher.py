@@ -35,7 +35,7 @@ _STOP_SECONDS = 20.0
 _MAX_LOG = 5 * 1024 * 1024
 _LOG_LINES = 15
 
-_KEPT_VARIABLES = re.compile(
+_PASSED_VARIABLES = re.compile(
     r"HOME|USER|LOGNAME|PATH|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|VIRTUAL_ENV|VERTEX_TRAINING_.*"
     r"|PYTHONPATH|PYTHONDONTWRITEBYTECODE|PYTHONPYCACHEPREFIX|(?:DY)?LD_LIBRARY_PATH"
     r"|PIP_.*|UV_.*|SSL_CERT_(?:FILE|DIR)|REQUESTS_CA_BUNDLE|(?i:(?:all|http|https|no)_proxy)"
@@ -149,14 +149,14 @@ def stop(
                 return False
             time.sleep(0.05)
         else:
-            raise LauncherError(_silent(folder, holder))
+            raise LauncherError(_not_responding(folder, holder))
     _shut_down(folder, running, timeout=timeout)
     return True
 
 
 def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float) -> Emulator:
     """Start the daemon, or return the running one. Called under the start lock."""
-    said: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     while True:
         running = find(folder.root)
         if running is not None and not running.is_outdated:
@@ -164,14 +164,14 @@ def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, 
         if running is not None:
             _shut_down(folder, running, timeout=max(until - time.monotonic(), 1.0))
         if time.monotonic() >= until:
-            raise LauncherError(_silent(folder, said.get("held")))
+            raise LauncherError(_not_responding(folder, message.get("held")))
         log_size = _log_size(folder)
-        said = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until)
-        if "error" in said:
-            raise LauncherError(str(said["error"]))
-        if not said:
+        message = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until)
+        if "error" in message:
+            raise LauncherError(str(message["error"]))
+        if not message:
             raise LauncherError(
-                f"The emulator of {folder.root} did not start. {_last_words(folder, since=log_size)}"
+                f"The emulator of {folder.root} did not start. {_end_of_log(folder, since=log_size)}"
             )
 
 
@@ -208,13 +208,13 @@ def _spawn(
             raise LauncherError(str(data_folder.unusable(folder.root, error))) from error
         finally:
             os.close(writing)
-        said = _read_line(reading, until=until)
+        message = _read_line(reading, until=until)
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        return said
+        return message
     finally:
         os.close(reading)
 
@@ -248,7 +248,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _environment(caller: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in caller.items() if _KEPT_VARIABLES.fullmatch(name)}
+    return {name: value for name, value in caller.items() if _PASSED_VARIABLES.fullmatch(name)}
 
 
 def _probe(url: str, *, token: str, instance: str, seconds: float) -> str | None:
@@ -322,7 +322,7 @@ def _at_port(running: Emulator, port: int | None) -> Emulator:
     return running
 
 
-def _silent(folder: DataFolder, holder: object) -> str:
+def _not_responding(folder: DataFolder, holder: object) -> str:
     known = isinstance(holder, int) and holder > 0
     who, how = (f"Process {holder}", f" with: kill {holder}") if known else ("Another process", "")
     return (
@@ -344,7 +344,7 @@ def _rotate(log: Path) -> None:
         log.replace(log.with_name(log.name + ".1"))
 
 
-def _last_words(folder: DataFolder, *, since: int) -> str:
+def _end_of_log(folder: DataFolder, *, since: int) -> str:
     try:
         with folder.log.open("rb") as file:
             file.seek(since if since <= _log_size(folder) else 0)

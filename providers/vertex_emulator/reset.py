@@ -26,7 +26,7 @@ class ResetError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Was:
+class ResetResult:
     """The result of a reset: a stopped daemon, the number of ended jobs, and whether files were deleted."""
 
     stopped: bool
@@ -40,21 +40,21 @@ def reset(
     wait: float = _JOBS_END_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Was:
+) -> ResetResult:
     """Reset the emulator of a data folder.
 
     Raises `ResetError` if a job does not end within `wait` seconds; then nothing has been deleted.
     """
     folder = DataFolder(root=data_dir)
     if not (folder.lock.exists() or folder.database.exists()):
-        return Was(stopped=False, ended_jobs=0, deleted=False)
+        return ResetResult(stopped=False, ended_jobs=0, deleted=False)
     try:
         # The start lock prevents the start of another daemon before all is deleted.
         with locked(folder.start_lock, timeout=5.0):
             stopped = launcher.stop(data_dir)
             live = _end_jobs(folder, wait=wait, clock=clock, sleep=sleep)
             with locked(folder.lock, timeout=5.0):
-                return Was(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
+                return ResetResult(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
     except (launcher.LauncherError, DataFolderError) as error:
         raise ResetError(str(error)) from error
     except LockHeldError as error:

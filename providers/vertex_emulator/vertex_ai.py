@@ -25,10 +25,10 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.object_store import ObjectStore
-from vertex_emulator.training_pipelines.backing import TuningJobs
+from vertex_emulator.training_pipelines.backing import TuningJobBacking
 from vertex_emulator.training_pipelines.service import PipelineService
 from vertex_emulator.tuning_jobs.service import TuningService
-from vertex_emulator.vertex.answers import Answers
+from vertex_emulator.vertex.operations import ResourceOperations
 from vertex_emulator.vertex.service import Service
 
 _SERVICES = (
@@ -60,35 +60,35 @@ class VertexService:
         **job_options: Any,
     ) -> None:
         self._operations = Operations(database)
-        answers = Answers(self._operations, clock)
+        operations = ResourceOperations(self._operations, clock)
         self.jobs = JobService(
             data_dir,
             buckets_dir,
             database=database,
             scheduler=scheduler,
             images=images,
-            answers=answers,
+            operations=operations,
             time=clock,
             **job_options,
         )
-        self._job_methods = JobMethods(self.jobs, answers)
+        self._job_methods = JobMethods(self.jobs, operations)
         objects = BucketObjects(object_store)
-        models = ModelService(database, answers, objects, clock)
-        datasets = DatasetService(database, answers, objects, clock)
-        persistent_resources = PersistentResources(database, clock, scheduler, answers, self.jobs)
+        models = ModelService(database, operations, objects, clock)
+        datasets = DatasetService(database, operations, objects, clock)
+        persistent_resources = PersistentResources(database, clock, scheduler, operations, self.jobs)
         self.tuning = TuningService(
-            self.jobs, database=database, clock=clock, scheduler=scheduler, answers=answers
+            self.jobs, database=database, clock=clock, scheduler=scheduler, operations=operations
         )
         pipelines = PipelineService(
             database,
-            answers,
+            operations,
             objects,
             clock,
             scheduler,
             jobs=self.jobs,
             models=models,
             datasets=datasets,
-            tuning=TuningJobs(self.tuning),
+            tuning=TuningJobBacking(self.tuning),
         )
         logging = CloudLogging(database, clock, self._log_sources)
         self._services: Sequence[Service] = (
@@ -100,7 +100,7 @@ class VertexService:
             logging,
         )
         everything = self.jobs.all_jobs()
-        everything.before_removal = self._remove_parts
+        everything.before_removal = self._remove_services
         everything.archived = [archived for service in self._services for archived in service.archived()]
 
     def routes(self) -> Sequence[Route]:
@@ -146,7 +146,7 @@ class VertexService:
         if job_id is not None:
             yield from self.tuning.log_sources(job_id)
 
-    def _remove_parts(self) -> None:
+    def _remove_services(self) -> None:
         for service in reversed(self._services):
             service.remove_all()
 

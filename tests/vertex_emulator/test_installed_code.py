@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.views.output import Output
 from support.emulator import running
 from vertex_emulator import launcher
-from vertex_emulator.installed_code import FOLDER, PACKAGES, has_changed, look, of_this_process
+from vertex_emulator.installed_code import FOLDER, PACKAGES, has_changed, of_this_process, source_hash
 
 OLD = f"0123456789abcdef {FOLDER}"
 ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
@@ -52,9 +52,9 @@ def rename(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [edit, touch, add, remove, rename])
 def test_a_change_of_code_is_seen(package: Path, change: Callable[[Path], None]) -> None:
-    before = look(package.parent)
+    before = source_hash(package.parent)
     change(package)
-    assert look(package.parent) != before
+    assert source_hash(package.parent) != before
 
 
 def compile_(package: Path) -> None:
@@ -68,9 +68,9 @@ def note(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [compile_, note])
 def test_what_is_no_code_is_no_change(package: Path, change: Callable[[Path], None]) -> None:
-    before = look(package.parent)
+    before = source_hash(package.parent)
     change(package)
-    assert look(package.parent) == before
+    assert source_hash(package.parent) == before
 
 
 @pytest.mark.parametrize(

@@ -372,7 +372,7 @@ def test_in_the_foreground(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "vertex_emulator", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert "answers at http://127.0.0.1:" in process.stderr.readline()
+        assert "listens at http://127.0.0.1:" in process.stderr.readline()
         emulator = launcher.find(data_dir)
         assert emulator is not None
         assert emulator.pid == process.pid

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from vertex_emulator.artifact_registry.backend import Backend, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.contents import Contents
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
-from vertex_emulator.artifact_registry.methods import settings as locations
 from vertex_emulator.artifact_registry.methods.docker_images import DockerImages, Files
 from vertex_emulator.artifact_registry.methods.packages import Packages
 from vertex_emulator.artifact_registry.methods.repositories import IamPolicies, Repositories
-from vertex_emulator.artifact_registry.methods.settings import Settings
+from vertex_emulator.artifact_registry.methods.settings import Settings, get_location, list_locations
 from vertex_emulator.artifact_registry.methods.versions import Tags, Versions
 from vertex_emulator.artifact_registry.names import RepositoryName
 from vertex_emulator.artifact_registry.repository_fields import format_of
@@ -96,8 +95,8 @@ class ArtifactService:
         }
         return {
             **{f"{descriptors.ARTIFACT_REGISTRY}.{name}": method for name, method in methods.items()},
-            f"{descriptors.LOCATIONS}.GetLocation": locations.get_location,
-            f"{descriptors.LOCATIONS}.ListLocations": locations.list_locations,
+            f"{descriptors.LOCATIONS}.GetLocation": get_location,
+            f"{descriptors.LOCATIONS}.ListLocations": list_locations,
         }
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:

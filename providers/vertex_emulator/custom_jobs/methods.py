@@ -13,8 +13,8 @@ from vertex_emulator.custom_jobs.store import CUSTOM_JOBS
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, WithHeaders
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import Answers, cannot_delete
 from vertex_emulator.vertex.listing import Listing
+from vertex_emulator.vertex.operations import ResourceOperations, cannot_delete
 
 _LISTING = Listing(
     answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
@@ -31,9 +31,9 @@ _LISTING = Listing(
 class JobMethods:
     """What is answered to them."""
 
-    def __init__(self, jobs: JobService, answers: Answers) -> None:
+    def __init__(self, jobs: JobService, operations: ResourceOperations) -> None:
         self._jobs = jobs
-        self._answers = answers
+        self._operations = operations
 
     def bindings(self) -> Mapping[str, Binding]:
         """The methods, by their full names."""
@@ -76,4 +76,4 @@ class JobMethods:
         if record.live:
             raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
         self._jobs.remove(record.id)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)

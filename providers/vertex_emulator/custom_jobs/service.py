@@ -36,8 +36,8 @@ from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex import names
-from vertex_emulator.vertex.answers import Answers, cannot_cancel, not_found
 from vertex_emulator.vertex.machine_types import UnknownTypes
+from vertex_emulator.vertex.operations import ResourceOperations, cannot_cancel, not_found
 from vertex_emulator.vertex.records import Record
 
 
@@ -55,7 +55,7 @@ class JobService:
         database: Database,
         scheduler: Scheduler,
         images: Images,
-        answers: Answers,
+        operations: ResourceOperations,
         environment: Mapping[str, str] | None = None,
         grace_seconds: float = GRACE_SECONDS,
         restart_seconds: float = RESTART_SECONDS,
@@ -84,7 +84,7 @@ class JobService:
             data_dir / "jobs",
             self._store,
             self._reconciler,
-            answers.operations,
+            operations.stored,
             self.quotas,
             self.slots,
             self.start_delay,

@@ -23,9 +23,9 @@ from vertex_emulator.kernel.times import now
 from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import NUMBERS, V1, Answers
 from vertex_emulator.vertex.archived import Archived, ArchivedRecords, Document, RestoredRecord
 from vertex_emulator.vertex.names import name_of, new_id, parse_parent
+from vertex_emulator.vertex.operations import NUMBERS, V1, ResourceOperations
 from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Service
 from vertex_training.environment.pipeline_data import SETS
@@ -98,7 +98,7 @@ class RestoredDataset(RestoredRecord):
         if found := list(problems(self.message)):
             raise invalid_fields(found)
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         content, labels = line.get("content"), line.get("labels")
         if not isinstance(content, dict) or not content:
             raise ValueError("the content of an item must be an object")
@@ -137,8 +137,10 @@ _LISTING = listing.Listing(
 class DatasetService(Service):
     """The datasets of one emulator."""
 
-    def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
-        self._answers = answers
+    def __init__(
+        self, database: Database, operations: ResourceOperations, objects: BucketObjects, clock: Clock
+    ) -> None:
+        self._operations = operations
         self._objects = objects
         self._clock = clock
         self.store = DatasetStore(database, clock)
@@ -161,9 +163,9 @@ class DatasetService(Service):
 
     def start(self) -> None:
         """Fail the imports and exports that were running when the emulator was killed."""
-        for operation in self._answers.operations.undone():
+        for operation in self._operations.stored.undone():
             if operation.metadata.type_url.rpartition(".")[2] in _OPERATIONS:
-                self._answers.fail(
+                self._operations.fail(
                     operation.name,
                     NUMBERS["ABORTED"],
                     "The emulator was stopped, and nothing was imported or exported. Send the request again.",
@@ -196,7 +198,7 @@ class DatasetService(Service):
         dataset.update_time.FromJsonString(at)
         self.store.insert(place, dataset_id, dataset)
         metadata = descriptors.message(f"{V1}.CreateDatasetOperationMetadata")
-        return self._answers.done(dataset.name, dataset, metadata)
+        return self._operations.done(dataset.name, dataset, metadata)
 
     def get(self, request: Any) -> Message:
         """Return a dataset."""
@@ -239,7 +241,7 @@ class DatasetService(Service):
         """Delete a dataset with its items; its files are kept."""
         record = self.store.lookup(request.name)
         self.store.remove(record)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)
 
     def import_data(self, request: Any) -> Message:
         """Import all items of all files, or none."""
@@ -305,18 +307,18 @@ class DatasetService(Service):
 
     def _begin(self, record: Record, metadata: Any, work: Callable[[], Any]) -> Message:
         """Run `work` in a thread, and return its operation."""
-        operation: Any = self._answers.begin(record.name, metadata)
+        operation: Any = self._operations.begin(record.name, metadata)
         with self._lock:
             self._working += 1
 
         def run() -> None:
             try:
-                self._answers.finish(operation.name, work())
+                self._operations.finish(operation.name, work())
             except DataError as error:
-                self._answers.fail(operation.name, NUMBERS[error.code], error.message)
+                self._operations.fail(operation.name, NUMBERS[error.code], error.message)
             except Exception as error:
                 log.exception("%s failed", operation.name)
-                self._answers.fail(operation.name, NUMBERS["INTERNAL"], f"{type(error).__name__}: {error}")
+                self._operations.fail(operation.name, NUMBERS["INTERNAL"], f"{type(error).__name__}: {error}")
             finally:
                 with self._lock:
                     self._working -= 1

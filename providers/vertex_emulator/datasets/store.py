@@ -12,8 +12,8 @@ from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
-from vertex_emulator.vertex.answers import V1, not_found
 from vertex_emulator.vertex.names import parse_name
+from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 
 DATASET = f"{V1}.Dataset"

@@ -232,7 +232,7 @@ class RestoredEntries:
         self._clock = clock
         self.count = 0
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         """The entry as it would be written now, received when it was."""
         self.count += 1
         [entry] = read_entries({"entries": [line]}, clock=self._clock)
@@ -244,7 +244,7 @@ class RestoredEntries:
     def check(self) -> None:
         """Nothing is to be looked at together."""
 
-    def is_taken(self) -> bool:
+    def exists(self) -> bool:
         return False
 
     def add(self, lines: Iterator[Document]) -> None:

@@ -29,7 +29,6 @@ from vertex_emulator.models.uploading import EXPORT_FORMAT, check, check_artifac
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import V1, Answers
 from vertex_emulator.vertex.archived import (
     Archived,
     ArchivedRecords,
@@ -39,6 +38,7 @@ from vertex_emulator.vertex.archived import (
     read_message,
 )
 from vertex_emulator.vertex.names import parse_parent
+from vertex_emulator.vertex.operations import V1, ResourceOperations
 from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Service
 
@@ -77,7 +77,7 @@ class RestoredModel(RestoredRecord):
     def is_id(self, text: str) -> bool:
         return is_model_id(text) or super().is_id(text)
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         version = read_message(MODEL, line.get("version"))
         number = _number(version)
         if not self._last < number <= self._greatest:
@@ -163,8 +163,10 @@ _VERSIONS = listing.Listing(
 class ModelService(Service):
     """The models of one emulator."""
 
-    def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
-        self._answers = answers
+    def __init__(
+        self, database: Database, operations: ResourceOperations, objects: BucketObjects, clock: Clock
+    ) -> None:
+        self._operations = operations
         self._objects = objects
         self._clock = clock
         self.store = ModelStore(database, clock)
@@ -290,7 +292,7 @@ class ModelService(Service):
         """Delete a model with all its versions; its files are kept."""
         found = self.store.lookup(request.name.partition("@")[0])
         self.store.remove(found)
-        return self._answers.deleted(found.place)
+        return self._operations.deleted(found.place)
 
     def delete_version(self, request: Any) -> Message:
         """Delete a version, unless it is the only version or the default version."""
@@ -314,7 +316,7 @@ class ModelService(Service):
                     ' Give the alias "default" to another version first.',
                 )
             self.store.versions.delete(f"{found.model.id}@{found.version}", place=found.place)
-        return self._answers.deleted(found.place)
+        return self._operations.deleted(found.place)
 
     def export(self, request: Any) -> Message:
         """Copy the files of a model."""
@@ -347,14 +349,14 @@ class ModelService(Service):
             raise RpcError(error.code, error.message) from error
         metadata = descriptors.message(f"{V1}.ExportModelOperationMetadata")
         metadata.output_info.artifact_output_uri = target.rstrip("/")
-        return self._answers.done(found.name, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
+        return self._operations.done(found.name, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
 
     def _uploaded(self, verb: str, name: str, number: int) -> Message:
         response = descriptors.message(f"{V1}.{verb}ModelResponse")
         response.model = name
         response.model_version_id = str(number)
         metadata = descriptors.message(f"{V1}.{verb}ModelOperationMetadata")
-        return self._answers.done(name, response, metadata)
+        return self._operations.done(name, response, metadata)
 
     def _check_update(self, request: Any, found: ModelVersions, *, is_version: bool) -> None:
         allowed, others = (_OF_VERSIONS, _OF_MODELS) if is_version else (_OF_MODELS, _OF_VERSIONS)

@@ -21,8 +21,8 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.vertex.answers import V1, not_found
 from vertex_emulator.vertex.names import name_of, parse_name
+from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 
 DEFAULT = "default"

@@ -25,8 +25,8 @@ from vertex_emulator.models.store import (
 )
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.vertex.answers import already_exists, not_found
 from vertex_emulator.vertex.names import label_problems, new_id, parse_name
+from vertex_emulator.vertex.operations import already_exists, not_found
 
 _MAX_DISPLAY_NAME = 128
 _OUTPUT_ONLY = (

@@ -21,10 +21,10 @@ _MAX_DISPLAY_NAME = 128
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backed:
+class BackingJob:
     """The current state of the job of a pipeline.
 
-    `state` is a JobState; `model` is the folder of the trained model, or "" if it has no model.
+    `state` is the name of a JobState; `model` is the folder of the trained model, or "" if it has no model.
     """
 
     state: str
@@ -33,6 +33,18 @@ class Backed:
     error_message: str
     metadata: Mapping[str, str]
     model: str
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == store.SUCCEEDED
+
+    @property
+    def failed(self) -> bool:
+        return self.state == store.FAILED
+
+    @property
+    def cancelled(self) -> bool:
+        return self.state == store.CANCELLED
 
 
 class Backing(Protocol):
@@ -50,14 +62,14 @@ class Backing(Protocol):
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         """Start the job under that ID. Raises `RpcError`."""
 
-    def look(self, place: Place, job_id: str) -> Backed | None:
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
         """Return the current state of the job, or None if it does not exist."""
 
     def cancel(self, job_id: str) -> None:
         """Request cancellation."""
 
 
-class CustomJobs:
+class CustomJobBacking:
     """Custom jobs as the jobs of pipelines."""
 
     def __init__(self, jobs: JobService) -> None:
@@ -81,12 +93,12 @@ class CustomJobs:
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._jobs.submit(place, job, addition=Addition(variables=variables), job_id=job_id)
 
-    def look(self, place: Place, job_id: str) -> Backed | None:
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
         record: Record | None = self._jobs.record(job_id)
         if record is None:
             return None
         base = record.message.job_spec.base_output_directory.output_uri_prefix
-        return Backed(
+        return BackingJob(
             state=record.state,
             has_started=record.message.HasField("start_time"),
             error_code=record.message.error.code,
@@ -120,7 +132,7 @@ class Tuning(Protocol):
     def request_cancel(self, job_id: str) -> None: ...
 
 
-class TuningJobs:
+class TuningJobBacking:
     """Tuning jobs as the jobs of pipelines."""
 
     def __init__(self, tuning: Tuning) -> None:
@@ -144,7 +156,7 @@ class TuningJobs:
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._tuning.submit(place, job, addition=Addition(variables=variables), job_id=job_id)
 
-    def look(self, place: Place, job_id: str) -> Backed | None:
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
         record = self._tuning.record(job_id)
         if record is None:
             return None
@@ -153,7 +165,7 @@ class TuningJobs:
         base, best = job.trial_job_spec.base_output_directory.output_uri_prefix, None
         if record.state == store.SUCCEEDED and (best := best_trial(job)) is not None:
             metadata["bestTrialBackingCustomJob"] = best.custom_job
-        return Backed(
+        return BackingJob(
             state=record.state,
             has_started=job.HasField("start_time"),
             error_code=job.error.code,
@@ -167,7 +179,7 @@ class TuningJobs:
 
 
 def best_trial(job: Any) -> Any:
-    """Return the first trial with the best value of the study's first metric, or None if no trial has a value."""
+    """Return the first trial with the best value of the first metric, or None if no trial has one."""
     metric = job.study_spec.metrics[0]
     found = [
         (measured.value, trial)

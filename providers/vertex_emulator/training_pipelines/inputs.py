@@ -74,7 +74,7 @@ def read(task: Task, value: Any) -> Any:
     message = descriptors.message(task.message)
     descriptor = cast(Descriptor, message.DESCRIPTOR)
     try:
-        payload.read(_with_texts(document, descriptor), message, path=_FIELD)
+        payload.read(_with_strings(document, descriptor), message, path=_FIELD)
         if task is TUNING:
             _check_tuning(message)
     except payload.PayloadError as error:
@@ -93,7 +93,7 @@ def _check_tuning(message: Any) -> None:
         raise payload.PayloadError([(_FIELD, text.format(name, _FIELD)) for name in unknown])
 
 
-def _with_texts(value: object, descriptor: Descriptor) -> object:
+def _with_strings(value: object, descriptor: Descriptor) -> object:
     """Return the value with numbers converted to strings wherever the message has a string."""
     if not isinstance(value, Mapping):
         return value
@@ -118,7 +118,7 @@ def _field_value(value: object, field: FieldDescriptor | None) -> object:
 def _single(value: object, field: FieldDescriptor) -> object:
     message = field.message_type
     if message is not None:
-        return _with_texts(value, message) if isinstance(value, Mapping) else value
+        return _with_strings(value, message) if isinstance(value, Mapping) else value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if is_number and field.type == FieldDescriptor.TYPE_STRING:
         return as_text(cast(float, value))
@@ -135,7 +135,7 @@ def as_text(number: float) -> str:
 _MAX_DISPLAY_NAME = 128
 
 
-def faults(pipeline: Any) -> Iterator[Violation]:
+def problems(pipeline: Any) -> Iterator[Violation]:
     """Check a TrainingPipeline and yield each violation."""
     path = "training_pipeline"
     if not pipeline.display_name:
@@ -154,14 +154,14 @@ def faults(pipeline: Any) -> Iterator[Violation]:
 _PATH = "training_pipeline.input_data_config"
 _TABULAR_ONLY = ("predefined_split", "timestamp_split", "stratified_split")
 _ITEMS_ONLY = ("annotations_filter", "annotation_schema_uri", "saved_query_id", "persist_ml_use_assignment")
-_NOT_HERE = {
+_UNSUPPORTED = {
     "annotations_filter": "The emulator exports all annotations of an item.",
     "saved_query_id": "The emulator has no saved queries.",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ExportRequest:
     """A requested export: the dataset's ID, the split, and the parent folder."""
 
     dataset: str
@@ -171,19 +171,19 @@ class Wanted:
     persist: bool = False
 
 
-def read_data_config(config: Any, *, is_tabular: bool) -> Wanted:
+def read_data_config(config: Any, *, is_tabular: bool) -> ExportRequest:
     """Return the export that an InputDataConfig requests. Raises `RpcError` with all violations."""
     if config.WhichOneof("destination") == "bigquery_destination":
         raise RpcError(
             "UNIMPLEMENTED",
             f"{_PATH}.bigquery_destination: the emulator has no BigQuery. Use gcs_destination.",
         )
-    for field, why in _NOT_HERE.items():
+    for field, why in _UNSUPPORTED.items():
         if getattr(config, field):
             raise RpcError("UNIMPLEMENTED", f"{_PATH}.{field}: {why} Leave it out.")
-    if found := list(_faults(config, is_tabular=is_tabular)):
+    if found := list(_data_problems(config, is_tabular=is_tabular)):
         raise invalid_fields(found)
-    return Wanted(
+    return ExportRequest(
         dataset=config.dataset_id,
         split=split_of(config),
         prefix=directory(config.gcs_destination.output_uri_prefix),
@@ -218,12 +218,12 @@ def folder_name(dataset: str, *, annotation_type: str, at: datetime) -> str:
     return pipeline_data.folder_name(dataset, annotation_type, moment)
 
 
-def annotation_type(wanted: Wanted, metadata_schema_uri: str) -> str:
+def annotation_type(wanted: ExportRequest, metadata_schema_uri: str) -> str:
     """Return the part of the folder's name for the kind of data."""
     return schema_title(wanted.annotation_schema_uri or metadata_schema_uri) or "data"
 
 
-def _faults(config: Any, *, is_tabular: bool) -> Iterator[Violation]:
+def _data_problems(config: Any, *, is_tabular: bool) -> Iterator[Violation]:
     if not config.gcs_destination.output_uri_prefix.startswith("gs://"):
         yield Violation(
             f"{_PATH}.gcs_destination.output_uri_prefix",

@@ -22,10 +22,9 @@ from vertex_emulator.models.store import MODELS, model_name, parse_reference
 from vertex_emulator.models.uploading import check
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
-from vertex_emulator.training_pipelines import inputs
-from vertex_emulator.training_pipelines import store as states
-from vertex_emulator.training_pipelines.backing import Backing, CustomJobs
-from vertex_emulator.training_pipelines.inputs import faults
+from vertex_emulator.training_pipelines import inputs, store
+from vertex_emulator.training_pipelines.backing import Backing, CustomJobBacking
+from vertex_emulator.training_pipelines.inputs import problems
 from vertex_emulator.training_pipelines.runner import Runner
 from vertex_emulator.training_pipelines.store import (
     PIPELINE,
@@ -35,16 +34,16 @@ from vertex_emulator.training_pipelines.store import (
     Work,
 )
 from vertex_emulator.vertex import listing
-from vertex_emulator.vertex.answers import (
+from vertex_emulator.vertex.archived import Archived
+from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_emulator.vertex.operations import (
     V1,
-    Answers,
+    ResourceOperations,
     already_exists,
     cannot_cancel,
     cannot_delete,
     not_found,
 )
-from vertex_emulator.vertex.archived import Archived
-from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
 from vertex_emulator.vertex.service import Service
 
 _FIELD_OF_JOB = re.compile(
@@ -65,7 +64,7 @@ _LISTING = listing.Listing(
     items="training_pipelines",
     fields={
         "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(states.names()),
+        "state": listing.state_field(store.names()),
         "training_task_definition": listing.Field(
             value=lambda record: record.message.training_task_definition, operators=("=", "!=", ":")
         ),
@@ -81,7 +80,7 @@ class PipelineService(Service):
     def __init__(
         self,
         database: Database,
-        answers: Answers,
+        operations: ResourceOperations,
         objects: BucketObjects,
         clock: Clock,
         scheduler: Scheduler,
@@ -91,12 +90,12 @@ class PipelineService(Service):
         datasets: DatasetService,
         tuning: Backing | None = None,
     ) -> None:
-        self._answers = answers
+        self._operations = operations
         self._clock = clock
         self._models = models
         self._datasets = datasets
         self._unknown_types = jobs.unknown_types
-        self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobs(jobs)}
+        self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobBacking(jobs)}
         if tuning is not None:
             self._backings[inputs.TUNING.name] = tuning
         self.store = PipelineStore(database, clock)
@@ -140,10 +139,10 @@ class PipelineService(Service):
         pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
         if pipeline.HasField("model_to_upload"):
             pipeline.model_to_upload.predict_schemata.SetInParent()
-        states.begin(pipeline, at=now(self._clock))
+        store.begin(pipeline, at=now(self._clock))
         self._runner.expect(pipeline_id)
         with self.store.transaction():
-            self.store.note(pipeline_id, Work(job=new_id()))
+            self.store.set_work(pipeline_id, Work(job=new_id()))
             self.store.insert(place, pipeline_id, pipeline)
         record = self.store.lookup(pipeline.name)
         try:
@@ -156,22 +155,22 @@ class PipelineService(Service):
 
     def get(self, request: Any) -> Message:
         """Return a pipeline."""
-        found: Message = self._runner.look(self.store.lookup(request.name)).message
+        found: Message = self._runner.update(self.store.lookup(request.name)).message
         return found
 
     def list_pipelines(self, request: Any) -> Message:
         """List the pipelines of a location, newest first."""
         for record in self.store.live():
-            self._runner.look(record)
+            self._runner.update(record)
         return listing.list_records(self.store, request, _LISTING)
 
     def cancel(self, request: Any) -> Message:
         """Request cancellation. The pipeline is CANCELLED once its job is."""
-        record = self._runner.look(self.store.lookup(request.name))
+        record = self._runner.update(self.store.lookup(request.name))
         at = now(self._clock)
         changed = self.store.change(
             record.id,
-            lambda pipeline: states.enter(pipeline, states.CANCELLING, at=at),
+            lambda pipeline: store.enter(pipeline, store.CANCELLING, at=at),
             place=record.place,
         )
         if changed is None:
@@ -184,15 +183,15 @@ class PipelineService(Service):
 
     def delete(self, request: Any) -> Message:
         """Delete a pipeline that has ended; its job, data and model are kept."""
-        record = self._runner.look(self.store.lookup(request.name))
+        record = self._runner.update(self.store.lookup(request.name))
         if record.live:
             raise cannot_delete(PIPELINES, record.name, record.state)
         self.store.remove(record)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)
 
     def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
         """Check that a pipeline can run. Raises `RpcError`."""
-        if found := list(faults(pipeline)):
+        if found := list(problems(pipeline)):
             raise invalid_fields(found)
         task = inputs.task_of(pipeline.training_task_definition)
         backing = self._backings.get(task.name)
@@ -235,13 +234,13 @@ class PipelineService(Service):
                     )
                 ]
             )
-        store = self._models.store
+        models = self._models.store
         if pipeline.parent_model:
             parent_place, parent = parse_name(pipeline.parent_model, MODELS.id)
             parent_id = parse_reference(parent).model
-            if str(parent_place) != str(place) or store.get(place, parent_id) is None:
+            if str(parent_place) != str(place) or models.get(place, parent_id) is None:
                 raise not_found(MODELS, pipeline.parent_model)
-        elif pipeline.model_id and store.get(place, pipeline.model_id) is not None:
+        elif pipeline.model_id and models.get(place, pipeline.model_id) is not None:
             raise already_exists(MODELS, model_name(place, pipeline.model_id))
 
 

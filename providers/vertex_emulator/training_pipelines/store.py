@@ -14,11 +14,11 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import invalid_fields
-from vertex_emulator.training_pipelines.inputs import faults
-from vertex_emulator.vertex import answers
-from vertex_emulator.vertex.answers import V1, not_found
+from vertex_emulator.training_pipelines.inputs import problems
+from vertex_emulator.vertex import operations
 from vertex_emulator.vertex.archived import ArchivedRecords, Document, RestoredRecord, read_id
 from vertex_emulator.vertex.names import parse_name
+from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 from vertex_emulator.vertex.states import States
 
@@ -104,7 +104,7 @@ class PipelineStore(Records):
         )
         return Work(job=row["job"], sizes=json.loads(row["sizes"])) if row else None
 
-    def note(self, pipeline_id: str, work: Work) -> None:
+    def set_work(self, pipeline_id: str, work: Work) -> None:
         """Store the internal data of a pipeline."""
         self.database.execute(
             "INSERT INTO training_pipeline_work VALUES (?, ?, ?) "
@@ -153,21 +153,21 @@ class RestoredPipeline(RestoredRecord):
     def __init__(self, store: PipelineStore, document: Document, *, at: str) -> None:
         super().__init__(store, document)
         self._store = store
-        if found := list(faults(self.message)):
+        if found := list(problems(self.message)):
             raise invalid_fields(found)
         if self.state not in (*TRANSITIONS, *TERMINAL):
             raise ValueError(f"a pipeline of the emulator cannot have the state {self.state}")
         self._work = _work(document)
         self.ended = self.state not in TERMINAL
         if self.state == CANCELLING:
-            enter(self.message, CANCELLED, at=at, code=answers.CANCELLED, message=CANCELLED_TEXT)
+            enter(self.message, CANCELLED, at=at, code=operations.CANCELLED, message=CANCELLED_TEXT)
         elif self.ended:
             words = all_jobs.words("pipeline", self.state)
             enter(self.message, FAILED, at=at, code=INTERNAL, message=words)
 
     def add(self, lines: Iterator[Document]) -> None:
         super().add(lines)
-        self._store.note(self.id, self._work)
+        self._store.set_work(self.id, self._work)
 
 
 def _work(document: Document) -> Work:

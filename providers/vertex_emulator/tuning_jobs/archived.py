@@ -86,7 +86,7 @@ class RestoredTuningJob(RestoredRecord):
         self._note = StudyNote(seed=seed, stopped=stopped)
         self.ended = all_jobs.end(self.message, at=at)
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         trial = read_message(_TRIAL, line.get("trial"))
         custom_job = read_id(line.get("customJob"), "customJob")
         self._count += 1

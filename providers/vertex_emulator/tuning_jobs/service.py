@@ -35,9 +35,9 @@ from vertex_emulator.tuning_jobs.archived import ArchivedTuningJobs
 from vertex_emulator.tuning_jobs.driver import Driver
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
+from vertex_emulator.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 from vertex_emulator.vertex.service import Service
 
@@ -102,11 +102,17 @@ class TuningService(Service):
     """The tuning jobs of one emulator."""
 
     def __init__(
-        self, jobs: JobService, *, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers
+        self,
+        jobs: JobService,
+        *,
+        database: Database,
+        clock: Clock,
+        scheduler: Scheduler,
+        operations: ResourceOperations,
     ) -> None:
         self._jobs = jobs
         self._clock = clock
-        self._answers = answers
+        self._operations = operations
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
         self._driver = Driver(self._records, self._notes, jobs, clock, scheduler)
@@ -180,7 +186,7 @@ class TuningService(Service):
         if record.live:
             raise cannot_delete(TUNING_JOBS, record.name, record.state)
         self.remove(record.id)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)
 
     def log_sources(self, job_id: str) -> Iterator[LogSource]:
         """Yield the logs of all trials of a job, or none if there is no such job.

@@ -38,13 +38,13 @@ class Restored(Protocol):
     def ended(self) -> bool:
         """True if it was live when it was exported; an imported one has ended."""
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         """Check the next line and return it in the form for `add`."""
 
     def check(self) -> None:
         """Check the whole after the last line."""
 
-    def is_taken(self) -> bool:
+    def exists(self) -> bool:
         """Return whether it already exists."""
 
     def add(self, lines: Iterator[Document]) -> None:
@@ -141,14 +141,14 @@ class RestoredRecord:
         """Return whether a resource can have that ID."""
         return _ID.fullmatch(text) is not None
 
-    def take(self, _: Document) -> Document:
+    def read_line(self, _: Document) -> Document:
         """Raise ValueError, because there are no lines."""
         raise ValueError(f"a {self.records.collection.noun} has no lines")
 
     def check(self) -> None:
         """Accept the resource; there is nothing to check after the last line."""
 
-    def is_taken(self) -> bool:
+    def exists(self) -> bool:
         if self.ids_everywhere:
             return self.records.find(self.id) is not None
         return self.records.get(self.place, self.id) is not None

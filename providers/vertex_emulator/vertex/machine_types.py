@@ -46,7 +46,7 @@ class UnknownTypes:
         return self._get(request, match)
 
 
-def faults(machine_type: str, path: str, *, allow_unknown: bool) -> Iterator[Violation]:
+def problems(machine_type: str, path: str, *, allow_unknown: bool) -> Iterator[Violation]:
     """Check a machine type at `path` and yield each violation.
 
     The first sentence is the service's (documentation, "Troubleshooting Vertex AI").

@@ -22,7 +22,7 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex import names
 
-_KEPT = 500
+_MAX_CHANGES = 500
 
 Row = TypeVar("Row")
 
@@ -56,15 +56,15 @@ class _Change(Generic[Row]):
     counts: bool
 
 
-class Past(Generic[Row]):
+class ChangeHistory(Generic[Row]):
     """The last changes of one store. `clock` returns seconds."""
 
-    def __init__(self, *, kept: int = _KEPT, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, kept: int = _MAX_CHANGES, clock: Callable[[], float] = time.monotonic) -> None:
         self._changes: deque[_Change[Row]] = deque(maxlen=kept)
         self._lock = threading.Lock()
         self._clock = clock
 
-    def remember(self, job_id: str, *, before: Row | None, counts: bool) -> None:
+    def record(self, job_id: str, *, before: Row | None, counts: bool) -> None:
         """Record a change of a job.
 
         `before` is None for a new job. `counts` is true if the job was created or deleted.
@@ -77,7 +77,7 @@ class Past(Generic[Row]):
         with self._lock:
             self._changes.clear()
 
-    def undone(self) -> Mapping[str, Row | None]:
+    def rows_before(self) -> Mapping[str, Row | None]:
         """Return the rows before the changes since the past state, by job; None for a job that did not exist.
 
         The result is empty outside of `looking_back`.
@@ -167,7 +167,7 @@ class Records:
         self.database = database
         self._message: type[Any] = type(descriptors.message(collection.message))
         self._table = table
-        self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
+        self._history: ChangeHistory[sqlite3.Row] = ChangeHistory(clock=time.seconds)
         database.migrate(component or table, schema or (_schema(table),))
 
     def transaction(self) -> AbstractContextManager[object]:
@@ -195,7 +195,7 @@ class Records:
                     message.SerializeToString(),
                 ),
             )
-            self._past.remember(_key(place, resource_id), before=None, counts=True)
+            self._history.record(_key(place, resource_id), before=None, counts=True)
 
     def get(self, place: Place, resource_id: str) -> Record | None:
         """Return the resource of a location, or None."""
@@ -225,7 +225,7 @@ class Records:
         Within `looking_back`, yield those of the past state.
         """
         start = before or (_LAST, _LAST)
-        then = self._past.undone()
+        then = self._history.rows_before()
         here = [
             row for row in then.values() if row is not None and _place(row) == (place.number, place.location)
         ]
@@ -258,7 +258,7 @@ class Records:
                     row["number"],
                 ),
             )
-            self._past.remember(_key(record.place, record.id), before=row, counts=False)
+            self._history.record(_key(record.place, record.id), before=row, counts=False)
             return self._record(self._locked(connection, resource_id, place))
 
     def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
@@ -269,17 +269,17 @@ class Records:
                 return False
             connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row["number"],))  # noqa: S608
             found = Place(project=row["project"], location=row["location"])
-            self._past.remember(_key(found, resource_id), before=row, counts=True)
+            self._history.record(_key(found, resource_id), before=row, counts=True)
             return True
 
     def clear(self) -> None:
         """Delete all resources and their history."""
         self.database.execute(f"DELETE FROM {self._table}")  # noqa: S608
-        self.forget_past()
+        self.clear_history()
 
-    def forget_past(self) -> None:
+    def clear_history(self) -> None:
         """Drop the history, so that no list can go back beyond this moment."""
-        self._past.clear()
+        self._history.clear()
 
     def _select(self, condition: str) -> str:
         return f"SELECT rowid AS number, * FROM {self._table} WHERE {condition}"  # noqa: S608

@@ -21,8 +21,8 @@ from vertex_emulator.models.uploading import upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.vertex.answers import V1, Answers
 from vertex_emulator.vertex.archived import read_message
+from vertex_emulator.vertex.operations import V1, ResourceOperations
 
 PLACE = Place(project="local", location="us-central1")
 NAMES = st.sampled_from(["a", "b", "B", "aa", "é"])
@@ -54,9 +54,9 @@ class Registry:
     def __init__(self, folder: Path) -> None:
         self.clock = Clock()
         opened = database.connect(folder / "state.db")
-        answers = Answers(Operations(opened), self.clock)
+        operations = ResourceOperations(Operations(opened), self.clock)
         no_buckets: Any = None
-        self.service: Any = ModelService(opened, answers, no_buckets, self.clock)
+        self.service: Any = ModelService(opened, operations, no_buckets, self.clock)
         self.names: list[str] = []
 
     def add(self, name: str, labels: dict[str, str], at: int, versions: int = 1) -> None:

@@ -43,11 +43,11 @@ CANCELLED = 1
 """google.rpc.Code of a cancelled operation."""
 
 
-class Answers:
+class ResourceOperations:
     """The operations of resources: done at once, or finished later."""
 
-    def __init__(self, operations: Operations, clock: Clock) -> None:
-        self.operations = operations
+    def __init__(self, stored: Operations, clock: Clock) -> None:
+        self.stored = stored
         self._clock = clock
 
     def done(self, parent: str, response: Any, metadata: Any) -> Message:
@@ -59,7 +59,7 @@ class Answers:
         """
         operation = self._new(parent, metadata)
         _succeed(operation, response)
-        self.operations.add(operation)
+        self.stored.add(operation)
         answer: Message = operation
         return answer
 
@@ -77,9 +77,9 @@ class Answers:
         `cancel` is called with the operation's name if it is cancelled.
         """
         operation = self._new(parent, metadata)
-        self.operations.add(operation)
+        self.stored.add(operation)
         if cancel is not None:
-            self.operations.on_cancel(operation.name, lambda: cancel(operation.name))
+            self.stored.on_cancel(operation.name, lambda: cancel(operation.name))
         answer: Message = operation
         return answer
 
@@ -90,7 +90,7 @@ class Answers:
             self._touch(operation)
             _succeed(operation, response)
 
-        self.operations.change(name, end)
+        self.stored.change(name, end)
 
     def fail(self, name: str, code: int, message: str) -> None:
         """Record that an operation has failed; `code` is a google.rpc.Code."""
@@ -101,7 +101,7 @@ class Answers:
             operation.error.code = code
             operation.error.message = message
 
-        self.operations.change(name, end)
+        self.stored.change(name, end)
 
     def _new(self, parent: str, metadata: Any) -> Any:
         operation = descriptors.message("google.longrunning.Operation")
