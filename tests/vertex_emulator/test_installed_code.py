@@ -1,4 +1,4 @@
-"""An emulator whose code was changed after it started is replaced, as one of another version."""
+"""An emulator whose code was changed after its start is replaced, like one of another version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """The first of the packages in a folder."""
+    """Create the packages and return the folder of the first."""
     for name in PACKAGES:
         (tmp_path / name / "jobs").mkdir(parents=True)
         for file in ("a.py", "jobs/b.py", "jobs/notes.txt"):
@@ -100,7 +100,7 @@ def test_a_package_that_is_no_folder_has_no_record(package: Path) -> None:
     "recorded", [pytest.param({"code": OLD}, id="older code"), pytest.param({}, id="nothing of its code")]
 )
 def test_an_emulator_that_records(start: Callable[..., launcher.Emulator], recorded: dict[str, str]) -> None:
-    """It is replaced."""
+    """Check that the emulator is replaced."""
     first = start()
     path = first.data_dir / "emulator.json"
     record = json.loads(path.read_text())
