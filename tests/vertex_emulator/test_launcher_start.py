@@ -362,7 +362,7 @@ def test_it_leaves_when_idle(start: Start) -> None:
     emulator = start(idle_minutes=0.01)
     process = psutil.Process(emulator.pid)
     eventually(lambda: not is_alive(process))
-    assert "leaving" in (emulator.data_dir / "emulator.log").read_text()
+    assert "is idle and stops" in (emulator.data_dir / "emulator.log").read_text()
     assert launcher.find(emulator.data_dir) is None
     assert start().pid != emulator.pid
 

@@ -123,7 +123,7 @@ class ImagesFound:
 
     def taken(self) -> list[str]:
         """What is here already and is another there."""
-        return [f"image {name}" for name in transfer.taken(self._registry, self._images)]
+        return [f"image {name}" for name in transfer.tag_conflicts(self._registry, self._images)]
 
     def enter(self, stack: ExitStack) -> None:
         """Before the transaction in which they are added."""
@@ -191,7 +191,7 @@ class RepositoriesFound:
             names.check_repository_id(name.id, place.location)
             given = descriptors.message(f"{repository_fields.PACKAGE}.Repository")
             payload.read(fields.get("repository"), given)
-            repository = repository_fields.prepared(given, name)
+            repository = repository_fields.new_repository(given, name)
             policy = descriptors.message("google.iam.v1.Policy")
             payload.read(fields.get("iamPolicy"), policy)
             if faults := list(repositories.problems(policy)):

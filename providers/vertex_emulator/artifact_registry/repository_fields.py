@@ -45,7 +45,7 @@ def format_of(repository: Any) -> str:
     return enum_name(repository, "format")
 
 
-def prepared(given: Any, name: RepositoryName) -> Any:
+def new_repository(given: Any, name: RepositoryName) -> Any:
     """Return a new repository as it is stored. Raises `RpcError` INVALID_ARGUMENT, UNIMPLEMENTED."""
     _check_mode(given)
     found = descriptors.message(f"{PACKAGE}.Repository")
@@ -61,7 +61,7 @@ def prepared(given: Any, name: RepositoryName) -> Any:
     return found
 
 
-def changed(current: Any, given: Any, mask: Sequence[str]) -> Any:
+def updated_repository(current: Any, given: Any, mask: Sequence[str]) -> Any:
     """Return the repository after an update. Without a mask, all mutable fields are replaced.
 
     Raises `RpcError` INVALID_ARGUMENT for immutable and unknown fields.

@@ -37,7 +37,7 @@ class BlobsApi:
         if size is None or path is None:
             raise blob_unknown(repository, digest)
         headers = {"Docker-Content-Digest": digest, "Accept-Ranges": "bytes", "ETag": f'"{digest}"'}
-        part = _wanted(request.headers.get("range"), size)
+        part = _requested_range(request.headers.get("range"), size)
         if part is None:
             start, length, status = 0, size, 200
         else:
@@ -141,7 +141,7 @@ def _chunk(request: Request) -> Chunk | None:
     return Chunk(first=int(match[1]), last=int(match[2]))
 
 
-def _wanted(header: str | None, size: int) -> tuple[int, int] | None:
+def _requested_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return start and length of the requested part, or None for all of it. Raises `RegistryError` 416."""
     match = _RANGE.fullmatch(header.strip()) if header else None
     if match is None:

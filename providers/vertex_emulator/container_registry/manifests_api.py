@@ -30,7 +30,7 @@ class ManifestsApi:
     def get(self, _: Request, match: re.Match[str]) -> Response:
         """Handle GET and HEAD of a manifest."""
         repository = self._authority.canonical(match["name"])
-        reference = _sought(repository, match)
+        reference = _reference(repository, match)
         found = self._registry.manifest(repository, reference)
         if found is None:
             raise manifest_unknown(repository, reference)
@@ -41,7 +41,7 @@ class ManifestsApi:
         repository = self._authority.canonical(match["name"])
         reference = names.check_reference(unquote(match["reference"]))
         self._authority.check_writable(repository)
-        content = _read(request)
+        content = _read_body(request)
         stored = self._registry.put_manifest(
             repository,
             reference,
@@ -62,20 +62,20 @@ class ManifestsApi:
         """Delete a tag, or by digest a manifest with all its tags."""
         repository = self._authority.canonical(match["name"])
         self._authority.check_removable(repository)
-        reference = _sought(repository, match)
+        reference = _reference(repository, match)
         if names.is_digest(reference):
             for each in self._registry.store.tags_of(repository, reference):
                 self._authority.check_movable(repository, each)
-            gone = self._registry.delete_manifest(repository, reference)
+            deleted = self._registry.delete_manifest(repository, reference)
         else:
             self._authority.check_movable(repository, reference)
-            gone = self._registry.delete_tag(repository, reference)
-        if not gone:
+            deleted = self._registry.delete_tag(repository, reference)
+        if not deleted:
             raise manifest_unknown(repository, reference)
         return Response(202)
 
 
-def _sought(repository: str, match: re.Match[str]) -> str:
+def _reference(repository: str, match: re.Match[str]) -> str:
     """Return the reference of a request that reads or deletes.
 
     Raises `RegistryError` 404 for an invalid tag, as the specification's conformance suite expects of pulls,
@@ -89,7 +89,7 @@ def _sought(repository: str, match: re.Match[str]) -> str:
     return reference
 
 
-def _read(request: Request) -> bytes:
+def _read_body(request: Request) -> bytes:
     """Read the body. Raises `RegistryError` 413."""
     parts: list[bytes] = []
     left = MAX_MANIFEST

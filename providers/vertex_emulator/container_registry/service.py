@@ -88,7 +88,7 @@ class RegistryService:
     def collect(self) -> dict[str, int]:
         """Collect garbage now. Return the numbers of deleted uploads and blobs."""
         self._uploads.keep_active()
-        return {"uploads": self._uploads.forget_abandoned(), "blobs": self.registry.collect()}
+        return {"uploads": self._uploads.delete_abandoned(), "blobs": self.registry.collect()}
 
     def _collect(self, request: Request, _: re.Match[str]) -> Response:
         body_of(request)

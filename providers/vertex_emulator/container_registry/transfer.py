@@ -58,7 +58,7 @@ def missing(registry: Registry, images: Collection[Pushed], blobs: Collection[st
                 yield each.digest
 
 
-def taken(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
+def tag_conflicts(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
     """Yield the tags that point to other manifests in this registry, as REPOSITORY:TAG."""
     for image in images:
         for tag in image.tags:

@@ -81,12 +81,12 @@ class Uploads:
 
     def size(self, repository: str, identifier: str) -> int:
         """Return the number of received bytes. Raises `RegistryError` 404."""
-        with self._using(repository, identifier), self._opened(identifier) as file:
+        with self._locked(repository, identifier), self._opened(identifier) as file:
             return os.fstat(file.fileno()).st_size
 
     def append(self, repository: str, identifier: str, body: Body, chunk: Chunk | None) -> int:
         """Receive a chunk and return the total size. Raises `RegistryError` 400, 404, 416."""
-        with self._using(repository, identifier), self._opened(identifier) as file:
+        with self._locked(repository, identifier), self._opened(identifier) as file:
             return self._receive(identifier, file, body, chunk).size
 
     def finish(
@@ -96,11 +96,11 @@ class Uploads:
 
         Raises `RegistryError` 400, 404, 416. An upload whose content does not match the digest is deleted.
         """
-        with self._using(repository, identifier):
+        with self._locked(repository, identifier):
             with self._opened(identifier) as file:
                 total = self._receive(identifier, file, body, chunk)
                 if not _has(digest, file, total):
-                    self._forget(identifier)
+                    self._delete(identifier)
                     raise digest_invalid(
                         f"The upload has the digest sha256:{total.sha256.hexdigest()} ({total.size} bytes), "
                         f"not {digest}. Upload it again."
@@ -111,16 +111,16 @@ class Uploads:
                 self._registry.adopt_blob(repository, path, digest=digest, size=total.size)
             except FileNotFoundError:  # the emulator was reset in the meantime
                 raise upload_unknown() from None
-            self._forget(identifier)
+            self._delete(identifier)
 
     def cancel(self, repository: str, identifier: str) -> None:
         """Delete an upload. Raises `RegistryError` 404."""
-        with self._using(repository, identifier):
-            self._forget(identifier)
+        with self._locked(repository, identifier):
+            self._delete(identifier)
 
     def discard(self, identifier: str) -> None:
         """Delete an upload whose identifier no client has seen."""
-        self._forget(identifier)
+        self._delete(identifier)
 
     def keep_active(self) -> None:
         """Record that uploads with a running request are in use."""
@@ -129,7 +129,7 @@ class Uploads:
         for identifier in active:
             self._store.touch_upload(identifier, at=self._clock.microseconds())
 
-    def forget_abandoned(self) -> int:
+    def delete_abandoned(self) -> int:
         """Delete uploads without new data for a week. Return their number."""
         before = self._clock.microseconds() - LIFETIME_SECONDS * 1_000_000
         with self._guard:
@@ -137,11 +137,11 @@ class Uploads:
         old = [each for each, touched in self._store.uploads().items() if touched < before]
         forgotten = [each for each in old if each not in in_use]
         for identifier in forgotten:
-            self._forget(identifier)
+            self._delete(identifier)
         return len(forgotten)
 
     @contextmanager
-    def _using(self, repository: str, identifier: str) -> Iterator[None]:
+    def _locked(self, repository: str, identifier: str) -> Iterator[None]:
         """Lock an upload for one request."""
         with self._guard:
             held = self._locks.get(identifier)
@@ -173,12 +173,12 @@ class Uploads:
             except OSError as error:
                 if is_out_of_space(error):
                     # Clients give up on this response, and a partial upload only fills the disk.
-                    self._forget(identifier)
+                    self._delete(identifier)
                 raise
 
     def _receive(self, identifier: str, file: Any, body: Body, chunk: Chunk | None) -> _Sum:
         """Append the body. If the client disconnects, the received bytes are kept."""
-        total = self._so_far(identifier, file)
+        total = self._current_sum(identifier, file)
         had = total.size
         if chunk is not None and chunk.first != had:
             raise upload_invalid(
@@ -211,7 +211,7 @@ class Uploads:
             self._sums.pop(identifier, None)
         file.truncate(size)
 
-    def _so_far(self, identifier: str, file: Any) -> _Sum:
+    def _current_sum(self, identifier: str, file: Any) -> _Sum:
         """Return hash and size of the received bytes, and leave `file` at its end."""
         size = os.fstat(file.fileno()).st_size
         with self._guard:
@@ -229,7 +229,7 @@ class Uploads:
                 self._sums.popitem(last=False)
         return total
 
-    def _forget(self, identifier: str) -> None:
+    def _delete(self, identifier: str) -> None:
         with suppress(FileNotFoundError):
             self._files.remove_upload(identifier)
         self._store.remove_upload(identifier)

@@ -107,17 +107,17 @@ def list_records(
     place = place or parse_parent(of)
     text = request.filter if _has(request, "filter") else ""
     order_by = request.order_by if _has(request, "order_by") else ""
-    lets_through = record_filter(text, listing.fields)
+    matches = record_filter(text, listing.fields)
     keys = _order(order_by, listing.orders) if order_by else []
     size = _size(request)
     query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)
     if keys:
-        ordered = _ordered(filter(lets_through, records.newest_first(place)), keys, after=position)
+        ordered = _ordered(filter(matches, records.newest_first(place)), keys, after=position)
         found = ordered[: size + 1]
     else:
         newest = records.newest_first(place, before=tuple(position) if position else None)
-        found = list(islice(filter(lets_through, newest), size + 1))
+        found = list(islice(filter(matches, newest), size + 1))
     answer = descriptors.message(listing.answer)
     _fill(answer, listing, found[:size], request)
     if len(found) > size:

@@ -160,14 +160,14 @@ class Files:
     def list(self, request: Any) -> Message:
         """List the files of a repository."""
         record = self._backend.record(names.parse_repository(request.parent))
-        lets_through = filter_of(request.filter, ("name", "owner"), _values)
+        matches = filter_of(request.filter, ("name", "owner"), _values)
         order, descending = order_of(request.order_by or "name", _FILE_ORDERS)
         page = PageRequest.of(request, query=f"files {record.name} {request.filter}\n{request.order_by}")
         stored = self._backend.contents.files(record.name) if has_images(record) else []
         found = [_message(record, each) for each in stored]
         answer = descriptors.message(f"{PACKAGE}.ListFilesResponse")
         chosen, answer.next_page_token = page_of(
-            [each for each in found if lets_through(each)],
+            [each for each in found if matches(each)],
             page,
             key=lambda each: str(each.name),
             order=order,

@@ -68,7 +68,7 @@ class Packages:
     def list(self, request: Any) -> Message:
         """List the packages of a repository."""
         record = self._backend.record(names.parse_repository(request.parent))
-        lets_through = filter_of(request.filter, ("name", "annotations"), _values)
+        matches = filter_of(request.filter, ("name", "annotations"), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         page = PageRequest.of(request, query=f"packages {record.name} {request.filter}\n{request.order_by}")
         names_of = self._backend.contents.packages(record.name) if has_images(record) else []
@@ -76,7 +76,7 @@ class Packages:
         kept = [self._package(record, each, versions) for each, versions in found if versions]
         answer = descriptors.message(f"{PACKAGE}.ListPackagesResponse")
         packages, answer.next_page_token = page_of(
-            [each for each in kept if lets_through(each)],
+            [each for each in kept if matches(each)],
             page,
             key=lambda each: each.name,
             order=order,

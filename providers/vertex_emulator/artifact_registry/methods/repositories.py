@@ -47,7 +47,7 @@ class Repositories:
             raise RpcError("INVALID_ARGUMENT", "repository_id is missing.")
         names.check_repository_id(request.repository_id, place.location)
         name = names.RepositoryName(place=place, id=request.repository_id)
-        repository = repository_fields.prepared(request.repository, name)
+        repository = repository_fields.new_repository(request.repository, name)
         now = self._backend.clock.microseconds()
         record = Record(
             name=name,
@@ -71,11 +71,11 @@ class Repositories:
     def list(self, request: Any) -> Message:
         """List the repositories of a location."""
         place = names.parse_place(request.parent)
-        lets_through = filter_of(request.filter, ("name",), _values)
+        matches = filter_of(request.filter, ("name",), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         query = f"repositories {place.as_asked} {request.filter}\n{request.order_by}"
         page = PageRequest.of(request, query=query)
-        found = [each for each in self._backend.store.at(place) if lets_through(each)]
+        found = [each for each in self._backend.store.at(place) if matches(each)]
         answer = descriptors.message(f"{PACKAGE}.ListRepositoriesResponse")
         records, answer.next_page_token = page_of(
             found, page, key=lambda each: str(each.name), order=order, descending=descending
@@ -89,7 +89,7 @@ class Repositories:
         name = names.parse_repository(request.repository.name)
         with self._backend.contents.transaction():
             record = self._backend.record(name)
-            changed = repository_fields.changed(
+            changed = repository_fields.updated_repository(
                 record.repository, request.repository, request.update_mask.paths
             )
             now = self._backend.clock.microseconds()

@@ -66,7 +66,7 @@ class Tags:
         """List the tags of a package."""
         record, (package,) = self._backend.item(names.parse_item(request.parent, "packages"))
         self._backend.versions(record, package)
-        lets_through = filter_of(request.filter, ("name", "version"), _tag_values)
+        matches = filter_of(request.filter, ("name", "version"), _tag_values)
         page = PageRequest.of(request, query=f"tags {record.name} {package} {request.filter}")
         found = [
             tag_message(record, package, each.tag, each.digest)
@@ -74,7 +74,7 @@ class Tags:
         ]
         answer = descriptors.message(f"{PACKAGE}.ListTagsResponse")
         chosen, answer.next_page_token = page_of(
-            [each for each in found if lets_through(each)], page, key=lambda each: str(each.name)
+            [each for each in found if matches(each)], page, key=lambda each: str(each.name)
         )
         answer.tags.extend(chosen)
         listed: Message = answer
@@ -172,7 +172,7 @@ class Versions:
         """List the versions of a package."""
         record, (package,) = self._backend.item(names.parse_item(request.parent, "packages"))
         versions = self._backend.versions(record, package)
-        lets_through = filter_of(request.filter, ("name", "annotations"), _version_values)
+        matches = filter_of(request.filter, ("name", "annotations"), _version_values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         query = f"versions {record.name} {package} {request.view} {request.filter}\n{request.order_by}"
         annotations = self._backend.store.annotations(record.name)
@@ -186,7 +186,7 @@ class Versions:
         ]
         answer = descriptors.message(f"{PACKAGE}.ListVersionsResponse")
         chosen, answer.next_page_token = page_of(
-            [each for each in found if lets_through(each)],
+            [each for each in found if matches(each)],
             PageRequest.of(request, query=query),
             key=lambda each: each.name,
             order=order,
