@@ -168,9 +168,7 @@ def test_values_survive_as_they_are(pipelines: Pipelines) -> None:
 @pytest.mark.parametrize(
     ("content", "split", "text"),
     [
-        pytest.param(
-            "a,b\n1,2\n", {"predefinedSplit": {"key": "use"}}, "no column 'use'", id="no-column"
-        ),
+        pytest.param("a,b\n1,2\n", {"predefinedSplit": {"key": "use"}}, "no column 'use'", id="no-column"),
         pytest.param(
             "a,b\n1,2\n",
             {"predefinedSplit": {"key": "a"}},
