@@ -1,8 +1,9 @@
-"""`python -m vertex_emulator`: one emulator as a process of its own.
+"""`python -m vertex_emulator`: runs one emulator as a process.
 
-By hand it stays in the foreground until Ctrl-C or SIGTERM. The launcher passes --detached and --ready-fd: the
-process then leaves its parent and terminal behind, and tells over that descriptor in one line of JSON whether
-it answers (`{"ready": {...}}`), another one does (`{"held": pid}`), or it cannot (`{"error": "..."}`).
+Started manually, it runs in the foreground until Ctrl-C or SIGTERM. The launcher passes --detached and
+--ready-fd: the process then detaches from its parent and terminal, and writes one line of JSON to that
+descriptor: it is ready (`{"ready": {...}}`), another process serves the folder (`{"held": pid}`), or it
+failed (`{"error": "..."}`).
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ _LOCK_SECONDS = 10.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code 0 after a stop that was asked for, 1 when the emulator could not start."""
+    """Run the emulator. Return 0 after a requested stop, 1 if it could not start."""
     options = _parse(arguments)
     if options.ready_fd is not None:
         os.set_inheritable(options.ready_fd, False)
     if options.detached:
-        # The parent waits for its child and goes on; what is left has no parent and cannot get a terminal.
+        # The parent waits for its child only. The grandchild has no parent and cannot get a terminal.
         if os.fork():
             os._exit(0)
-        # Handlers and not SIG_IGN, which the programs that we start would inherit.
-        signal.signal(signal.SIGHUP, _go_on)
-        signal.signal(signal.SIGINT, _go_on)
+        # Handlers instead of SIG_IGN, which started programs would inherit.
+        signal.signal(signal.SIGHUP, _ignore)
+        signal.signal(signal.SIGINT, _ignore)
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Imported here so that a detached process has let its parent go before.
+    # Imported here, so that a detached process releases its parent first.
     from vertex_emulator import installed_code
 
     code = installed_code.of_this_process()  # before more of it is loaded
@@ -67,11 +68,11 @@ def _run(options: argparse.Namespace) -> int:
         _serve(daemon, options)
     except LockHeldError as error:
         log.error("Process %s already serves %s", error.holder or "(unknown)", options.data_dir)
-        _tell(options.ready_fd, {"held": error.holder})
+        _report(options.ready_fd, {"held": error.holder})
         return 1
     except (DataFolderError, DatabaseError, PortError) as error:
         log.error("%s", error)
-        _tell(options.ready_fd, {"error": str(error)})
+        _report(options.ready_fd, {"error": str(error)})
         return 1
     return 0
 
@@ -85,25 +86,24 @@ def _serve(daemon: Daemon, options: argparse.Namespace) -> None:
         if not options.detached:
             signal.signal(signal.SIGINT, stop)
         daemon.start()
-        _tell(options.ready_fd, {"ready": {"url": daemon.url, "pid": os.getpid()}})
+        _report(options.ready_fd, {"ready": {"url": daemon.url, "pid": os.getpid()}})
         daemon.wait()
     finally:
         daemon.close()
 
 
-def _go_on(_number: int, _frame: FrameType | None) -> None:
-    """What concerns the terminal of whoever started us does not concern us."""
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Ignore the signal, which is for the process that started this one."""
 
 
-def _tell(descriptor: int | None, message: Mapping[str, Any]) -> None:
+def _report(descriptor: int | None, message: Mapping[str, Any]) -> None:
     if descriptor is None:
         return
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as pipe:
             pipe.write(json.dumps(message) + "\n")
     except OSError:
-        # Whoever started us did not stay to hear it.
-        log.info("The starter has gone")
+        log.info("The process that started the emulator has exited")
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -111,13 +111,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m vertex_emulator",
         description="Serve the Vertex AI and Cloud Storage emulator of one data folder on 127.0.0.1.",
     )
-    parser.add_argument("--data-dir", type=Path, required=True, help="folder that holds everything")
-    parser.add_argument("--port", type=int, help="default: the one used last if it is free, else any")
+    parser.add_argument("--data-dir", type=Path, required=True, help="folder for all data")
+    parser.add_argument("--port", type=int, help="default: the last one if it is free, or else any")
     parser.add_argument(
         "--idle-minutes",
         type=float,
         default=30.0,
-        help="leave after so long without a request or a live job; 0 is never (default: 30)",
+        help="stop after that many minutes without a request or a live job; 0 is never (default: 30)",
     )
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)

@@ -1,6 +1,6 @@
-"""The variables by which Google's libraries and tools find the emulator, for shells and for replicas.
+"""The variables through which Google's libraries and tools find the emulator, for shells and for replicas.
 
-What they hold opens Google's services in the emulator, not its controls.
+Their secrets give access to Google's services in the emulator, but not to the emulator's controls.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 
 REDIRECT = Path(__file__).parent / "redirect"
-"""The folder for PYTHONPATH from which Python loads `sitecustomize` (see there) at its start."""
+"""The PYTHONPATH folder from which Python loads `sitecustomize` at its start."""
 
 
 GCLOUD_SERVICES = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
-"""Those of gcloud that the emulator answers, as in CLOUDSDK_API_ENDPOINT_OVERRIDES_..."""
+"""The services of gcloud that the emulator implements, as in CLOUDSDK_API_ENDPOINT_OVERRIDES_..."""
 
 
 def metadata_host(url: str, token: str, project: str) -> str:
-    """What GCE_METADATA_HOST has to be: host, port, and a path with the secret and the project.
+    """Return the value of GCE_METADATA_HOST: host, port, and a path with the secret and the project.
 
-    Libraries put http:// before it, and the paths of the metadata server behind it.
+    Libraries add http:// in front and the paths of the metadata server at the end.
     """
     secret = data_folder.metadata_secret(token)
     return f"{urlsplit(url).netloc}/m/{secret}/{quote(project, safe='')}"
 
 
 def credential_variables(url: str, token: str, project: str) -> dict[str, str]:
-    """Where Application Default Credentials come from; `token` is the emulator's own."""
+    """Return the variables for Application Default Credentials. `token` is the emulator's own."""
     host = metadata_host(url, token, project)
     return {
         "GCE_METADATA_HOST": host,
@@ -46,7 +46,7 @@ def credential_variables(url: str, token: str, project: str) -> dict[str, str]:
 
 
 def replica_variables(url: str, token: str, project: str) -> dict[str, str]:
-    """All that a replica gets. Its token is the services'."""
+    """Return all variables of a replica. Its token is valid for the services only."""
     root = f"{url}/"
     return {
         "VERTEX_EMULATOR_HOST": url,
@@ -64,10 +64,10 @@ _LOCAL = ("127.0.0.1", "localhost")
 def variables(
     emulator: Emulator, *, project: str, location: str, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """By name. `environment` is the caller's: what it has in NO_PROXY and PYTHONPATH stays there."""
+    """Return the variables by name. NO_PROXY and PYTHONPATH of the caller's `environment` are extended."""
     root = f"{emulator.url}/"  # gcloud refuses an override without a slash at its end
     no_proxy = _no_proxy(environment)
-    # Credentials of the caller's own would be found before those of the metadata server, and sent here.
+    # The caller's own credentials would precede those of the metadata server, and be sent here.
     own_key = (
         {"GOOGLE_APPLICATION_CREDENTIALS": ""} if environment.get("GOOGLE_APPLICATION_CREDENTIALS") else {}
     )
@@ -75,7 +75,7 @@ def variables(
         "VERTEX_EMULATOR_HOST": emulator.url,
         "VERTEX_EMULATOR_TOKEN": emulator.token,
         "STORAGE_EMULATOR_HOST": emulator.storage_url,
-        # gcsfs asks over gRPC what kind a bucket is, and waits a minute for an answer that does not come.
+        # gcsfs would query the kind of a bucket over gRPC, and wait a minute for a response.
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}": root for name in GCLOUD_SERVICES},
         **credential_variables(emulator.url, emulator.token, project),
@@ -93,12 +93,12 @@ def variables(
 
 
 def exports(values: Mapping[str, str]) -> list[str]:
-    """Lines for a POSIX shell's eval."""
+    """Return the lines for a POSIX shell's eval."""
     return [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
 
 
 def _python_path(environment: Mapping[str, str]) -> str:
-    """With the folder of `sitecustomize` first, once."""
+    """Return PYTHONPATH with the folder of `sitecustomize` first, once."""
     first = str(REDIRECT)
     present = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     return os.pathsep.join([first, *(entry for entry in present if entry != first)])

@@ -1,4 +1,4 @@
-"""Serve the emulator's own paths: health, info, requests, its clock, and the end."""
+"""The emulator's own paths: health, info, requests, clock and shutdown."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NONCE = re.compile(r"[0-9a-zA-Z_-]{16,128}")
 
 @dataclass(frozen=True, kw_only=True)
 class Admin:
-    """What the admin paths tell and do.
+    """The data and actions of the admin paths.
 
-    `prove` answers a nonce with what only a holder of the token can compute; `info` is read at each request.
+    `prove` returns the response to a nonce that requires the token. `info` is called for each request.
     """
 
     version: str
@@ -50,12 +50,12 @@ class Admin:
         )
 
     def _health(self, request: Request, _: re.Match[str]) -> Response:
-        """Open to everybody on this machine: says nothing but who answers."""
+        """Return the status without authentication; it reveals only the emulator's identity."""
         answer = {"status": "ok", "version": self.version, "instance": self.instance}
         nonce = request.parameter("nonce")
         if nonce is not None:
             if not _NONCE.fullmatch(nonce):
-                raise HttpError(400, "", "nonce has to be 16 to 128 letters, digits, '-' or '_'.")
+                raise HttpError(400, "", "nonce must be 16 to 128 letters, digits, '-' or '_'.")
             answer["proof"] = self.prove(nonce)
         return json_response(answer)
 
@@ -82,12 +82,12 @@ class Admin:
 def _number(request: Request, name: str, default: str, what: str) -> int:
     given = request.parameter(name, default) or ""
     if not (given.isascii() and given.isdigit() and len(given) <= _DIGITS):
-        raise HttpError(400, "", f"{name} has to be {what}, not {given!r}.")
+        raise HttpError(400, "", f"{name} must be {what}, not {given!r}.")
     return int(given)
 
 
 FASTEST = 10_000.0
-"""A week in a minute."""
+"""Maximum rate of the clock: a week in a minute."""
 
 _LONGEST_TICK = 0.05
 
@@ -95,9 +95,9 @@ _PATH = "/_local/clock"
 
 
 class ClockControl:
-    """Changes one clock: in this process, in the file `path`, and for whoever `changing` tells.
+    """Changes the clock of this process and its file `path`, within the context `changing`.
 
-    `changing` is entered with the microseconds that the time of day jumps by while no time passes.
+    `changing` gets the microseconds by which the time of day jumps while no time passes.
     """
 
     def __init__(
@@ -109,29 +109,32 @@ class ClockControl:
         self._lock = threading.Lock()
 
     def freeze(self) -> None:
-        """Let the clock stand still."""
+        """Freeze the clock."""
         self._change(rate=0.0)
 
     def advance(self, by: float) -> None:
-        """Let so many seconds pass at once; a clock that stands still goes on standing.
+        """Advance the clock by that many seconds; a frozen clock stays frozen.
 
         Raises `HttpError` 400 beyond the year 9999.
         """
         self._change(by=by)
 
     def scale(self, factor: float) -> None:
-        """Let so many seconds pass in one; a clock that stood still goes."""
+        """Let that many seconds pass per second. A frozen clock runs again."""
         self._change(rate=factor)
 
     def reset(self) -> None:
-        """The machine's time again."""
+        """Reset the clock to the machine's time."""
         with self._lock:
             files = self._next_tick()
-            wall, steady = _here()
+            wall, steady = _machine_time()
             self._set(self._clock.setting.following_machine(wall=wall, steady=steady, files=files))
 
     def routes(self) -> Sequence[Route]:
-        """GET the clock; POST to freeze, advance, scale and reset, each answered with the clock."""
+        """Return the routes to get the clock, and to freeze, advance, scale and reset it.
+
+        Each returns the clock.
+        """
         return (
             Route("GET", _PATH, self._show),
             Route("POST", f"{_PATH}/freeze", self._post_freeze),
@@ -168,7 +171,7 @@ class ClockControl:
     def _change(self, *, rate: float | None = None, by: float = 0.0) -> None:
         with self._lock:
             files = self._next_tick()
-            wall, steady = _here()
+            wall, steady = _machine_time()
             if by and not self._clock.setting.can_advance(by, wall=wall):
                 what = (
                     f"seconds is {by:g}, but the clock ends with the year 9999. Advance by less, or reset it."
@@ -177,16 +180,16 @@ class ClockControl:
             self._set(self._clock.setting.changed(wall=wall, steady=steady, files=files, rate=rate, by=by))
 
     def _next_tick(self) -> int:
-        """Wait until a file gets a later time than all files that are there; that time in microseconds.
+        """Wait until a new file is later than all existing files, and return its time in microseconds.
 
-        It takes a tick of the kernel, 10 ms at most; a file system that counts in seconds is not waited for.
+        This takes a tick of the kernel, 10 ms at most. A file system with times in seconds is not waited for.
         """
         with tempfile.TemporaryFile(dir=self._path.parent) as probe:
-            first = found = _written(probe)
+            first = found = _touch(probe)
             until = time.monotonic() + _LONGEST_TICK
             while found == first and time.monotonic() < until:
                 time.sleep(0.001)
-                found = _written(probe)
+                found = _touch(probe)
         return found
 
     def _set(self, setting: Setting) -> None:
@@ -197,11 +200,11 @@ class ClockControl:
             self._clock.setting = setting
 
 
-def _written(file: IO[bytes]) -> int:
-    """Write to it; the time that it has then, in microseconds since 1970."""
+def _touch(file: IO[bytes]) -> int:
+    """Write to the file and return its modification time in microseconds since 1970."""
     os.pwrite(file.fileno(), b".", 0)
     return os.fstat(file.fileno()).st_mtime_ns // 1000
 
 
-def _here() -> tuple[int, float]:
+def _machine_time() -> tuple[int, float]:
     return time.time_ns() // 1000, time.monotonic()

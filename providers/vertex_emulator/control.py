@@ -1,6 +1,6 @@
-"""Asks a running emulator over HTTP for what only it can tell or do: `/_local/...`.
+"""Client for the controls of a running emulator (`/_local/...`), for the command and for tests.
 
-For the command and for tests; the standard library only.
+It needs only the standard library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BLOCK = 1 << 20
 
 
 class ControlError(Exception):
-    """The emulator refused, or did not answer (`status` 0); the message says why."""
+    """The emulator returned an error, or did not respond (`status` 0); the message has the reason."""
 
     def __init__(self, message: str, *, status: int = 0) -> None:
         super().__init__(message)
@@ -34,17 +34,17 @@ class ControlError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """The controls of one emulator, at `url`. Every method raises `ControlError`."""
+    """The controls of the emulator at `url`. Every method raises `ControlError`."""
 
     url: str
     token: str = field(repr=False)
 
     def add_fault(self, fault: Mapping[str, Any]) -> dict[str, Any]:
-        """Set a fault, in the JSON of docs/testing-with-the-emulator.md; it comes back with its number."""
+        """Set a fault, in the JSON of docs/testing-with-the-emulator.md, and return it with its number."""
         return self.call("POST", "/_local/faults", dict(fault))
 
     def faults(self) -> list[dict[str, Any]]:
-        """The faults that are set, with how many calls each has seen and spoilt."""
+        """Return the faults, each with the numbers of seen and affected calls."""
         return list(self.call("GET", "/_local/faults")["faults"])
 
     def remove_fault(self, number: int) -> None:
@@ -52,22 +52,22 @@ class Control:
         self.call("DELETE", f"/_local/faults/{number}")
 
     def clear_faults(self) -> int:
-        """Remove all faults; how many there were."""
+        """Remove all faults and return their number."""
         return int(self.call("DELETE", "/_local/faults")["removed"])
 
     def requests(self, *, last: int | None = None, after: int = 0) -> dict[str, Any]:
-        """`requests`, the oldest first, and `counts` of calls by method."""
+        """Return the `requests`, oldest first, and the `counts` of calls by method."""
         query = f"?after={after}" if last is None else f"?after={after}&last={last}"
         return self.call("GET", f"/_local/requests{query}")
 
     def forget_requests(self) -> None:
-        """Forget the requests and counts so far."""
+        """Clear the requests and counts."""
         self.call("DELETE", "/_local/requests")
 
     def kill_replica(
         self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
     ) -> dict[str, Any]:
-        """Kill so many starts of a replica, each once it has run for so many seconds."""
+        """Kill that many starts of a replica, each after it has run for `after` seconds."""
         body = {"after": after, "times": times, "outOfMemory": out_of_memory}
         return self.call(
             "POST", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/kill", body
@@ -76,33 +76,33 @@ class Control:
     def preempt_replica(
         self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1
     ) -> dict[str, Any]:
-        """Take the machine of a replica away, as a Spot VM's."""
+        """Preempt the machine of a replica, like a Spot VM."""
         body = {"after": after, "times": times}
         path = f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/preempt"
         return self.call("POST", path, body)
 
     def clock(self) -> dict[str, Any]:
-        """The emulator's `time`, the machine's `realTime`, and `rate`: seconds that pass in one, 0 frozen."""
+        """Return the emulator's `time`, the machine's `realTime`, and the `rate`, which is 0 if frozen."""
         return self.call("GET", "/_local/clock")
 
     def freeze_clock(self) -> dict[str, Any]:
-        """Let the clock stand still."""
+        """Freeze the clock."""
         return self.call("POST", "/_local/clock/freeze", {})
 
     def advance_clock(self, seconds: float) -> dict[str, Any]:
-        """Let so many seconds pass at once."""
+        """Advance the clock by that many seconds."""
         return self.call("POST", "/_local/clock/advance", {"seconds": seconds})
 
     def scale_clock(self, factor: float) -> dict[str, Any]:
-        """Let so many seconds pass in one; a frozen clock goes again."""
+        """Let that many seconds pass per second. A frozen clock runs again."""
         return self.call("POST", "/_local/clock/scale", {"factor": factor})
 
     def reset_clock(self) -> dict[str, Any]:
-        """The machine's time again."""
+        """Reset the clock to the machine's time."""
         return self.call("POST", "/_local/clock/reset", {})
 
     def quotas(self) -> list[dict[str, Any]]:
-        """The quotas that are set, and what is used of each."""
+        """Return the quotas and their usage."""
         return list(self.call("GET", "/_local/quotas")["quotas"])
 
     def set_quota(
@@ -114,62 +114,62 @@ class Control:
         preemptible: bool = False,
         when_exceeded: str | None = None,
     ) -> dict[str, Any]:
-        """Set the quota of an accelerator or metric in one region, or in each."""
+        """Set the quota of an accelerator or metric, in one region or in each."""
         body = {"metric": metric, "limit": limit, "preemptible": preemptible, "whenExceeded": when_exceeded}
         return self.call("POST", "/_local/quotas", body if region is None else {**body, "region": region})
 
     def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
-        """Remove all quotas, or those of a metric, or of a region; how many there were."""
+        """Remove all quotas, or those of a metric or region, and return their number."""
         given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
         return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
 
     def start_delay(self) -> float:
-        """How many seconds new jobs wait."""
+        """Return the delay of new jobs in seconds."""
         return float(self.call("GET", "/_local/start-delay")["seconds"])
 
     def set_start_delay(self, seconds: float) -> None:
-        """Let the jobs that are created from now on wait so long before their replicas start."""
+        """Delay the start of the replicas of new jobs by that many seconds."""
         self.call("PUT", "/_local/start-delay", {"seconds": seconds})
 
     def unknown_types_allowed(self) -> bool:
-        """Whether machine types that the catalog does not have are taken."""
+        """Return whether machine types are allowed that the catalog does not have."""
         return bool(self.call("GET", "/_local/unknown-types")["allowed"])
 
     def allow_unknown_types(self, allowed: bool = True) -> None:
-        """Take machine types that the catalog does not have from now on, or refuse them again."""
+        """Allow or reject machine types that the catalog does not have, from now on."""
         self.call("PUT", "/_local/unknown-types", {"allowed": allowed})
 
     def contract(self) -> Contract:
-        """In which form new jobs get CLUSTER_SPEC."""
+        """Return the form in which new jobs get CLUSTER_SPEC."""
         found: Contract = self.call("GET", "/_local/contract")["contract"]
         return found
 
     def set_contract(self, contract: Contract) -> None:
-        """Give CLUSTER_SPEC in this form to the jobs that are created from now on."""
+        """Set the form in which new jobs get CLUSTER_SPEC."""
         self.call("PUT", "/_local/contract", {"contract": contract})
 
     def persistent_resource_delay(self) -> float:
-        """How many seconds each change of a persistent resource takes."""
+        """Return the duration of each change of a persistent resource in seconds."""
         return float(self.call("GET", "/_local/persistent-resource-delay")["seconds"])
 
     def set_persistent_resource_delay(self, seconds: float) -> None:
-        """Let creations, updates, reboots and deletions that begin from now on take so long."""
+        """Let new creations, updates, reboots and deletions take that many seconds."""
         self.call("PUT", "/_local/persistent-resource-delay", {"seconds": seconds})
 
     def replica_limit(self) -> int:
-        """How many replicas run at once."""
+        """Return the limit for replicas that run at once."""
         return int(self.call("GET", "/_local/replica-limit")["replicas"])
 
     def set_replica_limit(self, replicas: int) -> None:
-        """Let jobs wait while so many replicas run."""
+        """Set the limit for replicas that run at once; further jobs wait."""
         self.call("PUT", "/_local/replica-limit", {"replicas": replicas})
 
     def reset(self) -> None:
-        """End all jobs, remove them and all buckets, and forget what was set; the emulator runs on."""
+        """End and delete all jobs, delete all buckets and clear all settings; the emulator keeps running."""
         self.call("POST", "/_local/reset", {}, seconds=_LONG)
 
     def export_state(self, path: Path) -> int:
-        """Write all that it holds to a new file; its size. Raises `OSError` too."""
+        """Write the emulator's state to a new file and return its size. Raises `OSError`, too."""
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             try:
                 return self._download("/_local/export", file)
@@ -178,19 +178,22 @@ class Control:
                 raise
 
     def import_state(self, path: Path) -> dict[str, Any]:
-        """Add what such a file holds, all or nothing; the numbers of it. Raises `OSError` too."""
+        """Add the state in a file, all or nothing, and return the numbers of added items.
+
+        Raises `OSError`, too.
+        """
         with path.open("rb") as file:
             headers = {"Content-Type": "application/x-tar", "Content-Length": str(path.stat().st_size)}
             return self._call("POST", "/_local/import", file, headers, seconds=_LONG)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """All jobs with their replicas, the newest first."""
+        """Return all jobs with their replicas, newest first."""
         return list(self.call("GET", "/_local/jobs")["jobs"])
 
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS
     ) -> dict[str, Any]:
-        """The JSON object that a request is answered with. Never through a proxy."""
+        """Send a request, never through a proxy, and return the JSON object of the response."""
         if body is None:
             return self._call(method, path, None, {}, seconds=seconds)
         headers = {"Content-Type": "application/json"}
@@ -214,7 +217,7 @@ class Control:
             size = 0
             while data := answer.read(_BLOCK):
                 size += file.write(data)
-            if promised is not None and size < promised:  # `read` does not tell
+            if promised is not None and size < promised:  # `read` raises no error
                 raise http.client.HTTPException(f"its answer ended after {size} of {promised} bytes")
             return size
 
@@ -228,7 +231,7 @@ class Control:
         *,
         seconds: float,
     ) -> Iterator[http.client.HTTPResponse]:
-        """An answer that is no error, as long as it is read."""
+        """Yield a successful response while it is read."""
         parts = urlsplit(self.url)
         connection = http.client.HTTPConnection(
             parts.hostname or "", parts.port, timeout=seconds, blocksize=_BLOCK
@@ -238,7 +241,7 @@ class Control:
             try:
                 connection.request(method, path, body=body, headers=sent)
             except (BrokenPipeError, ConnectionResetError):
-                if not isinstance(body, io.IOBase):  # who does not want all of a body answers all the same
+                if not isinstance(body, io.IOBase):  # the emulator may respond without reading a whole file
                     raise
             answer = connection.getresponse()
             if answer.status >= 400:

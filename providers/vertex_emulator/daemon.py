@@ -1,4 +1,4 @@
-"""Put the emulator together: one data folder, one port, all services; leave after a while without use."""
+"""The emulator process: one data folder, one port, all services. It stops after a while without use."""
 
 from __future__ import annotations
 
@@ -47,17 +47,18 @@ _SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 
 
 class PortError(Exception):
-    """The port cannot be listened on; the message says what to do."""
+    """The port cannot be opened; the message has the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """`port` None: the one used last if it is free, else any. `lock_timeout` in seconds.
+    """The settings of an emulator process. `lock_timeout` is in seconds.
 
-    `lock_until_exit`: the folder stays locked until this process ends: a free lock means that it has ended.
-    `code`: what `installed_code` says of the code that runs; "" for an emulator that is not to be replaced
-    when the code changes, as one in a process that does something else besides.
-    `step_hook`: called before each step of the object store; tests use it to interrupt the emulator there.
+    Without a `port`, it is the last one if that is free, or else any. With `lock_until_exit`, the folder
+    stays locked until the process ends, so that a free lock means that it has ended. `code` is the result of
+    `installed_code` for the running code, or "" if the emulator is not replaced when the code changes, as in
+    a process with other tasks. `step_hook` is called before each step of the object store; tests interrupt
+    the emulator there.
     """
 
     data_dir: Path
@@ -73,7 +74,10 @@ class Daemon:
     """One emulator in this process, the only one of its data folder."""
 
     def __init__(self, settings: Settings, *, open_jobs: Callable[..., VertexService] = open_vertex) -> None:
-        """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
+        """Open the data folder and the port.
+
+        Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`.
+        """
         self.folder = data_folder.prepare(settings.data_dir.absolute())
         self.instance = secrets.token_hex(16)
         self.started = now()
@@ -103,8 +107,8 @@ class Daemon:
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
-            self._undo.append(self._forget_unpacked_images)
-            self._undo.append(self.registry.collect)  # else it would stay on the disk until the next start
+            self._undo.append(self._delete_unpacked_images)
+            self._undo.append(self.registry.collect)  # deletes garbage that would stay until the next start
             self.artifacts = ArtifactService(
                 repositories,
                 self.registry.registry,
@@ -148,11 +152,11 @@ class Daemon:
 
     @property
     def storage_url(self) -> str:
-        """What STORAGE_EMULATOR_HOST has to be."""
+        """The value of STORAGE_EMULATOR_HOST."""
         return f"{self.url}/s/{data_folder.storage_secret(self.token)}"
 
     def start(self) -> None:
-        """Answer requests, in threads of its own; emulator.json appears."""
+        """Serve requests in threads, and write emulator.json."""
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
         write_auth_file(self.folder, url=self.url, token=self.token)
@@ -167,21 +171,21 @@ class Daemon:
                 code=self._code,
             ),
         )
-        log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
-        log.info("Its data is in %s", self.folder.root)
+        log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
+        log.info("Emulator data is in %s", self.folder.root)
         self._jobs.start()
         self.scheduler.start()
 
     def request_stop(self) -> None:
-        """Let `wait` return. Safe in a signal handler."""
+        """Make `wait` return. Safe in a signal handler."""
         self._stop.set()
 
     def wait(self) -> None:
-        """Until somebody asked to stop."""
+        """Wait for a request to stop."""
         self._stop.wait()
 
     def close(self) -> None:
-        """Finish running requests, withdraw emulator.json, free port and folder. Jobs go on."""
+        """Finish running requests, delete emulator.json, and release port and folder. Jobs keep running."""
         record = data_folder.read_record(self.folder)
         if record is not None and record.instance == self.instance:
             self.folder.record.unlink(missing_ok=True)
@@ -195,16 +199,16 @@ class Daemon:
             try:
                 self._undo.pop()()
             except Exception:
-                log.exception("A part of the emulator did not close")
+                log.exception("A part of the emulator could not be closed")
 
-    def _forget_unpacked_images(self) -> None:
-        """Where no image is left in the registry, none stays unpacked, but for what a job still uses."""
+    def _delete_unpacked_images(self) -> None:
+        """Delete unpacked images that no job uses, if the registry has no images."""
         unpacked = self.folder.root / "images"
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
             unpacking.clean(unpacked, keep_bytes=0)
 
     def _leave(self) -> None:
-        log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")
+        log.info("The emulator is idle and stops. The next use starts it again.")
         self.request_stop()
 
     @contextmanager
@@ -279,7 +283,7 @@ class Daemon:
             try:
                 server = listen(int(row["value"]))
             except OSError:
-                log.info("Port %s, used last, is taken: using another", row["value"])
+                log.info("Port %s, the last one, is in use: using another", row["value"])
         server = server or listen(0)
         self._database.execute(
             "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -311,16 +315,16 @@ class Daemon:
 def _port_error(port: int, error: Exception) -> PortError:
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         return PortError(
-            f"Port {port} is in use by another program. Choose another with --port, or leave --port out: the "
-            "emulator then takes a free one."
+            f"Port {port} is in use by another program. Choose another with --port, or leave --port out to "
+            "use a free one."
         )
     if isinstance(error, OSError) and error.errno == errno.EACCES:
-        return PortError(f"Port {port} needs rights that you do not have. Choose one above 1023 with --port.")
+        return PortError(f"Port {port} requires privileges. Choose one above 1023 with --port.")
     return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")
 
 
 class IdleWatch:
-    """Calls `leave` once no request came for `minutes` and `busy()` is false; never with `minutes` 0."""
+    """Calls `leave` after `minutes` without a request and while `busy()` is false; never with `minutes` 0."""
 
     def __init__(
         self, scheduler: Scheduler, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
@@ -330,13 +334,13 @@ class IdleWatch:
         self._leave = leave
         self._last = time.monotonic()
         if minutes > 0:
-            scheduler.add("idle watch", self._look)
+            scheduler.add("idle watch", self._check)
 
     def touch(self) -> None:
-        """Something was asked."""
+        """Record a request."""
         self._last = time.monotonic()
 
-    def _look(self) -> Next:
+    def _check(self) -> Next:
         if self._is_busy():
             self.touch()
         left = self._last + self._seconds - time.monotonic()
@@ -349,5 +353,5 @@ class IdleWatch:
         try:
             return self._busy()
         except Exception:
-            log.exception("Whether there is work to do could not be found out: staying")
+            log.exception("The number of live jobs could not be read: the emulator keeps running")
             return True

@@ -1,6 +1,6 @@
-"""Whether the emulator's code has changed since a process wrote down what it was.
+"""Detects changes of the emulator's code since a process recorded it.
 
-A version stays the same while files change: in a checkout that is edited, pulled or switched.
+The version stays the same while files change, in a checkout that is edited, pulled or switched.
 """
 
 from __future__ import annotations
@@ -13,42 +13,41 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1]
 PACKAGES = ("vertex_emulator", "vertex_training", "vertex_cluster")
-"""The packages of FOLDER whose code the emulator and its supervisors run."""
+"""The packages in FOLDER whose code the emulator and its supervisors run."""
 
 
 @functools.lru_cache(maxsize=1)
 def of_this_process() -> str:
-    """The code as this process found it when it asked first: `HASH FOLDER`, with `look`'s hash."""
+    """Return the code as of the first call in this process: `HASH FOLDER`, with the hash of `source_hash`."""
     return _marked(FOLDER)
 
 
 def has_changed(recorded: str | None, folder: Path = FOLDER, *, own: str | None = None) -> bool:
-    """Whether a process that runs the code in `folder` wrote `recorded` before that code was changed.
+    """Return whether the code in `folder` has changed since a process recorded it as `recorded`.
 
-    None is what a process had to say before there was such a record: it has changed since. Another
-    installation's record, whose files say nothing of ours, and "" for none have not. `own` is the code of
-    this process, by default as it found it.
+    None means a process without such a record, and counts as changed. A record of another installation, or
+    "", counts as unchanged. `own` is the code of this process, by default as first found.
     """
     if recorded is None:
         return True
     if not recorded or recorded.partition(" ")[2] != str(folder):
         return False
-    # Else a process that started before the change would take a newer emulator for an older one.
+    # Without this, a process that started before the change would replace a newer emulator.
     known = own or (of_this_process() if folder == FOLDER else None)
     return recorded != known and recorded != _marked(folder)
 
 
-def look(folder: Path) -> str:
-    """Hash names, sizes and times of the source files of PACKAGES: a few milliseconds. No file is read."""
+def source_hash(folder: Path) -> str:
+    """Return a hash of names, sizes and times of the source files of PACKAGES, without reading them."""
     found = sorted(line for name in PACKAGES for line in _files(str(folder / name), f"{name}/"))
     return hashlib.sha256("\n".join(found).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _marked(folder: Path) -> str:
     try:
-        return f"{look(folder)} {folder}"
+        return f"{source_hash(folder)} {folder}"
     except OSError:
-        return ""  # No folder: a zip file, which nobody edits, or one that is just being replaced.
+        return ""  # not a folder: a zip file, which is not edited, or a folder that is being replaced
 
 
 def _files(path: str, below: str) -> Iterator[str]:

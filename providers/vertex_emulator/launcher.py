@@ -1,9 +1,8 @@
 """Finds, starts and stops the emulator of a data folder, from any process.
 
-Any number of threads and processes may call `ensure` at once: they end with one daemon, started by one of
-them. Who answers at a port is believed only after it has shown that it knows the token, so a stale
-emulator.json (killed daemon, reboot, process id or port used again) is harmless, and no secret is sent to a
-stranger.
+Any number of threads and processes may call `ensure` at once: one of them starts the only daemon. A server at
+a port is trusted only after it has proved that it knows the token. A stale emulator.json (killed daemon,
+reboot, reused process ID or port) is therefore harmless, and no secret is sent to another program.
 """
 
 from __future__ import annotations
@@ -36,21 +35,27 @@ _STOP_SECONDS = 20.0
 _MAX_LOG = 5 * 1024 * 1024
 _LOG_LINES = 15
 
-_KEPT_VARIABLES = re.compile(
+_PASSED_VARIABLES = re.compile(
     r"HOME|USER|LOGNAME|PATH|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|VIRTUAL_ENV|VERTEX_TRAINING_.*"
     r"|PYTHONPATH|PYTHONDONTWRITEBYTECODE|PYTHONPYCACHEPREFIX|(?:DY)?LD_LIBRARY_PATH"
     r"|PIP_.*|UV_.*|SSL_CERT_(?:FILE|DIR)|REQUESTS_CA_BUNDLE|(?i:(?:all|http|https|no)_proxy)"
 )
-"""What programs and pip need. The daemon outlives its caller and gets none of the caller's secrets."""
+"""The variables that programs and pip need.
+
+The daemon outlives its caller and gets none of the caller's secrets.
+"""
 
 
 class LauncherError(Exception):
-    """The emulator could not be started, reached or stopped; the message says what to do."""
+    """The emulator could not be started, reached or stopped; the message has the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Emulator:
-    """A running emulator. `storage_url` holds the storage secret: it is what STORAGE_EMULATOR_HOST takes."""
+    """A running emulator.
+
+    `storage_url` is the value of STORAGE_EMULATOR_HOST and contains the storage secret.
+    """
 
     url: str
     token: str = field(repr=False)
@@ -62,14 +67,14 @@ class Emulator:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether it runs another version than this one, or its code has been changed since it started."""
+        """True if it runs another version than this one, or if its code has changed since it started."""
         return self.version != __version__ or installed_code.has_changed(self.code)
 
 
 def find(data_dir: Path | None = None, *, probe_seconds: float = _PROBE_SECONDS) -> Emulator | None:
-    """The emulator that answers for the folder (default: the user's) within `probe_seconds`, or None.
+    """Return the emulator of the folder (default: the user's) if it responds within `probe_seconds`, or None.
 
-    Starts nothing. Raises `LauncherError` when the folder cannot be read.
+    Starts nothing. Raises `LauncherError` if the folder cannot be read.
     """
     folder = _folder(data_dir)
     try:
@@ -100,10 +105,10 @@ def ensure(
     idle_minutes: float | None = None,
     timeout: float = _START_SECONDS,
 ) -> Emulator:
-    """The emulator of the folder (default: the user's), started when it is not running.
+    """Return the emulator of the folder (default: the user's), and start it if it is not running.
 
-    One that is outdated is replaced; its jobs go on. `port` is where it has to listen; `idle_minutes` is
-    after how long without work a daemon that this call starts leaves. Raises `LauncherError`.
+    An outdated emulator is replaced; its jobs keep running. `port` is the required port. `idle_minutes` is
+    the idle time after which a daemon that this call starts stops. Raises `LauncherError`.
     """
     folder = _folder(data_dir)
     until = time.monotonic() + timeout
@@ -119,14 +124,14 @@ def ensure(
     except LockHeldError as error:
         raise LauncherError(
             f"Process {error.holder or '(unknown)'} has been starting the emulator of {folder.root} for "
-            f"{timeout:.0f} seconds. Look at {folder.log}; if that process hangs, end it and try again."
+            f"{timeout:.0f} seconds. Look at {folder.log}. If that process hangs, end it and try again."
         ) from error
 
 
 def stop(
     data_dir: Path | None = None, *, timeout: float = _STOP_SECONDS, probe_seconds: float = _PROBE_SECONDS
 ) -> bool:
-    """Ask the emulator to leave and wait until it has; False when none was running. Jobs go on.
+    """Stop the emulator and wait until it has ended. Return False if none was running. Jobs keep running.
 
     Raises `LauncherError`.
     """
@@ -135,7 +140,7 @@ def stop(
     if running is None:
         if (holder := _lock_holder(folder)) is None:
             return False
-        # It may be on its way in or out.
+        # The emulator may be starting or stopping.
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             if (running := find(folder.root, probe_seconds=probe_seconds)) is not None:
@@ -144,14 +149,14 @@ def stop(
                 return False
             time.sleep(0.05)
         else:
-            raise LauncherError(_silent(folder, holder))
+            raise LauncherError(_not_responding(folder, holder))
     _shut_down(folder, running, timeout=timeout)
     return True
 
 
 def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float) -> Emulator:
-    """Called by one process at a time, under the start lock."""
-    said: dict[str, Any] = {}
+    """Start the daemon, or return the running one. Called under the start lock."""
+    message: dict[str, Any] = {}
     while True:
         running = find(folder.root)
         if running is not None and not running.is_outdated:
@@ -159,26 +164,26 @@ def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, 
         if running is not None:
             _shut_down(folder, running, timeout=max(until - time.monotonic(), 1.0))
         if time.monotonic() >= until:
-            raise LauncherError(_silent(folder, said.get("held")))
+            raise LauncherError(_not_responding(folder, message.get("held")))
         log_size = _log_size(folder)
-        said = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until)
-        if "error" in said:
-            raise LauncherError(str(said["error"]))
-        if not said:
+        message = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until)
+        if "error" in message:
+            raise LauncherError(str(message["error"]))
+        if not message:
             raise LauncherError(
-                f"The emulator of {folder.root} did not start. {_last_words(folder, since=log_size)}"
+                f"The emulator of {folder.root} did not start. {_end_of_log(folder, since=log_size)}"
             )
 
 
 def _spawn(
     folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float
 ) -> dict[str, Any]:
-    """Start a daemon and wait for its word; {} when it ended without one or did not say it in time."""
+    """Start a daemon and return its message, or {} if it ended or timed out without one."""
     python = interpreter()
     if not python:
         raise LauncherError(
-            "This Python does not know its own path, so it cannot start the emulator. "
-            f"Set {VARIABLE} to the path of an interpreter."
+            "The emulator cannot be started: sys.executable is not set. Run Python from its full path, "
+            f"or set {VARIABLE} to the path of an interpreter."
         )
     command = [python, "-m", "vertex_emulator", "--data-dir", str(folder.root), "--detached"]
     if port is not None:
@@ -190,7 +195,7 @@ def _spawn(
         try:
             _rotate(folder.log)
             with open(folder.log, "ab", opener=_open_private) as log:
-                # With inherited streams, whoever waits for the caller's output would wait for the daemon.
+                # With inherited streams, a reader of the caller's output would wait for the daemon.
                 process = subprocess.Popen(  # noqa: S603
                     [*command, "--ready-fd", str(writing)],
                     stdin=subprocess.DEVNULL,
@@ -205,13 +210,13 @@ def _spawn(
             raise LauncherError(str(data_folder.unusable(folder.root, error))) from error
         finally:
             os.close(writing)
-        said = _read_line(reading, until=until)
+        message = _read_line(reading, until=until)
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        return said
+        return message
     finally:
         os.close(reading)
 
@@ -245,11 +250,11 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _environment(caller: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in caller.items() if _KEPT_VARIABLES.fullmatch(name)}
+    return {name: value for name, value in caller.items() if _PASSED_VARIABLES.fullmatch(name)}
 
 
 def _probe(url: str, *, token: str, instance: str, seconds: float) -> str | None:
-    """The version of the emulator at `url`, None when what answers there (if anything) is not it."""
+    """Return the version of the emulator at `url`, or None if there is no response or another server."""
     nonce = secrets.token_hex(16)
     status, answer = _call(url, "GET", f"/_local/health?nonce={nonce}", timeout=seconds)
     if status != 200 or answer.get("instance") != instance:
@@ -273,7 +278,7 @@ def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None
     while _lock_holder(folder) == running.pid:
         if time.monotonic() >= until:
             raise LauncherError(
-                f"The emulator of {folder.root} (process {running.pid}) was asked to stop and has not for "
+                f"The emulator of {folder.root} (process {running.pid}) has not stopped within "
                 f"{timeout:.0f} seconds. Look at {folder.log}, or end it with: kill {running.pid}"
             )
         time.sleep(0.01)
@@ -282,7 +287,7 @@ def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None
 def _call(
     url: str, method: str, path: str, *, timeout: float, token: str | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """Status and JSON answer; status 0 when nobody answers. Never through a proxy."""
+    """Return status and JSON response, or status 0 without a response. Never uses a proxy."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
     try:
@@ -298,7 +303,7 @@ def _call(
 
 
 def _lock_holder(folder: DataFolder) -> int | None:
-    """The process that serves the folder, None when none does; -1 when it does not say who it is."""
+    """Return the process that serves the folder, None if no process does, or -1 if its ID is unknown."""
     if not folder.lock.exists():
         return None
     try:
@@ -319,12 +324,12 @@ def _at_port(running: Emulator, port: int | None) -> Emulator:
     return running
 
 
-def _silent(folder: DataFolder, holder: object) -> str:
+def _not_responding(folder: DataFolder, holder: object) -> str:
     known = isinstance(holder, int) and holder > 0
     who, how = (f"Process {holder}", f" with: kill {holder}") if known else ("Another process", "")
     return (
-        f"{who} serves the data folder {folder.root} but does not answer. Look at {folder.log}; if it hangs, "
-        f"end it{how}, and try again."
+        f"{who} serves the data folder {folder.root} but does not respond. Look at {folder.log}. If it "
+        f"hangs, end it{how}, and try again."
     )
 
 
@@ -341,7 +346,7 @@ def _rotate(log: Path) -> None:
         log.replace(log.with_name(log.name + ".1"))
 
 
-def _last_words(folder: DataFolder, *, since: int) -> str:
+def _end_of_log(folder: DataFolder, *, since: int) -> str:
     try:
         with folder.log.open("rb") as file:
             file.seek(since if since <= _log_size(folder) else 0)
@@ -349,5 +354,5 @@ def _last_words(folder: DataFolder, *, since: int) -> str:
     except OSError:
         lines = []
     if not lines:
-        return f"It left no word in {folder.log}."
+        return f"Its log {folder.log} is empty."
     return f"The end of its log, {folder.log}:\n" + "\n".join(lines[-_LOG_LINES:])

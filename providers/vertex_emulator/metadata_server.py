@@ -1,7 +1,8 @@
-"""The part of a machine's metadata server that gives Google's libraries and tools their credentials.
+"""The part of a machine's metadata server that gives credentials to Google's libraries and tools.
 
-The project is part of the address (`places`). Source of the paths and of the rules for headers: Compute
-Engine documentation, "About VM metadata" and "Query VM metadata"; google-auth and gcloud ask for no others.
+The project is part of the address (see `addresses`). Source of the paths and of the rules for headers:
+Compute Engine documentation, "About VM metadata" and "Query VM metadata"; google-auth and gcloud use no
+others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from vertex_emulator.http.messages import Handler, HttpError, Request, Response,
 from vertex_emulator.kernel.projects import project_number
 
 LIFETIME_SECONDS = 3600
-"""What is said of a token; it stays good for as long as the emulator's data folder exists."""
+"""The lifetime in the response. A token is in fact valid as long as the emulator's data folder exists."""
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _UNIVERSE = "googleapis.com"
@@ -23,16 +24,16 @@ _FLAVOR = {"Metadata-Flavor": "Google"}
 _ACCOUNT = r"instance/service-accounts/(?:default|[^/@]+@[^/]+)"
 
 Answer: TypeAlias = Callable[[str], object]
-"""From the project's id to the value: text, or what is answered as JSON."""
+"""Function from the project's ID to the value: text, or a value for JSON."""
 
 
 def email(project: str) -> str:
-    """The service account that programs run as; nothing depends on it."""
+    """Return the email address of the service account that programs run as."""
     return f"{project_number(project)}-compute@developer.gserviceaccount.com"
 
 
 def metadata_routes(token: str) -> list[Route]:
-    """The routes; `token` is what is given out."""
+    """Return the routes; `token` is the access token in the response."""
 
     def account(project: str) -> dict[str, object]:
         return {"aliases": ["default"], "email": email(project), "scopes": list(_SCOPES)}
@@ -78,8 +79,8 @@ def _handler(answer: Answer) -> Handler:
 
 
 def _check(request: Request) -> None:
-    """A program that was made to fetch an address for somebody else sends one header too few or too many."""
+    """Check the headers, so that a program that fetches an address for another party is rejected."""
     if request.headers.get("metadata-flavor") != "Google":
-        raise HttpError(403, "", "The request has no header 'Metadata-Flavor: Google'.")
+        raise HttpError(403, "", "The header 'Metadata-Flavor: Google' is missing.")
     if "x-forwarded-for" in request.headers:
-        raise HttpError(403, "", "The request was forwarded: it has a header X-Forwarded-For.")
+        raise HttpError(403, "", "The request was forwarded: it has the header X-Forwarded-For.")

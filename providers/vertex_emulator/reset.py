@@ -1,6 +1,6 @@
-"""Back to an emulator that was never used: its jobs ended, its daemon stopped, its records deleted.
+"""Reset of an emulator: ends its jobs, stops its daemon, and deletes its records.
 
-The cached virtual environments stay, they belong to no job; so do the token and the log.
+The cached virtual environments are kept, because they belong to no job; so are the token and the log.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _POLL_SECONDS = 0.05
 
 
 class ResetError(Exception):
-    """The emulator could not be reset; the message says why."""
+    """The emulator could not be reset; the message has the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Was:
-    """What there was before: a running daemon, live jobs, anything at all."""
+class ResetResult:
+    """The result of a reset: a stopped daemon, the number of ended jobs, and whether files were deleted."""
 
     stopped: bool
     ended_jobs: int
@@ -40,30 +40,33 @@ def reset(
     wait: float = _JOBS_END_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Was:
-    """Raises ResetError when a job does not end within `wait` seconds; then nothing has been deleted."""
+) -> ResetResult:
+    """Reset the emulator of a data folder.
+
+    Raises `ResetError` if a job does not end within `wait` seconds; then nothing has been deleted.
+    """
     folder = DataFolder(root=data_dir)
     if not (folder.lock.exists() or folder.database.exists()):
-        return Was(stopped=False, ended_jobs=0, deleted=False)
+        return ResetResult(stopped=False, ended_jobs=0, deleted=False)
     try:
-        # The start lock keeps everybody from starting a new daemon before all is deleted.
+        # The start lock prevents the start of another daemon before all is deleted.
         with locked(folder.start_lock, timeout=5.0):
             stopped = launcher.stop(data_dir)
             live = _end_jobs(folder, wait=wait, clock=clock, sleep=sleep)
             with locked(folder.lock, timeout=5.0):
-                return Was(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
+                return ResetResult(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
     except (launcher.LauncherError, DataFolderError) as error:
         raise ResetError(str(error)) from error
     except LockHeldError as error:
         raise ResetError(
-            f"Process {error.holder or '(unknown)'} uses {data_dir}. Try again when it has ended."
+            f"{data_dir} is in use by process {error.holder or '(unknown)'}. Try again when it has ended."
         ) from error
     except OSError as error:
         raise ResetError(str(data_folder.unusable(data_dir, error))) from error
 
 
 def stop_and_end_jobs(data_dir: Path) -> None:
-    """Nothing of the emulator runs afterwards, and nothing is deleted. Raises as `reset` does."""
+    """Stop the daemon and end all jobs, without deleting anything. Raises `ResetError`."""
     folder = DataFolder(root=data_dir)
     try:
         launcher.stop(data_dir)
@@ -76,7 +79,7 @@ def stop_and_end_jobs(data_dir: Path) -> None:
 def _end_jobs(
     folder: DataFolder, *, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]
 ) -> int:
-    """The supervisors end their replicas themselves: TERM, grace, KILL."""
+    """Request the end of all jobs and wait for it. The supervisors end their replicas: TERM, grace, KILL."""
     jobs = [JobFolder(path) for path in sorted(folder.jobs.glob("*")) if path.is_dir()]
     live = [job for job in jobs if job.is_held()]
     for job in live:
@@ -87,15 +90,15 @@ def _end_jobs(
         while job.is_held():
             if clock() >= until:
                 raise ResetError(
-                    f"Job {job.path.name} has not ended for {wait:g} s, so nothing was deleted. "
-                    f"{job.supervisor_log} may say why."
+                    f"Job {job.path.name} has not ended within {wait:g} s, so nothing was deleted. Look at "
+                    f"{job.supervisor_log}."
                 )
             sleep(_POLL_SECONDS)
     return len(live)
 
 
 def _delete(folder: DataFolder) -> bool:
-    """Only what the emulator made: the folder may hold something else."""
+    """Delete the emulator's own files. The folder may have other files."""
     found = False
     for path in (folder.jobs, folder.buckets, folder.aside, folder.incoming, folder.registry):
         found = found or (path.is_dir() and any(path.iterdir()))

@@ -1,4 +1,4 @@
-"""Vertex AI: its parts put together, and what the emulator's server needs of them."""
+"""Vertex AI: its services, and what the emulator's server needs of them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.object_store import ObjectStore
-from vertex_emulator.training_pipelines.backing import TuningJobs
+from vertex_emulator.training_pipelines.backing import TuningJobBacking
 from vertex_emulator.training_pipelines.service import PipelineService
 from vertex_emulator.tuning_jobs.service import TuningService
-from vertex_emulator.vertex.answers import Answers
+from vertex_emulator.vertex.operations import ResourceOperations
 from vertex_emulator.vertex.service import Service
 
 _SERVICES = (
@@ -41,7 +41,7 @@ _SERVICES = (
 
 
 class VertexService:
-    """Vertex AI of one emulator: the custom jobs, and the parts that are made of them or beside them.
+    """Vertex AI of one emulator: the custom jobs, and the other services.
 
     `object_store` has the objects of the buckets; `job_options` are those of `JobService`.
     """
@@ -59,35 +59,35 @@ class VertexService:
         **job_options: Any,
     ) -> None:
         self._operations = Operations(database)
-        answers = Answers(self._operations, clock)
+        operations = ResourceOperations(self._operations, clock)
         self.jobs = JobService(
             data_dir,
             buckets_dir,
             database=database,
             scheduler=scheduler,
             images=images,
-            answers=answers,
+            operations=operations,
             time=clock,
             **job_options,
         )
-        self._job_methods = JobMethods(self.jobs, answers)
+        self._job_methods = JobMethods(self.jobs, operations)
         objects = BucketObjects(object_store)
-        models = ModelService(database, answers, objects, clock)
-        datasets = DatasetService(database, answers, objects, clock)
-        persistent_resources = PersistentResources(database, clock, scheduler, answers, self.jobs)
+        models = ModelService(database, operations, objects, clock)
+        datasets = DatasetService(database, operations, objects, clock)
+        persistent_resources = PersistentResources(database, clock, scheduler, operations, self.jobs)
         self.tuning = TuningService(
-            self.jobs, database=database, clock=clock, scheduler=scheduler, answers=answers
+            self.jobs, database=database, clock=clock, scheduler=scheduler, operations=operations
         )
         pipelines = PipelineService(
             database,
-            answers,
+            operations,
             objects,
             clock,
             scheduler,
             jobs=self.jobs,
             models=models,
             datasets=datasets,
-            tuning=TuningJobs(self.tuning),
+            tuning=TuningJobBacking(self.tuning),
         )
         logging = CloudLogging(database, clock, self._log_sources)
         self._services: Sequence[Service] = (
@@ -99,11 +99,11 @@ class VertexService:
             logging,
         )
         everything = self.jobs.all_jobs()
-        everything.before_removal = self._remove_parts
+        everything.before_removal = self._remove_services
         everything.archived = [archived for service in self._services for archived in service.archived()]
 
     def routes(self) -> Sequence[Route]:
-        """The admin views, Cloud Logging, and the methods of Vertex AI."""
+        """Return the admin views, Cloud Logging, and the methods of Vertex AI."""
         bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
         for service in self._services:
             bindings |= service.bindings()
@@ -115,29 +115,29 @@ class VertexService:
         ]
 
     def start(self) -> None:
-        """Take up what was going on before a restart."""
+        """Resume live resources after a restart."""
         self.jobs.start()
         for service in self._services:
             service.start()
 
     def live_jobs(self) -> int:
-        """How much is not finished."""
+        """Return the number of live resources."""
         return self.jobs.live_jobs() + sum(service.live() for service in self._services)
 
     def all_jobs(self) -> AllJobs:
-        """What is exported, imported and reset."""
+        """Return the interface for export, import and reset."""
         return self.jobs.all_jobs()
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
-        """Entered while somebody sets the clock."""
+        """Return the context in which the clock is set."""
         return self.jobs.clock_changing(jump)
 
     def info(self) -> Mapping[str, Any]:
-        """What GET /_local/info tells of it."""
+        """Return the part of GET /_local/info."""
         return self.jobs.info()
 
     def close(self) -> None:
-        """Leave the jobs to their supervisors."""
+        """Stop, and leave the jobs to their supervisors."""
         self.jobs.close()
 
     def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
@@ -145,7 +145,7 @@ class VertexService:
         if job_id is not None:
             yield from self.tuning.log_sources(job_id)
 
-    def _remove_parts(self) -> None:
+    def _remove_services(self) -> None:
         for service in reversed(self._services):
             service.remove_all()
 
@@ -158,7 +158,7 @@ def open_vertex(
     images: Images,
     object_store: ObjectStore,
 ) -> VertexService:
-    """Vertex AI of a data folder."""
+    """Return Vertex AI of a data folder."""
     return VertexService(
         folder.root,
         folder.buckets,

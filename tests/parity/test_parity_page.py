@@ -1,4 +1,4 @@
-"""`docs/parity.md` says what the tests say: `python -m pytest tests/parity --record` writes it."""
+"""`docs/parity.md` agrees with the tests. To write the page: `python -m pytest tests/parity --record`."""
 
 from __future__ import annotations
 

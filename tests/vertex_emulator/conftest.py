@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """An emulator in this process, shared by the tests of a module."""
+    """Yield an emulator in this process for all tests of a module."""
     with running(tmp_path_factory.mktemp("emulator")) as daemon:
         yield daemon
 
@@ -34,31 +34,34 @@ def storage(emulator: Daemon) -> Iterator[Any]:
 
 @pytest.fixture
 def registry(emulator: Daemon) -> RegistryClient:
-    """A repository of `emulator` that no other test uses."""
+    """Return a repository of its own for each test."""
     return RegistryClient(emulator.url, emulator.token, new_name())
 
 
 @pytest.fixture
 def bucket_name() -> str:
-    """A name that no other test uses."""
+    """Return an unused name."""
     return f"test-bucket-{next(_numbers)}"
 
 
 @pytest.fixture
 def bucket(storage: Any, bucket_name: str) -> Any:
-    """A new bucket of Google's client."""
+    """Create a bucket with Google's client."""
     return storage.create_bucket(bucket_name, location="us-central1")
 
 
 @pytest.fixture
 def folder(emulator: Daemon, bucket_name: str) -> Path:
-    """The folder that replicas see as /gcs/BUCKET for `bucket`."""
+    """Return the folder that replicas see as /gcs/BUCKET for `bucket`."""
     return emulator.folder.buckets / bucket_name
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., launcher.Emulator]]:
-    """Starts real daemons, by default in one data folder of this test; all are gone afterwards."""
+    """Return a function that starts a real daemon, by default in the test's folder.
+
+    All are stopped at the end.
+    """
     started: list[psutil.Process] = []
 
     def ensure(data_dir: Path = tmp_path / "data", **options: Any) -> launcher.Emulator:

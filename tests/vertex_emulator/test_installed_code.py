@@ -1,4 +1,4 @@
-"""An emulator whose code was changed after it started is replaced, as one of another version."""
+"""An emulator whose code was changed after its start is replaced, like one of another version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.views.output import Output
 from support.emulator import running
 from vertex_emulator import launcher
-from vertex_emulator.installed_code import FOLDER, PACKAGES, has_changed, look, of_this_process
+from vertex_emulator.installed_code import FOLDER, PACKAGES, has_changed, of_this_process, source_hash
 
 OLD = f"0123456789abcdef {FOLDER}"
 ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
@@ -22,7 +22,7 @@ ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """The first of the packages in a folder."""
+    """Create the packages and return the folder of the first."""
     for name in PACKAGES:
         (tmp_path / name / "jobs").mkdir(parents=True)
         for file in ("a.py", "jobs/b.py", "jobs/notes.txt"):
@@ -52,9 +52,9 @@ def rename(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [edit, touch, add, remove, rename])
 def test_a_change_of_code_is_seen(package: Path, change: Callable[[Path], None]) -> None:
-    before = look(package.parent)
+    before = source_hash(package.parent)
     change(package)
-    assert look(package.parent) != before
+    assert source_hash(package.parent) != before
 
 
 def compile_(package: Path) -> None:
@@ -68,9 +68,9 @@ def note(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [compile_, note])
 def test_what_is_no_code_is_no_change(package: Path, change: Callable[[Path], None]) -> None:
-    before = look(package.parent)
+    before = source_hash(package.parent)
     change(package)
-    assert look(package.parent) == before
+    assert source_hash(package.parent) == before
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_package_that_is_no_folder_has_no_record(package: Path) -> None:
     "recorded", [pytest.param({"code": OLD}, id="older code"), pytest.param({}, id="nothing of its code")]
 )
 def test_an_emulator_that_records(start: Callable[..., launcher.Emulator], recorded: dict[str, str]) -> None:
-    """It is replaced."""
+    """Check that the emulator is replaced."""
     first = start()
     path = first.data_dir / "emulator.json"
     record = json.loads(path.read_text())

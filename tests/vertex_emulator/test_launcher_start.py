@@ -1,4 +1,4 @@
-"""Starting, finding and stopping real daemons, from many places at once and after every kind of accident."""
+"""Real daemons are started, found and stopped, concurrently and after all kinds of accidents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ print(found.pid, found.url, flush=True)
 
 
 def daemons_of(data_dir: Path) -> list[int]:
-    """The processes that serve or try to serve a folder."""
+    """Return the processes that serve, or try to serve, a folder."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
@@ -113,7 +113,7 @@ def test_nothing_secret_is_seen_from_outside(start: Start, monkeypatch: pytest.M
 
 
 def test_a_caller_s_pipe_is_not_held_open(tmp_path: Path) -> None:
-    """With inherited streams, whoever reads the caller's output would wait for the daemon to end."""
+    """Check that a reader of the caller's output does not wait for the end of the daemon."""
     data_dir = tmp_path / "data"
     done = subprocess.run(
         [sys.executable, "-c", STARTER, str(data_dir)],
@@ -365,7 +365,7 @@ def test_it_leaves_when_idle(start: Start) -> None:
     emulator = start(idle_minutes=0.01)
     process = psutil.Process(emulator.pid)
     eventually(lambda: not is_alive(process))
-    assert "leaving" in (emulator.data_dir / "emulator.log").read_text()
+    assert "is idle and stops" in (emulator.data_dir / "emulator.log").read_text()
     assert launcher.find(emulator.data_dir) is None
     assert start().pid != emulator.pid
 
@@ -375,7 +375,7 @@ def test_in_the_foreground(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "vertex_emulator", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert "answers at http://127.0.0.1:" in process.stderr.readline()
+        assert "listens at http://127.0.0.1:" in process.stderr.readline()
         emulator = launcher.find(data_dir)
         assert emulator is not None
         assert emulator.pid == process.pid

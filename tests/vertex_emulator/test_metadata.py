@@ -1,4 +1,4 @@
-"""The metadata server: what it answers, and to whom."""
+"""The metadata server and its access rules."""
 
 from __future__ import annotations
 

@@ -123,11 +123,11 @@ class ArchivedImages:
 
     def conflicts(self) -> list[str]:
         """Return the images that the emulator has with other content."""
-        return [f"image {name}" for name in transfer.taken(self._registry, self._images)]
+        return [f"image {name}" for name in transfer.tag_conflicts(self._registry, self._images)]
 
     def enter(self, stack: ExitStack) -> None:
         """Lock the registry, before the transaction that calls `add`."""
-        stack.enter_context(self._registry.filing())
+        stack.enter_context(self._registry.lock_files())
 
     def add(self) -> None:
         """Add the images, inside a transaction."""
@@ -191,7 +191,7 @@ class ArchivedRepositories:
             names.check_repository_id(name.id, place.location)
             given = descriptors.message(f"{repository_fields.PACKAGE}.Repository")
             payload.read(fields.get("repository"), given)
-            repository = repository_fields.prepared(given, name)
+            repository = repository_fields.new_repository(given, name)
             policy = descriptors.message("google.iam.v1.Policy")
             payload.read(fields.get("iamPolicy"), policy)
             if faults := list(repositories.problems(policy)):

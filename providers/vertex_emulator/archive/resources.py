@@ -95,7 +95,7 @@ class ArchivedResources:
 
     def conflicts(self) -> list[str]:
         """Return the resources that the emulator has already."""
-        return [each.name for each, _ in self._found.values() if each.is_taken()]
+        return [each.name for each, _ in self._found.values() if each.exists()]
 
     def add(self) -> None:
         """Add the resources, inside a transaction."""
@@ -122,7 +122,7 @@ class ArchivedResources:
                 value = parse_json(line)
                 if not isinstance(value, dict):
                     raise ArchiveError(f"{member.name}: a line is not a JSON object.")
-                file.write(_line(restored.take(value)))
+                file.write(_line(restored.read_line(value)))
 
 
 def _line(document: Document) -> bytes:

@@ -1,1 +1,1 @@
-"""The API of Artifact Registry: repositories, and views of the images that the container registry holds."""
+"""The Artifact Registry API: repositories, and views of the images that the container registry stores."""

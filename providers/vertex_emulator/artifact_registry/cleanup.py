@@ -1,7 +1,7 @@
-"""Cleanup policies: how they are declared, and which versions they delete or keep.
+"""Cleanup policies: their declaration, and the versions that they delete or keep.
 
-A version goes when a DELETE policy meets it and no KEEP policy does. What an image index that stays refers
-to stays, and so does what has a tag where tags are immutable.
+A version is deleted if it matches a DELETE policy and no KEEP policy. A version is also kept if an image
+index that is kept refers to it, or if it has a tag in a repository with immutable tags.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ TagState = Literal["TAGGED", "UNTAGGED", "ANY"]
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """All that is said has to hold; of several prefixes one. Ages are in microseconds."""
+    """The condition of a policy. All fields have to match; of several prefixes, one.
+
+    Ages are in microseconds.
+    """
 
     tag_state: TagState = "ANY"
     tag_prefixes: tuple[str, ...] = ()
@@ -30,7 +33,10 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class MostRecentVersions:
-    """So many of the newest versions of each package; no prefixes: of all packages."""
+    """The rule that matches the `keep_count` newest versions of each package.
+
+    Without prefixes, it applies to all packages.
+    """
 
     keep_count: int
     package_name_prefixes: tuple[str, ...] = ()
@@ -38,7 +44,7 @@ class MostRecentVersions:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """One cleanup policy; most recent versions can only be kept."""
+    """One cleanup policy. `MostRecentVersions` is valid only with the action KEEP."""
 
     id: str
     action: Action
@@ -47,9 +53,10 @@ class Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """What is decided about. `created`: when it was uploaded, in microseconds since 1970.
+    """A version to decide about.
 
-    `parents` are the names of the versions of its package that are indexes and refer to it.
+    `created` is the upload time in microseconds since 1970. `parents` are the names of the indexes in the
+    same package that refer to the version.
     """
 
     package: str
@@ -61,7 +68,7 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """A version to delete, and the first policy that says so."""
+    """A version to delete, and the first policy that deletes it."""
 
     version: Version
     policy: str
@@ -70,7 +77,7 @@ class Deletion:
 def deletions(
     policies: Iterable[Policy], versions: Sequence[Version], *, now: int, immutable_tags: bool = False
 ) -> tuple[Deletion, ...]:
-    """What is to be deleted at that moment, in the order of the versions."""
+    """Return the versions to delete at the time `now`, in the order of `versions`."""
     ordered = sorted(policies, key=lambda policy: policy.id)
     kept: set[tuple[str, str]] = set()
     chosen: dict[tuple[str, str], Deletion] = {}
@@ -91,7 +98,7 @@ def deletions(
 def _spare_parts(
     chosen: dict[tuple[str, str], Deletion], versions: Mapping[tuple[str, str], Version]
 ) -> None:
-    """Take out what an index that stays refers to, however deep."""
+    """Remove from `chosen` all versions to which a kept index refers, directly or through other indexes."""
     while True:
         spared = [
             key
@@ -148,20 +155,20 @@ _TAG_STATES: Mapping[int, Any] = {0: "ANY", 1: "TAGGED", 2: "UNTAGGED", 3: "ANY"
 
 
 def problems(policies: Mapping[str, Any]) -> Iterator[Violation]:
-    """What is wrong with the `cleanup_policies` of a repository."""
+    """Check the `cleanup_policies` of a repository and yield each violation."""
     path = "repository.cleanup_policies"
     if len(policies) > MAX_POLICIES:
-        yield Violation(path, f"There are {len(policies)} policies; the most is {MAX_POLICIES}.")
+        yield Violation(path, f"There are {len(policies)} policies; at most {MAX_POLICIES} are allowed.")
     for key, policy in sorted(policies.items()):
         at = f"{path}[{key}]"
         if not 0 < len(key) <= MAX_ID:
-            yield Violation(at, f"The id of a policy has 1 to {MAX_ID} characters.")
+            yield Violation(at, f"The id of a policy must have 1 to {MAX_ID} characters.")
         if policy.id and policy.id != key:
             yield Violation(
-                f"{at}.id", f"The id is {policy.id!r}; it has to be the key {key!r}, or left out."
+                f"{at}.id", f"The id is {policy.id!r}. Set it to the key {key!r}, or leave it out."
             )
         if policy.action not in (_DELETE, _KEEP):
-            yield Violation(f"{at}.action", "The action has to be DELETE or KEEP.")
+            yield Violation(f"{at}.action", "The action must be DELETE or KEEP.")
         kind = policy.WhichOneof("condition_type")
         if kind is None:
             yield Violation(at, "A policy needs a condition, or most_recent_versions.")
@@ -172,19 +179,19 @@ def problems(policies: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def fill_ids(policies: Mapping[str, Any]) -> None:
-    """The service answers with the key as the id."""
+    """Set the id of each policy to its key, as the service does in its responses."""
     for key, policy in policies.items():
         policy.id = key
 
 
 def read(policies: Mapping[str, Any]) -> tuple[Policy, ...]:
-    """The policies of a stored repository."""
+    """Return the cleanup policies of a stored repository."""
     return tuple(_policy(key, policy) for key, policy in sorted(policies.items()))
 
 
 def _condition_problems(condition: Any, path: str) -> Iterator[Violation]:
     if condition.tag_state not in _TAG_STATES:
-        yield Violation(f"{path}.tag_state", "The tag state has to be TAGGED, UNTAGGED or ANY.")
+        yield Violation(f"{path}.tag_state", "The tag state must be TAGGED, UNTAGGED or ANY.")
     for name in ("older_than", "newer_than"):
         if condition.HasField(name) and getattr(condition, name).ToMicroseconds() < 0:
             yield Violation(f"{path}.{name}", "The age must not be negative.")
@@ -192,9 +199,9 @@ def _condition_problems(condition: Any, path: str) -> Iterator[Violation]:
 
 def _most_recent_problems(policy: Any, path: str) -> Iterator[Violation]:
     if policy.action == _DELETE:
-        yield Violation(path, "Most recent versions go with the action KEEP only.")
+        yield Violation(path, "most_recent_versions is allowed only with the action KEEP.")
     if policy.most_recent_versions.keep_count < 1:
-        yield Violation(f"{path}.keep_count", "The number of versions to keep has to be 1 or more.")
+        yield Violation(f"{path}.keep_count", "The number of versions to keep must be 1 or more.")
 
 
 def _policy(key: str, policy: Any) -> Policy:

@@ -1,7 +1,7 @@
-"""What the repositories hold, read from the registry: there is no second record of an image.
+"""The packages and versions of repositories, read from the container registry, the only record of images.
 
-A package is a repository of the registry, LOCATION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE; a version is one
-of its manifests.
+A package is a repository of the container registry, LOCATION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE. A
+version is one of its manifests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _LARGEST_CONFIG = 4 * 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """One manifest of a package. Times are microseconds since 1970; `parents` are indexes that name it."""
+    """One manifest of a package.
+
+    Times are in microseconds since 1970. `parents` are the digests of the indexes that refer to it.
+    """
 
     package: str
     stored: StoredManifest
@@ -51,7 +54,7 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFile:
-    """A blob or manifest of a repository; `owner` is the version that brought it first."""
+    """A blob or manifest of a repository. `owner` is the oldest version that has it."""
 
     digest: str
     size: int
@@ -60,25 +63,25 @@ class StoredFile:
 
 
 class Contents:
-    """The images of all repositories, and what can be done to them."""
+    """The images of all repositories."""
 
     def __init__(self, registry: Registry, clock: Clock) -> None:
         self._registry = registry
         self._clock = clock
 
     def transaction(self) -> AbstractContextManager[Any]:
-        """Nothing is pushed or deleted by others within it."""
+        """Return a context in which no other thread pushes or deletes an image."""
         return self._registry.store.transaction()
 
     # Reading
 
     def packages(self, repository: RepositoryName) -> list[str]:
-        """The names of the images of a repository, in order."""
+        """Return the names of the images of a repository, sorted."""
         below = _below(repository)
         return [each.removeprefix(below) for each in self._registry.store.repositories(below=below)]
 
     def versions(self, repository: RepositoryName, package: str) -> list[Version]:
-        """The newest first; none where there is no such package."""
+        """Return the versions of a package, newest first; an empty list if there is no such package."""
         path = _below(repository) + package
         stored = [each for each in self._registry.store.manifests(path) if not each.stand_in]
         tags: dict[str, list[StoredTag]] = {}
@@ -101,14 +104,14 @@ class Contents:
         ]
 
     def all_versions(self, repository: RepositoryName) -> list[Version]:
-        """Those of all packages."""
+        """Return the versions of all packages of a repository."""
         return [each for name in self.packages(repository) for each in self.versions(repository, name)]
 
     def tags(self, repository: RepositoryName, package: str) -> Sequence[StoredTag]:
         return self._registry.store.tags(_below(repository) + package)
 
     def tagged(self, repository: RepositoryName, package: str, tag: str) -> str | None:
-        """The digest that a tag stands for."""
+        """Return the digest that a tag points to."""
         return self._registry.store.tagged(_below(repository) + package, tag)
 
     def has_package(self, repository: RepositoryName, package: str) -> bool:
@@ -116,7 +119,7 @@ class Contents:
         return any(not each.stand_in for each in self._registry.store.manifests(path))
 
     def files(self, repository: RepositoryName) -> list[StoredFile]:
-        """Every blob and manifest of a repository once, by digest."""
+        """Return every blob and manifest of a repository, sorted by digest."""
         found: dict[str, StoredFile] = {}
         versions = sorted(self.all_versions(repository), key=lambda each: (each.created, each.digest))
         for version in versions:
@@ -125,24 +128,27 @@ class Contents:
                 size=len(version.stored.content),
                 media_type=version.stored.media_type,
             )
-            for each in (own, *(blob for blob in version.manifest.blobs if blob.wanted)):
+            for each in (own, *(blob for blob in version.manifest.blobs if blob.required)):
                 file = StoredFile(digest=each.digest, size=each.size, created=version.created, owner=version)
                 found.setdefault(each.digest, file)
         return [found[digest] for digest in sorted(found)]
 
     def size(self, repository: RepositoryName) -> int:
-        """Bytes of all that a repository holds."""
+        """Return the size of all files of a repository in bytes."""
         return sum(each.size for each in self.files(repository))
 
     def image_size(self, version: Version, others: Mapping[str, Version]) -> int:
-        """Bytes of an image as it is sent; of an index those of its images. `others` by digest."""
+        """Return the compressed size of an image in bytes; for an index, the sum of its images.
+
+        `others` are the versions of the package by digest.
+        """
         if not version.is_index:
             return sum(blob.size for blob in version.manifest.blobs)
         children = (others.get(child.digest) for child in version.manifest.manifests)
         return sum(self.image_size(child, {}) for child in children if child is not None)
 
     def config(self, version: Version) -> Mapping[str, Any]:
-        """The configuration of an image; {} where there is none that can be read."""
+        """Return the configuration of an image, or {} if it is missing or cannot be read."""
         if version.is_index or not version.manifest.blobs:
             return {}
         config = version.manifest.blobs[0]
@@ -165,20 +171,20 @@ class Contents:
         return self._registry.delete_tag(_below(repository) + package, tag)
 
     def remove_version(self, repository: RepositoryName, package: str, digest: str) -> bool:
-        """A version with its tags."""
+        """Delete a version and its tags. Return whether it existed."""
         return self._registry.delete_manifest(_below(repository) + package, digest)
 
     def remove_package(self, repository: RepositoryName, package: str) -> None:
         self._registry.delete_repository(_below(repository) + package)
 
     def remove_all_of(self, repository: RepositoryName) -> None:
-        """All packages of a repository."""
+        """Delete all packages of a repository."""
         for package in self.packages(repository):
             self.remove_package(repository, package)
 
 
 def uri_of(repository: RepositoryName, package: str) -> str:
-    """The canonical name of an image, without tag and digest."""
+    """Return the canonical name of an image, without tag and digest."""
     return _below(repository) + package
 
 

@@ -1,7 +1,7 @@
-"""Carries out cleanup policies: once a day of the emulator's clock, each repository at its own time.
+"""Run cleanup policies once a day of the emulator's clock, each repository at its own time.
 
 The service's background job "runs periodically", and changes "take effect within approximately one day"
-("Configure cleanup policies"): here exactly a day after policies were set, and then every day.
+("Configure cleanup policies"). The emulator runs policies exactly one day after they were set, then daily.
 """
 
 from __future__ import annotations
@@ -12,46 +12,51 @@ from contextlib import contextmanager
 from typing import Any
 
 from vertex_emulator.artifact_registry import cleanup
-from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
+from vertex_emulator.artifact_registry.backend import Backend, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 
 log = logging.getLogger(__name__)
 
 PERIOD = 24 * 3600 * 1_000_000
-"""Microseconds."""
+"""Time between two cleanups of a repository, in microseconds."""
 
 
 class Housekeeping:
-    """Does what is due; where no repository has policies, nothing ever is."""
+    """The scheduled cleanup of all repositories that have cleanup policies."""
 
-    def __init__(self, parts: Parts, scheduler: Scheduler) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend, scheduler: Scheduler) -> None:
+        self._backend = backend
         self._task = scheduler.add("cleanup policies", self._due)
 
     def wake(self) -> None:
-        """Policies have changed."""
+        """Look again for the next cleanup, after policies have changed."""
         self._task.wake()
 
     @contextmanager
     def clock_changing(self, jump: int) -> Iterator[None]:
-        """Entered while somebody sets the clock; the time of day jumps while no time passes."""
+        """Move all cleanups by `jump` microseconds once the context's body has set the clock.
+
+        Setting the clock changes the time of day, but no time passes for the policies.
+        """
         yield
         if jump:
-            self._parts.store.move_cleanups(jump)
+            self._backend.store.move_cleanups(jump)
 
     @staticmethod
     def first_cleanup(repository: Any, *, now: int) -> int | None:
-        """When new policies are carried out for the first time."""
+        """Return the time of the first cleanup with new policies, or None if there are no policies."""
         return now + PERIOD if repository.cleanup_policies else None
 
     def clean(self, record: Record) -> tuple[cleanup.Deletion, ...]:
-        """Carry out the policies of a repository now; with a dry run: say only what would go."""
-        with self._parts.contents.transaction():
+        """Run the cleanup policies of a repository now. With a dry run, only log what they would delete."""
+        with self._backend.contents.transaction():
             found = self._decide(record)
             if not record.repository.cleanup_policy_dry_run:
                 for each in found:
-                    self._parts.contents.remove_version(record.name, each.version.package, each.version.name)
+                    self._backend.contents.remove_version(
+                        record.name, each.version.package, each.version.name
+                    )
         verb = "would delete" if record.repository.cleanup_policy_dry_run else "deletes"
         for each in found:
             version = each.version
@@ -59,11 +64,11 @@ class Housekeeping:
         return found
 
     def _due(self) -> Next:
-        now = self._parts.clock.microseconds()
-        for record in self._parts.store.due(now):
+        now = self._backend.clock.microseconds()
+        for record in self._backend.store.due(now):
             self.clean(record)
-            self._parts.store.set_cleanup_at(record.name, now + PERIOD)
-        return Next(at=self._parts.store.next_due())
+            self._backend.store.set_cleanup_at(record.name, now + PERIOD)
+        return Next(at=self._backend.store.next_due())
 
     def _decide(self, record: Record) -> tuple[cleanup.Deletion, ...]:
         if not has_images(record):
@@ -76,11 +81,11 @@ class Housekeeping:
                 tags=tuple(tag.tag for tag in each.tags),
                 parents=each.parents,
             )
-            for each in self._parts.contents.all_versions(record.name)
+            for each in self._backend.contents.all_versions(record.name)
         ]
         return cleanup.deletions(
             cleanup.read(record.repository.cleanup_policies),
             versions,
-            now=self._parts.clock.microseconds(),
+            now=self._backend.clock.microseconds(),
             immutable_tags=has_immutable_tags(record),
         )

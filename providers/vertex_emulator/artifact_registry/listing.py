@@ -1,4 +1,4 @@
-"""What all lists have in common: `filter`, `order_by`, pages."""
+"""Filters, sort orders and pages of all list methods."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ _CAPITAL = re.compile("([A-Z])")
 
 Item = TypeVar("Item")
 Values: TypeAlias = "Callable[[Item, str], Sequence[str] | None]"
-"""The values of a field; None for `KEY` of a map where there is none."""
+"""Function that returns the values of a field, or None if a map has no such key."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageRequest:
-    """`query` is all that the token of a page has to be used with again."""
+    """The page that a list request asks for.
+
+    A page token is valid only together with the same `query`.
+    """
 
     size: int
     token: str
@@ -32,7 +35,7 @@ class PageRequest:
 
     @classmethod
     def of(cls, request: Any, *, query: str) -> PageRequest:
-        """What a list's request asks for. Raises `RpcError` INVALID_ARGUMENT."""
+        """Read the page size and token of a list request. Raises `RpcError` INVALID_ARGUMENT."""
         if request.page_size < 0:
             raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
         return cls(size=min(request.page_size or _PAGE, _MAX_PAGE), token=request.page_token, query=query)
@@ -46,10 +49,10 @@ def page_of(
     order: Callable[[Item], Any] | None = None,
     descending: bool = False,
 ) -> tuple[Sequence[Item], str]:
-    """One page of all items, and the token of the next: "" at the end.
+    """Return one page of `items` and the token of the next page, or "" on the last page.
 
-    The order is that of `order`, then of `key`, which is different for all. Items that come or go between two
-    pages do not let others be left out or come twice.
+    Items are sorted by `order`, then by `key`, which is unique. Items that are added or deleted between two
+    pages neither hide nor repeat others.
     """
     ordered = sorted(items, key=key)
     if order is not None:
@@ -69,25 +72,25 @@ def page_of(
 
 
 def order_of(text: str, fields: Mapping[str, Callable[[Item], Any]]) -> tuple[Callable[[Item], Any], bool]:
-    """What `order_by` stands for: a value to sort by, and whether the greatest comes first.
+    """Parse `order_by`. Return the sort key and whether the order is descending.
 
-    Raises `RpcError` INVALID_ARGUMENT; the service orders by one field only.
+    The service sorts by one field only. Raises `RpcError` INVALID_ARGUMENT.
     """
     field, _, direction = " ".join(text.split()).partition(" ")
     known = _CAPITAL.sub(lambda match: f"_{match[1].lower()}", field)
     if known not in fields or direction.lower() not in ("", "asc", "desc"):
         raise RpcError(
             "INVALID_ARGUMENT",
-            f"order_by {text!r} is not valid. Write one of {', '.join(fields)}, with ' desc' after it for "
-            "the greatest first.",
+            f"order_by {text!r} is not valid. Use one of {', '.join(fields)}, followed by ' desc' for "
+            "descending order.",
         )
     return fields[known], direction.lower() == "desc"
 
 
 def filter_of(text: str, fields: Sequence[str], values: Values[Item]) -> Callable[[Item], bool]:
-    """The test that `filter` stands for; `annotations` among the fields may have a key.
+    """Parse `filter` and return its predicate. The field `annotations` takes a key.
 
-    Text is compared without regard to case, and `*` stands for any characters ("Filter rules are case
+    Text is compared without regard to case, and `*` matches any characters ("Filter rules are case
     insensitive", in the messages of the API). Raises `RpcError` INVALID_ARGUMENT.
     """
     try:
@@ -104,13 +107,16 @@ def filter_of(text: str, fields: Sequence[str], values: Values[Item]) -> Callabl
 
 
 def annotation_values(annotations: Mapping[str, str], field: str) -> Sequence[str]:
-    """The values that `annotations.KEY` has; the key may have wildcards."""
+    """Return the values of the annotations that match `annotations.KEY`; the key may have wildcards."""
     _, _, key = field.partition(".")
     return [value for name, value in annotations.items() if _fits(key, name)]
 
 
 def _fits(pattern: str, text: str) -> bool:
-    """Whether `text` is the pattern, where `*` is any characters; each part is looked for once only."""
+    """Return whether `text` matches the pattern, in which `*` stands for any characters.
+
+    The time is linear: each part of the pattern is searched once.
+    """
     first, *others = pattern.casefold().split("*")
     text = text.casefold()
     if not others:
@@ -143,12 +149,12 @@ def _plain(value: Any) -> Any:
 
 
 def _is_up_to(position: list[Any], last: list[Any], descending: bool, *, by_key: bool) -> bool:
-    """Whether it is on a page before the next one."""
+    """Return whether a position is on the pages up to and including that of `last`."""
     if not by_key and position[0] != last[0]:
         return bool(position[0] > last[0] if descending else position[0] < last[0])
     if by_key and descending:
         return bool(position[1] >= last[1])
-    return bool(position[1] <= last[1])  # sorting is stable: among equals the key always goes up
+    return bool(position[1] <= last[1])  # the sort is stable: equal values are in ascending order of the key
 
 
 def _token(position: list[Any], query: str) -> str:
@@ -175,7 +181,7 @@ def _position(page: PageRequest) -> list[Any] | None:
 def _foreign_token() -> RpcError:
     return RpcError(
         "INVALID_ARGUMENT",
-        "The page token is not valid here. Use the token of the page before, with the same filter and order.",
+        "The page token is not valid. Use the token of the previous page, with the same filter and order.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Resource names of Artifact Registry, as the API writes them: slashes within an identifier are `%2F`."""
+"""Resource names of Artifact Registry in the API's form: a slash within an identifier is `%2F`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PLACE = re.compile(r"projects/([^/]+)/locations/([^/]+)")
 _REPOSITORY = re.compile(rf"{_PLACE.pattern}/repositories/([^/]+)")
 _REPOSITORY_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _LEGACY_IDS = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
-_KEPT = "-._~:@"
-"""What the API leaves as it is in an identifier, besides letters and digits."""
+_UNESCAPED = "-._~:@"
+"""Characters of an identifier that the API does not escape, besides letters and digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepositoryName:
-    """The name of a repository."""
+    """The resource name of a repository."""
 
     place: Place
     id: str
@@ -31,26 +31,32 @@ class RepositoryName:
 
     @property
     def key(self) -> str:
-        """The same for a project's id and its number."""
+        """The database key, which is the same for a project's ID and number."""
         return f"{self.place.number}/{self.place.location}/{self.id}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ItemName:
-    """The name of something in a repository, such as a package; `items` are decoded, the outermost first."""
+    """The resource name of an item of a repository, such as a package.
+
+    `items` are the decoded identifiers, the outermost first.
+    """
 
     repository: RepositoryName
     items: tuple[str, ...]
 
 
 def parse_project(name: str) -> str:
-    """The project in `projects/P`. Raises `RpcError` INVALID_ARGUMENT, as all of these."""
+    """Return the project of `projects/P`.
+
+    Like all parsers here, raises `RpcError` INVALID_ARGUMENT for a name of another form.
+    """
     match = _PROJECT.fullmatch(name)
     return match[1] if match else _wrong(name, "projects/PROJECT")
 
 
 def parse_place(name: str) -> Place:
-    """Read `projects/P/locations/L`."""
+    """Parse `projects/P/locations/L`."""
     match = _PLACE.fullmatch(name)
     if match is None:
         _wrong(name, "projects/PROJECT/locations/LOCATION")
@@ -58,7 +64,7 @@ def parse_place(name: str) -> Place:
 
 
 def parse_repository(name: str) -> RepositoryName:
-    """Read `projects/P/locations/L/repositories/R`."""
+    """Parse `projects/P/locations/L/repositories/R`."""
     match = _REPOSITORY.fullmatch(name)
     if match is None:
         _wrong(name, "projects/PROJECT/locations/LOCATION/repositories/REPOSITORY")
@@ -66,7 +72,7 @@ def parse_repository(name: str) -> RepositoryName:
 
 
 def parse_item(name: str, *collections: str) -> ItemName:
-    """Read the name of what is in nested collections, such as "packages", "versions"."""
+    """Parse the name of an item in nested collections, such as "packages", "versions"."""
     form = "/".join(f"{each}/([^/]+)" for each in collections)
     match = re.fullmatch(rf"({_REPOSITORY.pattern})/{form}", name)
     if match is None:
@@ -78,20 +84,24 @@ def parse_item(name: str, *collections: str) -> ItemName:
 
 
 def escaped(identifier: str) -> str:
-    """An identifier as it stands in a name."""
-    return quote(identifier, safe=_KEPT)
+    """Escape an identifier for use in a resource name."""
+    return quote(identifier, safe=_UNESCAPED)
 
 
 def check_repository_id(identifier: str, location: str) -> None:
-    """The service's rule for new names; the four of Container Registry may be taken in their places only."""
+    """Check the ID of a new repository against the service's rule.
+
+    The four IDs of Container Registry are allowed only in their own location. Raises `RpcError`
+    INVALID_ARGUMENT.
+    """
     if _LEGACY_IDS.get(identifier) == location or _REPOSITORY_ID.fullmatch(identifier):
         return
     if identifier in _LEGACY_IDS:
-        rule = f"a repository of this name has to be in {_LEGACY_IDS[identifier]}, not in {location}"
+        rule = f"a repository of this name must be in {_LEGACY_IDS[identifier]}, not in {location}"
     else:
         rule = (
-            "it has to begin with a letter, end with a letter or digit, and have lowercase letters, digits "
-            "and hyphens only, at most 63"
+            "it must begin with a letter, end with a letter or digit, and have at most 63 characters, only "
+            "lowercase letters, digits and hyphens"
         )
     raise RpcError("INVALID_ARGUMENT", f"repository_id {identifier!r} is not valid: {rule}.")
 

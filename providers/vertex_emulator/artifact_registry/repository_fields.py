@@ -1,4 +1,4 @@
-"""The fields of a repository: what a new one may have, what may change, and what the service fills in."""
+"""The fields of a repository: validation of new ones and of updates, and output-only fields."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _MODE_STANDARD = "STANDARD_REPOSITORY"
 
 
 def enum_name(message: Any, field: str) -> str:
-    """The name of an enumeration's value; its number where it has none."""
+    """Return the name of an enum field's value, or its number if the enum has no such value."""
     number = getattr(message, field)
     value = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number.get(number)
     return value.name if value else str(number)
 
 
 def format_of(repository: Any) -> str:
-    """Such as "DOCKER"."""
+    """Return the name of a repository's format, such as "DOCKER"."""
     return enum_name(repository, "format")
 
 
-def prepared(given: Any, name: RepositoryName) -> Any:
-    """A new repository as it is kept. Raises `RpcError` INVALID_ARGUMENT, UNIMPLEMENTED."""
+def new_repository(given: Any, name: RepositoryName) -> Any:
+    """Return a new repository as it is stored. Raises `RpcError` INVALID_ARGUMENT, UNIMPLEMENTED."""
     _check_mode(given)
     found = descriptors.message(f"{PACKAGE}.Repository")
     found.CopyFrom(given)
@@ -61,10 +61,10 @@ def prepared(given: Any, name: RepositoryName) -> Any:
     return found
 
 
-def changed(current: Any, given: Any, mask: Sequence[str]) -> Any:
-    """The repository after an update; without a mask all that can change is replaced.
+def updated_repository(current: Any, given: Any, mask: Sequence[str]) -> Any:
+    """Return the repository after an update. Without a mask, all mutable fields are replaced.
 
-    Raises `RpcError` INVALID_ARGUMENT for what is fixed when a repository is made, and for what it has not.
+    Raises `RpcError` INVALID_ARGUMENT for immutable and unknown fields.
     """
     paths = [path for path in mask if path != "*"]
     faults = [_problem_of_path(path, current, given) for path in paths]
@@ -85,7 +85,7 @@ def changed(current: Any, given: Any, mask: Sequence[str]) -> Any:
 
 
 def fill_output(repository: Any, name: RepositoryName, *, size: int) -> None:
-    """What the service says of a repository that it keeps."""
+    """Set the output-only fields of a repository, except for its times."""
     format_name = format_of(repository)
     place = name.place
     project = place.project.replace(":", "/")
@@ -115,12 +115,12 @@ def _clear_output(repository: Any) -> None:
 def _check_mode(given: Any) -> None:
     mode = enum_name(given, "mode")
     if mode == "MODE_UNSPECIFIED" and given.disallow_unspecified_mode:
-        what = "The mode has to be given, as disallow_unspecified_mode says."
+        what = "The mode is missing, and disallow_unspecified_mode is set. Set the mode."
         raise invalid_fields([Violation("repository.mode", what)])
     if mode in ("VIRTUAL_REPOSITORY", "REMOTE_REPOSITORY"):
         raise RpcError(
             "UNIMPLEMENTED",
-            f"The emulator does not implement repositories of the mode {mode}. Use {_MODE_STANDARD}.",
+            f"The emulator does not support repositories with mode {mode}. Use {_MODE_STANDARD}.",
         )
     if mode not in ("MODE_UNSPECIFIED", _MODE_STANDARD):
         raise invalid_fields([Violation("repository.mode", f"There is no mode {mode}.")])
@@ -130,7 +130,7 @@ def _format_problems(repository: Any) -> Iterator[Violation]:
     field = repository.DESCRIPTOR.fields_by_name["format"]
     if not repository.format or repository.format not in field.enum_type.values_by_number:
         formats = ", ".join(value.name for value in field.enum_type.values if value.number)
-        yield Violation("repository.format", f"The format has to be one of {formats}.")
+        yield Violation("repository.format", f"The format must be one of {formats}.")
 
 
 def _key_problems(repository: Any, name: RepositoryName) -> Iterator[Violation]:
@@ -140,32 +140,34 @@ def _key_problems(repository: Any, name: RepositoryName) -> Iterator[Violation]:
     match = _KMS_KEY.fullmatch(key)
     if match is None:
         form = "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY"
-        yield Violation("repository.kms_key_name", f"{key!r} is not a key's name of the form {form}.")
+        yield Violation("repository.kms_key_name", f"{key!r} is not a key name of the form {form}.")
     elif match[1] != name.place.location:
-        what = f"The key is in {match[1]}, the repository in {name.place.location}; they have to be together."
+        what = f"The key is in {match[1]}. Use a key in {name.place.location}, as the repository."
         yield Violation("repository.kms_key_name", what)
 
 
 def _problems(repository: Any) -> Iterator[Violation]:
     config = repository.WhichOneof("format_config")
     if config is not None and config != f"{format_of(repository).lower()}_config":
-        what = f"A repository of the format {format_of(repository)} has none."
+        what = f"{config} is not allowed in a repository with format {format_of(repository)}."
         yield Violation(f"repository.{config}", what)
     other = repository.WhichOneof("mode_config")
     if other is not None:
-        yield Violation(f"repository.{other}", f"A repository of the mode {_MODE_STANDARD} has none.")
+        what = f"{other} is not allowed in a repository with mode {_MODE_STANDARD}."
+        yield Violation(f"repository.{other}", what)
     if len(repository.labels) > _MAX_LABELS:
         yield Violation("repository.labels", f"There are more than {_MAX_LABELS} labels.")
     for key, value in sorted(repository.labels.items()):
         if not _LABEL_KEY.fullmatch(key):
             what = (
-                f"The key {key[:100]!r} has to begin with a lowercase letter and have lowercase letters, "
-                "digits, '_' and '-' only, at most 63."
+                f"The key {key[:100]!r} must begin with a lowercase letter and have at most 63 characters, "
+                "only lowercase letters, digits, '_' and '-'."
             )
             yield Violation("repository.labels", what)
         if not _LABEL_VALUE.fullmatch(value):
             what = (
-                f"The value {value[:100]!r} may have lowercase letters, digits, '_' and '-' only, at most 63."
+                f"The value {value[:100]!r} must have at most 63 characters, only lowercase letters, digits, "
+                "'_' and '-'."
             )
             yield Violation(f"repository.labels[{key[:100]}]", what)
     yield from cleanup.problems(repository.cleanup_policies)
@@ -180,7 +182,7 @@ def _problem_of_path(path: str, current: Any, given: Any) -> Violation | None:
         return _fixed_problem(head, current, given)
     if head == "name" or head in _OUTPUT_ONLY or head in _CHANGEABLE or head == "disallow_unspecified_mode":
         return None
-    return Violation("update_mask", f"{path} cannot be changed on a repository of the mode {_MODE_STANDARD}.")
+    return Violation("update_mask", f"{path} cannot be changed in a repository with mode {_MODE_STANDARD}.")
 
 
 def _is_path(field: Any, rest: str) -> bool:
@@ -198,7 +200,7 @@ def _fixed_problem(field: str, current: Any, given: Any) -> Violation | None:
         return None
     return Violation(
         f"repository.{field}",
-        f"{field} of a repository cannot be changed. Delete the repository and make it anew.",
+        f"{field} of a repository cannot be changed. Delete the repository and create it again.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The Artifact Registry service: its methods, and its rules for pushes and deletions in the registry."""
+"""The Artifact Registry service: its methods, and its rules for pushes and deletions of images."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from vertex_emulator.artifact_registry.backend import Backend, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.contents import Contents
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
-from vertex_emulator.artifact_registry.methods import settings as locations
 from vertex_emulator.artifact_registry.methods.docker_images import DockerImages, Files
 from vertex_emulator.artifact_registry.methods.packages import Packages
 from vertex_emulator.artifact_registry.methods.repositories import IamPolicies, Repositories
-from vertex_emulator.artifact_registry.methods.settings import Settings
+from vertex_emulator.artifact_registry.methods.settings import Settings, get_location, list_locations
 from vertex_emulator.artifact_registry.methods.versions import Tags, Versions
 from vertex_emulator.artifact_registry.names import RepositoryName
-from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.repository_fields import format_of
 from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.container_registry.authority import Authority
@@ -37,31 +36,31 @@ _HERE = ("aiplatform", "artifactregistry", "logging", "storage")
 
 
 class ArtifactService:
-    """The repositories of one emulator; `store` is made before the registry, which asks it."""
+    """The Artifact Registry of one emulator. The registry's `Authority` uses the same `store`."""
 
     def __init__(
         self, store: Store, registry: Registry, *, database: Database, clock: Clock, scheduler: Scheduler
     ) -> None:
         self.store = store
-        self._parts = Parts(
+        self._backend = Backend(
             store=store,
             contents=Contents(registry, clock),
             operations=Operations(database),
             clock=clock,
         )
-        self._housekeeping = Housekeeping(self._parts, scheduler)
+        self._housekeeping = Housekeeping(self._backend, scheduler)
 
     def routes(self) -> Sequence[Route]:
-        """The methods, and which APIs are enabled: gcloud asks for that of Container Analysis."""
+        """Return the routes of the methods, and of the state of an API, which gcloud reads."""
         services = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
         return [*rpc.routes(services, self.bindings()), Route("GET", _API, _api)]
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered, by their full names."""
-        repositories = Repositories(self._parts, self._housekeeping)
-        packages, versions, tags = Packages(self._parts), Versions(self._parts), Tags(self._parts)
-        files, images = Files(self._parts), DockerImages(self._parts)
-        iam, settings = IamPolicies(self._parts), Settings(self._parts)
+        """Return the implemented methods by full name."""
+        repositories = Repositories(self._backend, self._housekeeping)
+        packages, versions, tags = Packages(self._backend), Versions(self._backend), Tags(self._backend)
+        files, images = Files(self._backend), DockerImages(self._backend)
+        iam, settings = IamPolicies(self._backend), Settings(self._backend)
         methods: Mapping[str, Binding] = {
             "CreateRepository": repositories.create,
             "GetRepository": repositories.get,
@@ -96,12 +95,12 @@ class ArtifactService:
         }
         return {
             **{f"{descriptors.ARTIFACT_REGISTRY}.{name}": method for name, method in methods.items()},
-            f"{descriptors.LOCATIONS}.GetLocation": locations.get_location,
-            f"{descriptors.LOCATIONS}.ListLocations": locations.list_locations,
+            f"{descriptors.LOCATIONS}.GetLocation": get_location,
+            f"{descriptors.LOCATIONS}.ListLocations": list_locations,
         }
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
-        """Entered while somebody sets the clock."""
+        """Return the context in which the clock is set."""
         return self._housekeeping.clock_changing(jump)
 
 
@@ -114,7 +113,7 @@ _HOST = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev")
 
 
 def authority(store: Store) -> Authority:
-    """What the registry asks before it takes or removes an image."""
+    """Return the checks that the container registry makes before an image is pushed or deleted."""
     rules = PushRules(store)
     return Authority(
         locations_of=rules.locations_of,
@@ -126,38 +125,38 @@ def authority(store: Store) -> Authority:
 
 @dataclass(frozen=True)
 class PushRules:
-    """The rules, by the records of repositories. Images of other hosts are none of its business."""
+    """The rules for images on Artifact Registry's hosts. Images of other hosts are always allowed."""
 
     store: Store
 
     def locations_of(self, project: str, repository: str) -> tuple[str, ...]:
-        """Where a project has a repository of that name."""
+        """Return the locations in which a project has a repository of that name."""
         return tuple(each.name.place.location for each in self.store.with_path(project, repository))
 
     def writable(self, host: str, path: str) -> None:
-        """Raises `RegistryError` where blobs and manifests of HOST/PATH may not be pushed."""
+        """Check that images may be pushed to HOST/PATH. Raises `RegistryError`."""
         location = _location(host)
         if location is None:
             return
         record = self._record(location, path)
         if record is None:
-            project, repository, _ = _parts(path)
+            project, repository, _ = _split_path(path)
             raise name_unknown(
                 f"{host}/{path}",
-                f'Repository "{repository}" not found: create it in project {project}, location {location} '
-                f"(gcloud artifacts repositories create {repository} --repository-format=docker "
-                f"--location={location}).",
+                f'Repository "{repository}" not found in project {project}, location {location}. Create it: '
+                f"gcloud artifacts repositories create {repository} --repository-format=docker "
+                f"--location={location}",
             )
         if not has_images(record):
             raise RegistryError(
                 400,
                 "UNSUPPORTED",
-                f"{record.name} is a repository of the format {format_of(record.repository)}. Push "
-                "images to one of the format DOCKER.",
+                f"The repository {record.name} has the format {format_of(record.repository)}. Push "
+                "images to a repository with the format DOCKER.",
             )
 
     def movable(self, host: str, path: str, tag: str) -> None:
-        """Raises `RegistryError` where a tag may not stand for another manifest, or be removed."""
+        """Check that a tag may be moved to another manifest or deleted. Raises `RegistryError`."""
         location = _location(host)
         record = self._record(location, path) if location is not None else None
         if record is not None and has_immutable_tags(record):
@@ -170,16 +169,16 @@ class PushRules:
             )
 
     def removable(self, host: str, path: str) -> None:
-        """Raises `RegistryError` where there is nothing to remove from."""
+        """Check that images may be deleted from HOST/PATH. Raises `RegistryError`."""
         self.writable(host, path)
 
     def _record(self, location: str, path: str) -> Record | None:
-        project, repository, image = _parts(path)
+        project, repository, image = _split_path(path)
         if not image:
             return None
         name = RepositoryName(place=Place(project=project, location=location), id=repository)
         record = self.store.get(name)
-        # Images lie below the project's name; the emulator knows no id for a number.
+        # Image paths have the project's ID; the emulator cannot translate a project number into it.
         return record if record is not None and record.name == name else None
 
 
@@ -188,8 +187,8 @@ def _location(host: str) -> str | None:
     return match[1] if match else None
 
 
-def _parts(path: str) -> tuple[str, str, str]:
-    """Project, repository and image; a project of a domain is DOMAIN/PROJECT in a path."""
+def _split_path(path: str) -> tuple[str, str, str]:
+    """Split a path into project, repository and image. A domain-scoped project is DOMAIN/PROJECT in it."""
     project, _, rest = path.partition("/")
     if "." in project:
         below, _, rest = rest.partition("/")

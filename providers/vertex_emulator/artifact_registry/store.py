@@ -1,4 +1,4 @@
-"""The records of repositories, their IAM policies, annotations and the settings of projects."""
+"""The tables of repositories, IAM policies, annotations and project settings."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _SCHEMA = (
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A repository as it is kept; its name has the project as it was made with. Times in microseconds.
+    """A stored repository. Its name has the project that it was created with. Times are in microseconds.
 
-    `cleanup_at`: when its cleanup policies are carried out next; None: it has none.
+    `cleanup_at` is the time of the next cleanup, or None without cleanup policies.
     """
 
     name: RepositoryName
@@ -64,19 +64,19 @@ class Record:
 
 
 class Store:
-    """Every method is one transaction, or joins the one that it is called in."""
+    """The Artifact Registry tables. Every method is a transaction, or joins the caller's."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         database.migrate("artifacts", _SCHEMA)
 
     def get(self, name: RepositoryName) -> Record | None:
-        """Whether the project is given by its id or its number."""
+        """Return a repository by name, with the project's ID or number."""
         row = self._database.row("SELECT * FROM artifact_repositories WHERE key = ?", (name.key,))
         return None if row is None else _record(row)
 
     def at(self, place: Place) -> list[Record]:
-        """The repositories of a place."""
+        """Return the repositories of a location."""
         rows = self._database.rows(
             "SELECT * FROM artifact_repositories WHERE number = ? AND location = ? ORDER BY id",
             (place.number, place.location),
@@ -88,7 +88,7 @@ class Store:
         return [_record(row) for row in rows]
 
     def with_path(self, project: str, identifier: str) -> list[Record]:
-        """The repositories of that name, in whatever location, by location."""
+        """Return the repositories of that name in any location, sorted by location."""
         rows = self._database.rows(
             "SELECT * FROM artifact_repositories WHERE project = ? AND id = ? ORDER BY location",
             (project, identifier),
@@ -96,7 +96,7 @@ class Store:
         return [_record(row) for row in rows]
 
     def add(self, record: Record) -> bool:
-        """False where there is one of this name already."""
+        """Add a repository. Return False if one of this name exists."""
         name = record.name
         values = (name.key, name.place.number, name.place.project, name.place.location, name.id)
         added = self._database.execute(
@@ -112,12 +112,12 @@ class Store:
         )
 
     def delete(self, name: RepositoryName) -> bool:
-        """With its IAM policy and annotations."""
+        """Delete a repository with its IAM policy and annotations. Return whether it existed."""
         found = self._database.execute("DELETE FROM artifact_repositories WHERE key = ?", (name.key,))
         return bool(found)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Delete all repositories and settings."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM artifact_repositories")
             connection.execute("DELETE FROM artifact_settings")
@@ -125,7 +125,7 @@ class Store:
     # Cleanup
 
     def due(self, now: int) -> list[Record]:
-        """Those whose policies are to be carried out by now."""
+        """Return the repositories whose cleanup is due."""
         rows = self._database.rows(
             "SELECT * FROM artifact_repositories WHERE cleanup_at <= ? ORDER BY cleanup_at", (now,)
         )
@@ -142,13 +142,13 @@ class Store:
         )
 
     def move_cleanups(self, by: int) -> None:
-        """Let what is due be due so many microseconds later."""
+        """Delay all cleanups by that many microseconds."""
         self._database.execute("UPDATE artifact_repositories SET cleanup_at = cleanup_at + ?", (by,))
 
     # IAM policies
 
     def iam_policy(self, name: RepositoryName) -> Any:
-        """The empty one where none was set."""
+        """Return the IAM policy of a repository, or an empty policy if none was set."""
         row = self._database.row("SELECT policy FROM artifact_iam_policies WHERE key = ?", (name.key,))
         return _message("google.iam.v1.Policy", row["policy"] if row else "{}")
 
@@ -162,7 +162,7 @@ class Store:
     # Annotations
 
     def annotations(self, name: RepositoryName) -> Mapping[str, Mapping[str, str]]:
-        """Of all items of a repository that have any, such as "packages/P/versions/V"."""
+        """Return the annotations of a repository by item, such as "packages/P/versions/V"."""
         rows = self._database.rows(
             "SELECT item, annotations FROM artifact_annotations WHERE key = ?", (name.key,)
         )
@@ -176,7 +176,7 @@ class Store:
         )
 
     def drop_annotations(self, name: RepositoryName, item: str) -> None:
-        """Of an item that is gone, and of all below it."""
+        """Delete the annotations of a deleted item and of all items below it."""
         self._database.execute(
             "DELETE FROM artifact_annotations WHERE key = ? AND (item = ? OR substr(item, 1, ?) = ?)",
             (name.key, item, len(item) + 1, f"{item}/"),
@@ -185,7 +185,7 @@ class Store:
     # Settings of projects
 
     def setting(self, name: str, kind: str) -> Any:
-        """A message by its name; the empty one where none was set."""
+        """Return the settings message of that name and type, or an empty one if none was set."""
         row = self._database.row("SELECT message FROM artifact_settings WHERE name = ?", (name,))
         return _message(kind, row["message"] if row else "{}")
 

@@ -1,4 +1,4 @@
-"""What Artifact Registry has to say about repositories on its hosts, and what the names of clients mean."""
+"""The checks of Artifact Registry on pushes and deletions, and the translation of repository names."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ def _anything(_host: str, _path: str, _tag: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Authority:
-    """Asked before anything is written. Refuses by raising `RegistryError`; the default refuses nothing.
+    """The checks that are made before anything is written; each raises `RegistryError` to reject a request.
 
-    `locations_of(project, repository)`: where Artifact Registry has a repository of that name.
-    `writable(host, path)`: whether blobs and manifests may be pushed to HOST/PATH (`NAME_UNKNOWN`, `DENIED`).
-    `movable(host, path, tag)`: whether a tag that is there may stand for another manifest, or be removed.
-    `removable(host, path)`: whether manifests and blobs may be removed.
+    `locations_of(project, repository)` returns the locations of Artifact Registry repositories of that name.
+    `writable(host, path)` checks that blobs and manifests may be pushed to HOST/PATH.
+    `movable(host, path, tag)` checks that an existing tag may be moved to another manifest, or deleted.
+    `removable(host, path)` checks that manifests and blobs may be deleted.
+
+    The defaults allow everything.
     """
 
     locations_of: Callable[[str, str], Sequence[str]] = _nowhere
@@ -37,9 +39,10 @@ class Authority:
     removable: Callable[[str, str], None] = _anywhere
 
     def canonical(self, name: str) -> str:
-        """HOST/PATH for a name in a request: that itself, or PROJECT/REPOSITORY/IMAGE of Artifact Registry.
+        """Return HOST/PATH for the repository name of a request.
 
-        Raises `RegistryError` 400, 404.
+        The name may be HOST/PATH, or PROJECT/REPOSITORY/IMAGE of Artifact Registry. Raises `RegistryError`
+        400, 404.
         """
         names.check_repository(name)
         if names.is_canonical(name):
@@ -49,9 +52,9 @@ class Authority:
         if not image:
             raise name_unknown(
                 name,
-                f"There is no repository {name}. Names here are HOST/PATH, such as "
-                "us-central1-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE or docker.io/library/python, or in "
-                "short PROJECT/REPOSITORY/IMAGE for Artifact Registry.",
+                f"There is no repository {name}. Use HOST/PATH, such as "
+                "us-central1-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE or docker.io/library/python, or "
+                "PROJECT/REPOSITORY/IMAGE for Artifact Registry.",
             )
         locations = self.locations_of(project, repository)
         if not locations:
@@ -65,21 +68,21 @@ class Authority:
                 400,
                 "NAME_INVALID",
                 f"Artifact Registry has repositories {repository} of project {project} in "
-                f"{', '.join(sorted(locations))}. Say which one: "
+                f"{', '.join(sorted(locations))}. Use the full name: "
                 f"{sorted(locations)[0]}-docker.pkg.dev/{name}.",
             )
         return names.check_repository(f"{locations[0]}-docker.pkg.dev/{name}")
 
     def check_writable(self, repository: str) -> None:
-        """Raises `RegistryError`."""
+        """Check that a repository may be pushed to. Raises `RegistryError`."""
         self.writable(*_split(repository))
 
     def check_movable(self, repository: str, tag: str) -> None:
-        """Raises `RegistryError`."""
+        """Check that an existing tag may be moved or deleted. Raises `RegistryError`."""
         self.movable(*_split(repository), tag)
 
     def check_removable(self, repository: str) -> None:
-        """Raises `RegistryError`."""
+        """Check that contents of a repository may be deleted. Raises `RegistryError`."""
         self.removable(*_split(repository))
 
 

@@ -1,8 +1,8 @@
-"""The files of the registry: blobs by their digest, and uploads on their way.
+"""The files of the registry: blobs by digest, and unfinished uploads.
 
-A blob gets its name in one step once all of it has been written and flushed to the disk: what has the name is
-whole, also after a power failure, which may only take a name away again. Paths are made from checked digests
-and from names that we draw, never from anything else that a client sends.
+A blob is renamed to its final path only after all of it has been written and flushed to the disk. A file at
+that path is therefore complete, even after a power failure, which can only undo the renaming. Paths are built
+from validated digests and generated identifiers only, never from other text of a client.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from vertex_emulator.container_registry.names import ALGORITHMS, algorithm_of, c
 from vertex_emulator.kernel.trees import remove_tree
 
 BLOCK = 1 << 17
-"""Bytes that are read at once: enough to be quick, so little that the sender does not have to wait."""
+"""Bytes per read: large enough to be fast, small enough to keep the sender from waiting."""
 
 _UPLOAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class BlobFiles:
-    """The folder `root` of a registry: blobs/ALGORITHM/XX/DIGEST and uploads/ID."""
+    """The folder `root` of a registry, with blobs/ALGORITHM/XX/DIGEST and uploads/ID."""
 
     def __init__(self, root: Path) -> None:
         self._blobs = root / "blobs"
@@ -34,29 +34,32 @@ class BlobFiles:
         self._make_folders()
 
     def path(self, digest: str) -> Path:
-        """Where the blob is, if it is there. Raises `RegistryError` 400 for what is no digest."""
+        """Return the path of a blob, which may not exist.
+
+        Raises `RegistryError` 400 for an invalid digest.
+        """
         algorithm, _, encoded = check_digest(digest).partition(":")
         return self._blobs / algorithm / encoded[:2] / encoded
 
     def upload_path(self, identifier: str) -> Path:
-        """The file of an upload; of an identifier that is none of ours, one that is never there."""
+        """Return the path of an upload's file. For an invalid identifier, return a path that never exists."""
         return self._uploads / (identifier if _UPLOAD.fullmatch(identifier) else "-")
 
     def new_upload(self) -> str:
-        """Make the empty file of a new upload; its identifier is a UUID."""
+        """Create the empty file of a new upload and return its identifier, a UUID."""
         drawn = secrets.token_hex(16)
         identifier = "-".join((drawn[:8], drawn[8:12], drawn[12:16], drawn[16:20], drawn[20:]))
         os.close(os.open(self.upload_path(identifier), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return identifier
 
     def adopt(self, path: Path, digest: str) -> None:
-        """Make the file at `path`, whose bytes have that digest and are on the disk, the blob."""
+        """Make the file at `path` the blob. It must have that digest and be flushed to the disk."""
         target = self.path(digest)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         path.replace(target)
 
     def write(self, digest: str, content: bytes) -> None:
-        """Make a blob of what is in memory."""
+        """Write `content` as a blob."""
         path = self.upload_path(self.new_upload())
         with path.open("wb") as file:
             file.write(content)
@@ -67,14 +70,14 @@ class BlobFiles:
         self.path(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:
-        """Of all blobs that there are."""
+        """Yield the digests of all blobs."""
         for algorithm in self._blobs.iterdir():
             for folder in algorithm.iterdir():
                 for path in folder.iterdir():
                     yield f"{algorithm.name}:{path.name}"
 
     def uploads(self) -> Iterator[str]:
-        """The identifiers of all uploads that there are."""
+        """Yield the identifiers of all uploads."""
         for path in self._uploads.iterdir():
             yield path.name
 
@@ -93,13 +96,13 @@ class BlobFiles:
 
 
 def flush(file: BinaryIO) -> None:
-    """Have the disk hold what was written."""
+    """Flush a file to the disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def digest_of_file(file: BinaryIO, algorithm: str) -> str:
-    """The digest of all of an open file; it is then at its end."""
+    """Return the digest of an open file, and leave the file at its end."""
     file.seek(0)
     found = hashlib.new(algorithm)
     while block := file.read(BLOCK):
@@ -108,4 +111,5 @@ def digest_of_file(file: BinaryIO, algorithm: str) -> str:
 
 
 def has_digest(file: BinaryIO, digest: str) -> bool:
+    """Return whether an open file has that digest."""
     return digest_of_file(file, algorithm_of(digest)) == digest

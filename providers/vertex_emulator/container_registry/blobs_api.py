@@ -1,4 +1,4 @@
-"""Blobs over HTTP: pulled whole or in part, pushed in one request or several, mounted, deleted."""
+"""The blob endpoints: pull all or a part of a blob, push in one or several requests, mount, delete."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class BlobsApi:
         self._authority = authority
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
-        """Also HEAD, and a part of the blob where the header Range asks for one."""
+        """Handle GET and HEAD of a blob, or of a part of it if the request has a Range header."""
         repository, digest = self._authority.canonical(match["name"]), names.check_digest(match["digest"])
         size = self._registry.blob_size(repository, digest)
         path = self._registry.blob_path(digest)
         if size is None or path is None:
             raise blob_unknown(repository, digest)
         headers = {"Docker-Content-Digest": digest, "Accept-Ranges": "bytes", "ETag": f'"{digest}"'}
-        part = _wanted(request.headers.get("range"), size)
+        part = _requested_range(request.headers.get("range"), size)
         if part is None:
             start, length, status = 0, size, 200
         else:
@@ -45,7 +45,7 @@ class BlobsApi:
             headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{size}"
         try:
             file = path.open("rb")
-        except FileNotFoundError:  # removed as garbage this moment
+        except FileNotFoundError:  # the garbage collection has just deleted it
             raise blob_unknown(repository, digest) from None
         return Response(status, FileRange(file=file, start=start, length=length), _BYTES, headers)
 
@@ -57,7 +57,7 @@ class BlobsApi:
         return Response(202)
 
     def begin(self, request: Request, match: re.Match[str]) -> Response:
-        """An upload is begun, or is all in this request (`digest`), or is not needed (`mount`)."""
+        """Begin an upload, or store the body as a blob (`digest`), or mount an existing blob (`mount`)."""
         repository = self._writable(match["name"])
         if (mount := request.parameter("mount")) is not None and self._mounted(request, repository, mount):
             return _created(match["name"], mount)
@@ -83,7 +83,7 @@ class BlobsApi:
         repository = self._writable(match["name"])
         digest = request.parameter("digest")
         if digest is None:
-            raise digest_invalid("The parameter digest is missing: the digest of the whole blob.")
+            raise digest_invalid("The parameter digest is missing. Set it to the digest of the whole blob.")
         names.check_digest(digest)
         self._uploads.finish(repository, match["upload"], request.body, _chunk(request), digest=digest)
         return _created(match["name"], digest)
@@ -129,34 +129,34 @@ def _created(name: str, digest: str) -> Response:
 
 
 def _chunk(request: Request) -> Chunk | None:
-    """What the header Content-Range says. Raises `RegistryError` 416."""
+    """Parse the Content-Range header. Raises `RegistryError` 416."""
     given = request.headers.get("content-range")
     if given is None:
         return None
     match = _CONTENT_RANGE.fullmatch(given.strip())
     if match is None or int(match[2]) < int(match[1]):
         raise upload_invalid(
-            f"Content-Range has to be FIRST-LAST, such as 0-1023, not {given[:100]!r}.", status=416
+            f"Content-Range must be FIRST-LAST, such as 0-1023, not {given[:100]!r}.", status=416
         )
     return Chunk(first=int(match[1]), last=int(match[2]))
 
 
-def _wanted(header: str | None, size: int) -> tuple[int, int] | None:
-    """Start and length of the one part that is asked for; None: the whole. Raises `RegistryError` 416."""
+def _requested_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """Return start and length of the requested part, or None for all of it. Raises `RegistryError` 416."""
     match = _RANGE.fullmatch(header.strip()) if header else None
     if match is None:
-        return None  # several ranges, or none that can be read: RFC 9110 lets the whole be sent
+        return None  # several ranges, or an invalid one: RFC 9110 allows the response to have all bytes
     if match[3] is not None:
         length = min(int(match[3]), size)
         start = size - length
     else:
         start = int(match[1])
         length = min(int(match[2]) + 1 if match[2] else size, size) - start
-    if length <= 0:  # also of a range that ends before it begins (RFC 9110, 15.5.17: "invalid ranges")
+    if length <= 0:  # includes a range that ends before it begins (RFC 9110, 15.5.17: "invalid ranges")
         raise RegistryError(
             416,
             "BLOB_UNKNOWN",
-            f"The blob has {size} bytes; the range {header!r} is not among them.",
+            f"The blob has {size} bytes; the range {header!r} is outside of it.",
             headers={"Content-Range": f"bytes */{size}"},
         )
     return start, length

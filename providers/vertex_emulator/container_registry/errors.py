@@ -1,4 +1,4 @@
-"""The error answers of a registry, in the form of the OCI distribution specification ("Error Codes")."""
+"""The error responses of a registry, in the form of the OCI distribution specification ("Error Codes")."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _CODES: Mapping[int, str] = {
 
 
 class RegistryError(HttpError):
-    """`code` is the specification's, such as "MANIFEST_UNKNOWN"; `detail` any JSON value about the case."""
+    """An error with the specification's `code`, such as "MANIFEST_UNKNOWN".
+
+    `detail` is any JSON value that describes the case.
+    """
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class RegistryError(HttpError):
 
 
 def as_registry_error(error: HttpError) -> RegistryError:
-    """An error that was found before the registry was asked, in the registry's form."""
+    """Convert an error of the HTTP server to the registry's form."""
     if isinstance(error, RegistryError):
         return error
     return RegistryError(
@@ -51,25 +54,29 @@ def as_registry_error(error: HttpError) -> RegistryError:
 
 
 def name_invalid(name: str) -> RegistryError:
+    """Return the error for an invalid repository name."""
     return RegistryError(
         400,
         "NAME_INVALID",
-        f"{name[:300]!r} is not the name of a repository. It is made of lower-case letters and digits, "
-        "joined by '.', '_', '__' or dashes, in components separated by '/'.",
+        f"{name[:300]!r} is not a valid repository name. Use lowercase letters and digits, joined by '.', "
+        "'_', '__' or dashes, in components separated by '/'.",
     )
 
 
 def name_unknown(name: str, why: str) -> RegistryError:
+    """Return the error for an unknown repository."""
     return RegistryError(404, "NAME_UNKNOWN", why, detail={"name": name})
 
 
 def blob_unknown(name: str, digest: str) -> RegistryError:
+    """Return the error for a missing blob."""
     return RegistryError(
         404, "BLOB_UNKNOWN", f"The repository {name} has no blob {digest}.", detail={"digest": digest}
     )
 
 
 def manifest_unknown(name: str, reference: str) -> RegistryError:
+    """Return the error for a missing manifest."""
     return RegistryError(
         404,
         "MANIFEST_UNKNOWN",
@@ -79,18 +86,22 @@ def manifest_unknown(name: str, reference: str) -> RegistryError:
 
 
 def manifest_invalid(why: str, *, status: int = 400) -> RegistryError:
+    """Return the error for an invalid manifest."""
     return RegistryError(status, "MANIFEST_INVALID", why)
 
 
 def digest_invalid(why: str) -> RegistryError:
+    """Return the error for an invalid or wrong digest."""
     return RegistryError(400, "DIGEST_INVALID", why)
 
 
 def upload_unknown() -> RegistryError:
+    """Return the error for an unknown upload."""
     return RegistryError(
-        404, "BLOB_UPLOAD_UNKNOWN", "There is no such upload: it was cancelled, or is over. Begin anew."
+        404, "BLOB_UPLOAD_UNKNOWN", "The upload was cancelled or is finished. Start a new upload."
     )
 
 
 def upload_invalid(why: str, *, status: int = 400, headers: Mapping[str, str] | None = None) -> RegistryError:
+    """Return the error for an invalid request to an upload."""
     return RegistryError(status, "BLOB_UPLOAD_INVALID", why, headers=headers)

@@ -1,4 +1,4 @@
-"""What the documents are that name blobs: image manifests and indexes, of OCI and of Docker (schema 2)."""
+"""Image manifests and indexes, of OCI and of Docker (schema 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vertex_emulator.container_registry.names import check_digest
 from vertex_emulator.http.messages import parse_json
 
 MAX_MANIFEST = 4 * 1024 * 1024
-"""Bytes; the specification wants at least this much ("Pushing Manifests")."""
+"""Limit in bytes; the specification requires at least this much ("Pushing Manifests")."""
 
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
@@ -30,17 +30,21 @@ _MAX_SIZE = 1 << 62
 
 @dataclass(frozen=True, kw_only=True)
 class Descriptor:
-    """`wanted`: it has to be there before the manifest may be pushed."""
+    """A reference to a blob or manifest.
+
+    If `required`, the content must have been pushed before the manifest. Non-distributable layers are not
+    required.
+    """
 
     digest: str
     size: int
     media_type: str
-    wanted: bool = True
+    required: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a manifest refers to. `artifact_type` as the referrers of its subject are listed with."""
+    """The references of a manifest. `artifact_type` is its type in the list of its subject's referrers."""
 
     blobs: tuple[Descriptor, ...] = ()
     manifests: tuple[Descriptor, ...] = ()
@@ -50,7 +54,7 @@ class Manifest:
 
 
 def media_type_of(content_type: str | None, content: bytes) -> str:
-    """The type of a manifest that comes: the header's without parameters, else the document's own.
+    """Return the media type of a pushed manifest, from the Content-Type header or else from the document.
 
     Raises `RegistryError` 400, 415.
     """
@@ -68,10 +72,10 @@ def media_type_of(content_type: str | None, content: bytes) -> str:
 
 
 def read_manifest(content: bytes, media_type: str) -> Manifest:
-    """Raises `RegistryError` 400 with the path of what is wrong."""
+    """Parse a manifest. Raises `RegistryError` 400 with the path of the invalid field."""
     value = _document(content)
     if value.get("schemaVersion") != 2 or isinstance(value.get("schemaVersion"), bool):
-        raise manifest_invalid("schemaVersion has to be 2.")
+        raise manifest_invalid("schemaVersion must be 2.")
     named = value.get("mediaType", media_type)
     if named != media_type:
         raise manifest_invalid(f"mediaType is {named!r}, but the Content-Type is {media_type!r}.")
@@ -80,14 +84,14 @@ def read_manifest(content: bytes, media_type: str) -> Manifest:
     annotations = _annotations(value.get("annotations"))
     own = value.get("artifactType")
     if own is not None and not isinstance(own, str):
-        raise manifest_invalid("artifactType has to be a string.")
+        raise manifest_invalid("artifactType must be a string.")
     if media_type in INDEXES:
         if "config" in value or "layers" in value:
-            raise manifest_invalid("An index has manifests, and neither config nor layers.")
+            raise manifest_invalid("An index must have manifests, and neither config nor layers.")
         listed = tuple(_descriptors(value, "manifests"))
         return Manifest(manifests=listed, artifact_type=own or None, subject=of, annotations=annotations)
     if "manifests" in value:
-        raise manifest_invalid("An image manifest has config and layers, and no manifests.")
+        raise manifest_invalid("An image manifest must have config and layers, and no manifests.")
     config = _descriptor(value.get("config"), "config")
     layers = tuple(_descriptors(value, "layers"))
     return Manifest(
@@ -112,32 +116,32 @@ def _document(content: bytes) -> dict[str, Any]:
 def _descriptors(value: Mapping[str, Any], name: str) -> Iterator[Descriptor]:
     listed = value.get(name)
     if not isinstance(listed, list):
-        raise manifest_invalid(f"{name} has to be a list.")
+        raise manifest_invalid(f"{name} must be a list.")
     for index, each in enumerate(listed):
         yield _descriptor(each, f"{name}[{index}]")
 
 
 def _descriptor(value: Any, path: str) -> Descriptor:
     if not isinstance(value, dict):
-        raise manifest_invalid(f"{path} has to be a descriptor, an object with mediaType, digest and size.")
+        raise manifest_invalid(f"{path} must be a descriptor, an object with mediaType, digest and size.")
     digest, size, media_type = value.get("digest"), value.get("size"), value.get("mediaType", "")
     if not isinstance(digest, str):
-        raise manifest_invalid(f"{path}.digest has to be a string.")
+        raise manifest_invalid(f"{path}.digest must be a string.")
     try:
         check_digest(digest)
     except RegistryError as error:
         raise manifest_invalid(f"{path}.digest: {error.message}") from error
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < _MAX_SIZE:
-        raise manifest_invalid(f"{path}.size has to be a number of bytes.")
+        raise manifest_invalid(f"{path}.size must be a number of bytes.")
     if not isinstance(media_type, str):
-        raise manifest_invalid(f"{path}.mediaType has to be a string.")
-    wanted = not media_type.startswith(_NON_DISTRIBUTABLE)
-    return Descriptor(digest=digest, size=size, media_type=media_type, wanted=wanted)
+        raise manifest_invalid(f"{path}.mediaType must be a string.")
+    required = not media_type.startswith(_NON_DISTRIBUTABLE)
+    return Descriptor(digest=digest, size=size, media_type=media_type, required=required)
 
 
 def _annotations(value: Any) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-        raise manifest_invalid("annotations has to be an object whose values are strings.")
+        raise manifest_invalid("annotations must be an object whose values are strings.")
     return value

@@ -1,4 +1,4 @@
-"""The calls for manifests, tags, referrers and the list of repositories."""
+"""The endpoints for manifests, tags, referrers and the list of repositories."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ManifestsApi:
         self._authority = authority
 
     def get(self, _: Request, match: re.Match[str]) -> Response:
-        """Also HEAD."""
+        """Handle GET and HEAD of a manifest."""
         repository = self._authority.canonical(match["name"])
-        reference = _sought(repository, match)
+        reference = _reference(repository, match)
         found = self._registry.manifest(repository, reference)
         if found is None:
             raise manifest_unknown(repository, reference)
@@ -41,7 +41,7 @@ class ManifestsApi:
         repository = self._authority.canonical(match["name"])
         reference = names.check_reference(unquote(match["reference"]))
         self._authority.check_writable(repository)
-        content = _read(request)
+        content = _read_body(request)
         stored = self._registry.put_manifest(
             repository,
             reference,
@@ -59,27 +59,27 @@ class ManifestsApi:
         return Response(201, headers=headers)
 
     def delete(self, _: Request, match: re.Match[str]) -> Response:
-        """A tag alone, or by digest the manifest with all its tags."""
+        """Delete a tag, or by digest a manifest with all its tags."""
         repository = self._authority.canonical(match["name"])
         self._authority.check_removable(repository)
-        reference = _sought(repository, match)
+        reference = _reference(repository, match)
         if names.is_digest(reference):
             for each in self._registry.store.tags_of(repository, reference):
                 self._authority.check_movable(repository, each)
-            gone = self._registry.delete_manifest(repository, reference)
+            deleted = self._registry.delete_manifest(repository, reference)
         else:
             self._authority.check_movable(repository, reference)
-            gone = self._registry.delete_tag(repository, reference)
-        if not gone:
+            deleted = self._registry.delete_tag(repository, reference)
+        if not deleted:
             raise manifest_unknown(repository, reference)
         return Response(202)
 
 
-def _sought(repository: str, match: re.Match[str]) -> str:
-    """A reference that something may have.
+def _reference(repository: str, match: re.Match[str]) -> str:
+    """Return the reference of a request that reads or deletes.
 
-    Raises `RegistryError` 404 for what can be no tag, as the specification's conformance suite asks of pulls,
-    and 400 for a malformed digest.
+    Raises `RegistryError` 404 for an invalid tag, as the specification's conformance suite expects of pulls,
+    and 400 for an invalid digest.
     """
     reference = unquote(match["reference"])
     if names.is_digest(reference):
@@ -89,25 +89,25 @@ def _sought(repository: str, match: re.Match[str]) -> str:
     return reference
 
 
-def _read(request: Request) -> bytes:
-    """The body. Raises `RegistryError` 413."""
+def _read_body(request: Request) -> bytes:
+    """Read the body. Raises `RegistryError` 413."""
     parts: list[bytes] = []
     left = MAX_MANIFEST
     while data := request.body.read(min(left + 1, 65536)):
         left -= len(data)
         if left < 0:
             raise manifest_invalid(
-                f"The manifest is longer than {MAX_MANIFEST} bytes, the most that is taken.", status=413
+                f"The manifest is longer than the limit of {MAX_MANIFEST} bytes.", status=413
             )
         parts.append(data)
     return b"".join(parts)
 
 
 MOST_LISTED = 10_000
-"""Tags or repositories in one answer."""
+"""Limit for the tags or repositories of one response."""
 
 MOST_REFERRERS = 500
-"""Referrers in one answer, so that it stays shorter than clients read of a manifest."""
+"""Limit for the referrers of one response, which keeps it below the manifest size that clients accept."""
 
 _JSON = "application/json"
 
@@ -176,7 +176,7 @@ def _descriptor(stored: StoredManifest) -> dict[str, Any]:
 
 
 def _number(request: Request) -> int:
-    """How many are wanted. Raises `RegistryError` 400."""
+    """Return the requested page size. Raises `RegistryError` 400."""
     given = request.parameter("n")
     if given is None:
         return MOST_LISTED
@@ -184,7 +184,7 @@ def _number(request: Request) -> int:
         raise RegistryError(
             400,
             "PAGINATION_NUMBER_INVALID",
-            f"n has to be a number, not {given[:50]!r}.",
+            f"n must be a number, not {given[:50]!r}.",
             detail={"n": given},
         )
     return min(int(given), MOST_LISTED)

@@ -1,7 +1,7 @@
 """Names of images, repositories, tags and digests.
 
-The canonical name of an image is the one that it has on Google: HOST/PATH[:TAG][@DIGEST]. A repository of
-this registry is HOST/PATH; its first component has a dot, or is `localhost`.
+The canonical name of an image is its name on Google: HOST/PATH[:TAG][@DIGEST]. A repository of this registry
+is HOST/PATH. Its first component has a dot, or is `localhost`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vertex_emulator.container_registry.errors import RegistryError, digest_invalid, name_invalid
 
 MAX_NAME = 255
-"""Characters of a repository's name; many clients take no more ("Pulling manifests", implementers note)."""
+"""Maximum length of a repository name, as in many clients ("Pulling manifests", implementers note)."""
 
 LATEST = "latest"
 
@@ -34,12 +34,12 @@ class ImageName:
 
     @property
     def reference(self) -> str:
-        """What to ask for: the digest where there is one, as by all clients, else the tag."""
+        """The digest if there is one, or else the tag, as in all clients."""
         return self.digest or self.tag or LATEST
 
 
 def parse_image_name(text: str) -> ImageName:
-    """Raises `RegistryError` 400 for what is not a canonical name."""
+    """Parse a canonical name. Raises `RegistryError` 400."""
     rest, at, digest = text.partition("@")
     repository, colon, tag = rest.rpartition(":")
     if not colon or "/" in tag:
@@ -55,20 +55,20 @@ def parse_image_name(text: str) -> ImageName:
 
 
 def check_repository(name: str) -> str:
-    """The name of a repository, canonical or short. Raises `RegistryError` 400."""
+    """Return the repository name, canonical or short, if it is valid. Raises `RegistryError` 400."""
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):
         raise name_invalid(name)
     return name
 
 
 def is_canonical(repository: str) -> bool:
-    """Whether the name begins with a host."""
+    """Return whether the name begins with a host."""
     host, slash, _ = repository.partition("/")
     return bool(slash) and ("." in host or host == "localhost")
 
 
 def check_tag(tag: str) -> str:
-    """Raises `RegistryError` 400."""
+    """Return the tag if it is valid. Raises `RegistryError` 400."""
     if not is_tag(tag):
         raise RegistryError(
             400,
@@ -80,9 +80,9 @@ def check_tag(tag: str) -> str:
 
 
 def check_digest(digest: str) -> str:
-    """A digest by SHA-256 or SHA-512, the only ones from which paths of files are made.
+    """Return the digest if it is a valid SHA-256 or SHA-512 digest. Raises `RegistryError` 400.
 
-    Raises `RegistryError` 400.
+    File paths are built only from digests that pass this check.
     """
     algorithm, _, encoded = digest.partition(":")
     known = _ENCODED.get(algorithm)
@@ -92,28 +92,32 @@ def check_digest(digest: str) -> str:
         )
     if known is None or not known.fullmatch(encoded):
         raise digest_invalid(
-            f"{digest[:200]!r} is not a digest. It has to be 'sha256:' and 64, or 'sha512:' and 128, "
-            "lower-case hexadecimal digits."
+            f"{digest[:200]!r} is not a digest. Use 'sha256:' and 64, or 'sha512:' and 128 lowercase "
+            "hexadecimal digits."
         )
     return digest
 
 
 def check_reference(reference: str) -> str:
-    """A tag or a digest. Raises `RegistryError` 400."""
+    """Return the tag or digest if it is valid. Raises `RegistryError` 400."""
     return check_digest(reference) if ":" in reference else check_tag(reference)
 
 
 def is_tag(text: str) -> bool:
+    """Return whether the text is a valid tag."""
     return _TAG.fullmatch(text) is not None
 
 
 def is_digest(reference: str) -> bool:
+    """Return whether a reference is a digest, and not a tag."""
     return ":" in reference
 
 
 def digest_of(content: bytes, *, algorithm: str = "sha256") -> str:
+    """Return the digest of `content`."""
     return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
 
 
 def algorithm_of(digest: str) -> str:
+    """Return the algorithm of a digest."""
     return digest.partition(":")[0]

@@ -1,4 +1,4 @@
-"""What the registry holds: the one object through which the API and the rest of the emulator use it."""
+"""The image store: the interface through which the HTTP API and the rest of the emulator use the registry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vertex_emulator.kernel.database import Database
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 3600
-"""For so long a blob lives that no manifest names (yet)."""
+"""Time for which the garbage collection keeps a blob that no manifest refers to."""
 
 _TOUCH_SECONDS = 600
 _SHOWN = 10
@@ -28,7 +28,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class StandIn:
-    """An image in place of one that nobody pushed."""
+    """An image that the emulator serves in place of one that was never pushed."""
 
     media_type: str
     manifest: bytes
@@ -36,15 +36,16 @@ class StandIn:
 
 
 FindStandIn = Callable[[str, str], "StandIn | None"]
-"""By canonical repository (HOST/PATH) and tag."""
+"""Function that returns the stand-in for a canonical repository (HOST/PATH) and a tag, if there is one."""
 
 
 def no_stand_ins(_repository: str, _tag: str) -> StandIn | None:
+    """Return no stand-in for any image."""
     return None
 
 
 class Registry:
-    """Images of any host. Repositories are named HOST/PATH here, always. Thread-safe."""
+    """The images of all hosts. Repositories are always named HOST/PATH. Thread-safe."""
 
     def __init__(
         self, folder: Path, database: Database, clock: Clock, *, stand_in: FindStandIn = no_stand_ins
@@ -53,23 +54,23 @@ class Registry:
         self.files = BlobFiles(folder)
         self._clock = clock
         self._stand_in = stand_in
-        self._filing = threading.RLock()  # blobs get and lose their files one at a time
+        self._files_lock = threading.RLock()
         self._recover()
 
     # Reading
 
     def resolve(self, name: str) -> StoredManifest | None:
-        """The manifest that a canonical name with tag, digest, both or neither stands for.
+        """Return the manifest of a canonical image name. Tag and digest are optional.
 
-        Raises `RegistryError` 400 for what is not such a name.
+        Raises `RegistryError` 400 for an invalid name.
         """
         parsed = names.parse_image_name(name)
         return self.manifest(parsed.repository, parsed.reference)
 
     def manifest(self, repository: str, reference: str) -> StoredManifest | None:
-        """By tag or digest; a stand-in where there is one and nobody pushed the tag.
+        """Return a manifest by tag or digest, or the stand-in for a tag that was never pushed.
 
-        Raises `RegistryError` 400 for what is neither tag nor digest.
+        Raises `RegistryError` 400 for an invalid reference.
         """
         names.check_reference(reference)
         if names.is_digest(reference):
@@ -77,16 +78,16 @@ class Registry:
         digest = self.store.tagged(repository, reference)
         found = self.store.manifest(repository, digest) if digest is not None else None
         if found is None:
-            found = self._standing_in(repository, reference)
+            found = self._find_stand_in(repository, reference)
         return None if found is None else replace(found, tag=reference)
 
     def blob_path(self, digest: str) -> Path | None:
-        """The file of a blob, of whatever repository. Raises `RegistryError` 400 for what is no digest."""
+        """Return the path of a blob of any repository. Raises `RegistryError` 400 for an invalid digest."""
         path = self.files.path(digest)
         return path if path.is_file() else None
 
     def blob_size(self, repository: str, digest: str) -> int | None:
-        """Bytes of a blob that the repository has. It then lives for a while, used or not."""
+        """Return the size of a blob of the repository in bytes, and delay its garbage collection."""
         size = self.store.blob_size(digest, repository=repository)
         if size is not None:
             now = self._clock.microseconds()
@@ -96,20 +97,26 @@ class Registry:
     # Writing
 
     def put_blob(self, repository: str, content: bytes, *, digest: str | None = None) -> str:
-        """Its digest. Raises `RegistryError` 400 where `digest` is given and another one's."""
+        """Store a blob and return its digest.
+
+        Raises `RegistryError` 400 if the content does not match `digest`.
+        """
         names.check_repository(repository)
         found = names.digest_of(content, algorithm=names.algorithm_of(digest) if digest else "sha256")
         if digest is not None and digest != found:
             raise digest_invalid(f"The content has the digest {found}, not {digest}.")
-        with self._filing:
+        with self._files_lock:
             if self.store.blob_size(found) is None:
                 self.files.write(found, content)
             self._record(repository, found, len(content))
         return found
 
     def adopt_blob(self, repository: str, path: Path, *, digest: str, size: int) -> None:
-        """Make the file at `path`, which has that digest and is on the disk, a blob of the repository."""
-        with self._filing:
+        """Make the file at `path` a blob of the repository.
+
+        It must have that digest and be flushed to the disk.
+        """
+        with self._files_lock:
             if self.store.blob_size(digest) is None:
                 self.files.adopt(path, digest)
             else:
@@ -122,7 +129,10 @@ class Registry:
             self.store.link(repository, digest, at=self._clock.microseconds())
 
     def mount(self, repository: str, digest: str, *, source: str | None = None) -> bool:
-        """Have `repository` have a blob that `source` has, or with None any; False where it is not there."""
+        """Link a blob of `source`, or of any repository, to `repository`.
+
+        Return False if there is no such blob.
+        """
         names.check_digest(digest)
         with self.store.transaction():
             there = self.store.blob_size(digest, repository=source) is not None
@@ -142,9 +152,9 @@ class Registry:
     ) -> StoredManifest:
         """Store a manifest under a tag or its digest.
 
-        `allowed()` may raise where nothing may be stored (any more), `moving(tag, from digest)` to keep a tag
-        where it is. Raises `RegistryError` 400 for a
-        manifest that is not right, 404 where it names what the repository does not have.
+        `allowed()` raises if the manifest may not be stored, for instance because the repository was deleted
+        meanwhile. `moving(tag, digest)` raises if the tag must keep pointing to `digest`. Raises
+        `RegistryError` 400 for an invalid manifest, 404 for references to missing content.
         """
         names.check_repository(repository)
         names.check_reference(reference)
@@ -154,10 +164,11 @@ class Registry:
             raise digest_invalid(f"The manifest has the digest {digest}, not {reference}.")
         read = read_manifest(content, media_type)
         tag = None if names.is_digest(reference) else reference
+        self.store.step("put manifest")
         with self.store.transaction():
             if allowed is not None:
                 allowed()
-            self._check_there(repository, read)
+            self._check_pushed(repository, read)
             if tag is not None:
                 before = self.store.tagged(repository, tag)
                 if moving is not None and before not in (None, digest):
@@ -191,9 +202,9 @@ class Registry:
         self.store.put_manifest(stored, read)
         return stored
 
-    def _check_there(self, repository: str, read: Manifest) -> None:
-        """Raises `RegistryError` 404 for blobs and manifests that are to be pushed first."""
-        missing = [each for each in read.blobs if each.wanted and not self._fits(repository, each)]
+    def _check_pushed(self, repository: str, read: Manifest) -> None:
+        """Check that all referenced content has been pushed. Raises `RegistryError` 404."""
+        missing = [each for each in read.blobs if each.required and not self._fits(repository, each)]
         missing += [each for each in read.manifests if not self.store.has_manifest(repository, each.digest)]
         if missing:
             listed = ", ".join(each.digest for each in missing[:_SHOWN])
@@ -201,8 +212,8 @@ class Registry:
             raise RegistryError(
                 404,
                 "MANIFEST_BLOB_UNKNOWN",
-                f"The manifest names what the repository {repository} does not have: {listed}{more}. Push "
-                "that first.",
+                f"The manifest refers to content that the repository {repository} does not have: "
+                f"{listed}{more}. Push it first.",
                 detail=[{"digest": each.digest} for each in missing[:_SHOWN]],
             )
 
@@ -217,7 +228,7 @@ class Registry:
             )
         return size is not None
 
-    def _standing_in(self, repository: str, tag: str) -> StoredManifest | None:
+    def _find_stand_in(self, repository: str, tag: str) -> StoredManifest | None:
         found = self._stand_in(repository, tag)
         if found is None:
             return None
@@ -228,60 +239,66 @@ class Registry:
                 self.put_blob(repository, blob)
             read = read_manifest(found.manifest, found.media_type)
             with self.store.transaction():
-                self._check_there(repository, read)
+                self._check_pushed(repository, read)
                 stored = self._put(repository, digest, found.media_type, found.manifest, read, stand_in=True)
         return stored
 
     # Removing
 
     def delete_manifest(self, repository: str, digest: str) -> bool:
-        """A manifest with its tags; its blobs go with the garbage."""
+        """Delete a manifest with its tags.
+
+        Return whether it existed. Garbage collection deletes its blobs.
+        """
         return self.store.remove_manifest(repository, names.check_digest(digest))
 
     def delete_tag(self, repository: str, tag: str) -> bool:
         return self.store.remove_tag(repository, tag)
 
     def delete_blob(self, repository: str, digest: str) -> bool:
-        """Have the repository not have a blob any more; the file goes with the garbage."""
+        """Unlink a blob from the repository.
+
+        Return whether it was linked. Garbage collection deletes the file.
+        """
         return self.store.unlink(repository, names.check_digest(digest))
 
     def delete_repository(self, repository: str) -> None:
-        """All that is in a repository."""
+        """Delete all contents of a repository."""
         for identifier in self.store.uploads_of(repository):
             self.files.remove_upload(identifier)
         self.store.remove_repository(repository)
 
     def collect(self) -> int:
-        """Remove garbage: blobs that no manifest has named for an hour, and their files. How many files.
+        """Delete blobs to which no manifest has referred for an hour. Return the number of deleted files.
 
-        Where an upload to a repository is under way, nothing of that repository is removed.
+        Nothing is deleted from a repository with an active upload.
         """
         before = self._clock.microseconds() - GRACE_SECONDS * 1_000_000
-        with self._filing, self.store.transaction():
+        with self._files_lock, self.store.transaction():
             for repository, digest in self.store.stale_links(before=before):
                 self.store.unlink(repository, digest)
-        with self._filing:
+        with self._files_lock:
             with self.store.transaction():
-                unused = self.store.blobs_of_nobody()
+                unused = self.store.unlinked_blobs()
                 self.store.remove_blobs(unused)
             for digest in unused:
                 self.files.remove(digest)
         return len(unused)
 
     @contextmanager
-    def filing(self) -> Iterator[None]:
-        """While no other thread gives files to blobs or takes them. To be entered before a transaction."""
-        with self._filing:
+    def lock_files(self) -> Iterator[None]:
+        """Hold the lock under which blob files are created and deleted. Enter it before a transaction."""
+        with self._files_lock:
             yield
 
     def remove_all(self) -> None:
-        with self._filing:
+        with self._files_lock:
             self.store.remove_all()
             self.files.remove_all()
 
     def _recover(self) -> None:
-        """After a kill: files that were not recorded, and records whose files are gone."""
-        with self._filing:
+        """Delete unrecorded files and records without files after the emulator was killed."""
+        with self._files_lock:
             recorded, present = set(self.store.blobs()), set(self.files.digests())
             for digest in present - recorded:
                 self.files.remove(digest)

@@ -33,14 +33,14 @@ _REFERRERS = f"{_NAME}/referrers/(?P<digest>[^/]+)"
 _CATALOG = "/v2/_catalog"
 
 _COLLECTED_EVERY = 600 * 1_000_000
-"""Microseconds of the emulator's clock, after which garbage is looked for again."""
+"""Interval between garbage collections in microseconds of the emulator's clock."""
 
 _PAUSE_SECONDS = 60.0
-"""Real seconds that lie between at least."""
+"""Minimum interval between garbage collections in seconds of real time."""
 
 
 class RegistryService:
-    """The registry of one data folder."""
+    """The container registry of one data folder."""
 
     def __init__(
         self,
@@ -86,9 +86,9 @@ class RegistryService:
         return (collect, *with_error_form(as_registry_error, routes))
 
     def collect(self) -> dict[str, int]:
-        """Remove garbage now; how much of it there was."""
+        """Collect garbage now. Return the numbers of deleted uploads and blobs."""
         self._uploads.keep_active()
-        return {"uploads": self._uploads.forget_abandoned(), "blobs": self.registry.collect()}
+        return {"uploads": self._uploads.delete_abandoned(), "blobs": self.registry.collect()}
 
     def _collect(self, request: Request, _: re.Match[str]) -> Response:
         body_of(request)
@@ -106,21 +106,21 @@ def _base(_request: Request, _match: re.Match[str]) -> Response:
 def _refuse(request: Request, _: re.Match[str]) -> Response:
     known = (_MANIFEST, _UPLOADS, _UPLOAD, _BLOB, _TAGS, _REFERRERS, _CATALOG, "/v2/?")
     if any(re.fullmatch(pattern, request.path) for pattern in known):
-        raise RegistryError(405, "UNSUPPORTED", f"{request.path} does not answer {request.method}.")
+        raise RegistryError(405, "UNSUPPORTED", f"{request.path} does not allow {request.method}.")
     raise RegistryError(
         404,
         "UNSUPPORTED",
-        f"The registry has no {request.method} {request.path}. It answers what the OCI distribution "
-        "specification 1.1 has.",
+        f"The registry has no {request.method} {request.path}. Use an endpoint of the OCI distribution "
+        "specification 1.1.",
     )
 
 
 USER = "oauth2accesstoken"
-"""As at Artifact Registry ("Configure authentication to Artifact Registry for Docker")."""
+"""User name of Artifact Registry ("Configure authentication to Artifact Registry for Docker")."""
 
 
 def write_auth_file(folder: DataFolder, *, url: str, token: str) -> None:
-    """Write it for the address at which the emulator answers now. Raises `DataFolderError`."""
+    """Write the login file for the emulator's current address. Raises `DataFolderError`."""
     port = urlsplit(url).port
     entry = {"auth": base64.b64encode(f"{USER}:{token}".encode()).decode("ascii")}
     value = {"auths": {f"{host}:{port}": entry for host in ("127.0.0.1", "localhost")}}

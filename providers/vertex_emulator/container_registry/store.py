@@ -1,10 +1,10 @@
-"""The registry's tables. Times are microseconds since 1970 by the emulator's clock."""
+"""The registry's tables. Times are in microseconds since 1970 by the emulator's clock."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -50,9 +50,9 @@ _ALL = ("blobs", "links", "manifests", "references", "tags", "uploads")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredManifest:
-    """A manifest of a repository. `tag` is the one that it was asked for with, if any.
+    """A manifest of a repository. `tag` is the tag of the lookup, if any.
 
-    `stand_in`: nobody pushed it; the emulator answers with it in place of an image that it does not have.
+    A `stand_in` was never pushed; the emulator serves it in place of a missing image.
     """
 
     repository: str
@@ -74,6 +74,8 @@ class StoredManifest:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTag:
+    """A tag, the digest that it points to, and the time of its last change."""
+
     repository: str
     tag: str
     digest: str
@@ -81,11 +83,17 @@ class StoredTag:
 
 
 class Store:
-    """Reading sees what is committed; what writes runs within a `transaction`."""
+    """The tables of the registry. Reads see committed data; writes run within a `transaction`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.on_step: Callable[[str], None] | None = None
         database.migrate("registry", (_TABLES,))
+
+    def step(self, name: str) -> None:
+        """Call `on_step`, through which tests change the registry in the middle of a request."""
+        if self.on_step is not None:
+            self.on_step(name)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -95,7 +103,7 @@ class Store:
     # Blobs
 
     def blob_size(self, digest: str, *, repository: str | None = None) -> int | None:
-        """The size of a blob that the repository has, or with None any."""
+        """Return the size of a blob of the repository, or of any repository with None."""
         row = self._database.row(
             "SELECT size FROM registry_blobs b WHERE digest = ? AND (? IS NULL OR EXISTS (SELECT 1 FROM "
             "registry_links l WHERE l.repository = ? AND l.digest = b.digest))",
@@ -104,7 +112,7 @@ class Store:
         return None if row is None else int(row["size"])
 
     def link(self, repository: str, digest: str, *, at: int) -> None:
-        """Have the repository have the blob."""
+        """Link a blob to a repository."""
         self._database.execute(
             "INSERT INTO registry_links VALUES (?, ?, ?) "
             "ON CONFLICT (repository, digest) DO UPDATE SET touched = excluded.touched",
@@ -112,7 +120,10 @@ class Store:
         )
 
     def touch(self, repository: str, digest: str, *, at: int, unless_since: int) -> None:
-        """Somebody relies on the blob. Nothing is written where that was said `unless_since` or later."""
+        """Record that a blob is in use.
+
+        Nothing is written if this was recorded at `unless_since` or later.
+        """
         row = self._database.row(
             "SELECT touched FROM registry_links WHERE repository = ? AND digest = ?", (repository, digest)
         )
@@ -153,7 +164,7 @@ class Store:
         return None if row is None else _manifest(row)
 
     def manifests(self, repository: str) -> list[StoredManifest]:
-        """The newest first."""
+        """Return the manifests of a repository, newest first."""
         rows = self._database.rows(
             "SELECT * FROM registry_manifests WHERE repository = ? ORDER BY pushed DESC, digest",
             (repository,),
@@ -191,7 +202,7 @@ class Store:
             )
 
     def remove_manifest(self, repository: str, digest: str) -> bool:
-        """The manifest and its tags."""
+        """Delete a manifest with its tags. Return whether it existed."""
         key = (repository, digest)
         with self.transaction() as connection:
             connection.execute("DELETE FROM registry_tags WHERE repository = ? AND digest = ?", key)
@@ -215,7 +226,7 @@ class Store:
     # Tags
 
     def tagged(self, repository: str, tag: str) -> str | None:
-        """The digest that a tag stands for."""
+        """Return the digest that a tag points to."""
         row = self._database.row(
             "SELECT digest FROM registry_tags WHERE repository = ? AND tag = ?", (repository, tag)
         )
@@ -236,7 +247,7 @@ class Store:
         )
 
     def tags(self, repository: str, *, after: str | None = None, limit: int = -1) -> list[StoredTag]:
-        """In the specification's order, whatever the case of letters; `after` is not included."""
+        """Return tags in the specification's order, regardless of case, beginning after the tag `after`."""
         last = after or ""
         rows = self._database.rows(
             "SELECT * FROM registry_tags WHERE repository = ? AND (lower(tag), tag) > (lower(?), ?) "
@@ -246,7 +257,7 @@ class Store:
         return [StoredTag(**row) for row in rows]
 
     def tags_of(self, repository: str, digest: str) -> list[str]:
-        """The tags that stand for a manifest."""
+        """Return the tags that point to a manifest."""
         rows = self._database.rows(
             "SELECT tag FROM registry_tags WHERE repository = ? AND digest = ? ORDER BY tag",
             (repository, digest),
@@ -256,7 +267,7 @@ class Store:
     # Repositories
 
     def is_known(self, repository: str) -> bool:
-        """Whether anything has been pushed there, and not all of it removed."""
+        """Return whether the repository has a pushed manifest or a blob."""
         return bool(
             self._database.row(
                 "SELECT 1 FROM registry_manifests WHERE repository = ? AND NOT stand_in", (repository,)
@@ -265,7 +276,10 @@ class Store:
         )
 
     def repositories(self, *, below: str = "", after: str = "", limit: int = -1) -> list[str]:
-        """Those with manifests that somebody pushed, by name; `below` is how their names begin."""
+        """Return the names of repositories with pushed manifests, sorted.
+
+        `below` is a prefix of the names.
+        """
         rows = self._database.rows(
             "SELECT DISTINCT repository FROM registry_manifests WHERE NOT stand_in AND repository > ? "
             "AND substr(repository, 1, ?) = ? ORDER BY repository LIMIT ?",
@@ -274,7 +288,7 @@ class Store:
         return [str(row["repository"]) for row in rows]
 
     def has_pushed(self) -> bool:
-        """Whether there is a manifest that somebody has pushed."""
+        """Return whether any manifest was pushed."""
         return self._database.row("SELECT 1 FROM registry_manifests WHERE NOT stand_in LIMIT 1") is not None
 
     def remove_repository(self, repository: str) -> None:
@@ -285,7 +299,7 @@ class Store:
     # Uploads
 
     def upload(self, identifier: str) -> str | None:
-        """The repository of an upload."""
+        """Return the repository of an upload."""
         row = self._database.row("SELECT repository FROM registry_uploads WHERE id = ?", (identifier,))
         return None if row is None else str(row["repository"])
 
@@ -303,13 +317,13 @@ class Store:
         return [str(row["id"]) for row in rows]
 
     def uploads(self) -> Mapping[str, int]:
-        """When something last came, by identifier."""
+        """Return the time of the last data of each upload, by identifier."""
         return {row["id"]: row["touched"] for row in self._database.rows("SELECT * FROM registry_uploads")}
 
     # Garbage
 
     def stale_links(self, *, before: int) -> list[tuple[str, str]]:
-        """Blobs of repositories in which no manifest names them, and that nobody touched since."""
+        """Return repository and digest of blobs without a manifest that were not used since `before`."""
         rows = self._database.rows(
             "SELECT repository, digest FROM registry_links l WHERE touched < ? AND NOT EXISTS (SELECT 1 FROM "
             "registry_references r WHERE r.repository = l.repository AND r.digest = l.digest) AND NOT EXISTS "
@@ -318,8 +332,8 @@ class Store:
         )
         return [(row["repository"], row["digest"]) for row in rows]
 
-    def blobs_of_nobody(self) -> list[str]:
-        """Blobs that no repository has."""
+    def unlinked_blobs(self) -> list[str]:
+        """Return the digests of blobs that are in no repository."""
         rows = self._database.rows(
             "SELECT digest FROM registry_blobs b WHERE NOT EXISTS "
             "(SELECT 1 FROM registry_links l WHERE l.digest = b.digest)"

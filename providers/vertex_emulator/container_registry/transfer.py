@@ -1,4 +1,4 @@
-"""Images on their way out of one emulator and into another (`/_local/export`, `/_local/import`)."""
+"""Export of images to, and import from, the archive of an emulator (`/_local/export`, `/_local/import`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vertex_emulator.container_registry.store import StoredManifest
 
 @dataclass(frozen=True, kw_only=True)
 class Pushed:
-    """A manifest that somebody pushed, and since when which of its tags stand for it (microseconds)."""
+    """A pushed manifest. `tags` has the time at which each tag was set to it, in microseconds."""
 
     stored: StoredManifest
     read: Manifest
@@ -22,7 +22,7 @@ class Pushed:
 
 
 def all_pushed(registry: Registry) -> list[Pushed]:
-    """Everything but stand-ins, which each emulator makes itself."""
+    """Return all pushed manifests; stand-ins are left out, as each emulator creates its own."""
     found = []
     for repository in registry.store.repositories():
         tags = registry.store.tags(repository)
@@ -39,7 +39,7 @@ def all_pushed(registry: Registry) -> list[Pushed]:
 
 
 def blobs_of(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
-    """The digests of all blobs that the manifests name and that are there, each once."""
+    """Yield the digests of all stored blobs of the images, each once."""
     wanted = {each.digest for image in images for each in image.read.blobs}
     for digest in sorted(wanted):
         if registry.store.blob_size(digest) is not None:
@@ -47,19 +47,19 @@ def blobs_of(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
 
 
 def missing(registry: Registry, images: Collection[Pushed], blobs: Collection[str]) -> Iterator[str]:
-    """What the manifests name and neither `blobs`, `images` nor the registry has."""
+    """Yield the digests of references that are neither in `blobs` or `images` nor in the registry."""
     there = {(image.stored.repository, image.stored.digest) for image in images}
     for image in images:
         for blob in image.read.blobs:
-            if blob.wanted and blob.digest not in blobs and registry.store.blob_size(blob.digest) is None:
+            if blob.required and blob.digest not in blobs and registry.store.blob_size(blob.digest) is None:
                 yield blob.digest
         for each in image.read.manifests:
             if (image.stored.repository, each.digest) not in there:
                 yield each.digest
 
 
-def taken(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
-    """Tags that stand for other manifests here, as REPOSITORY:TAG."""
+def tag_conflicts(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
+    """Yield the tags that point to other manifests in this registry, as REPOSITORY:TAG."""
     for image in images:
         for tag in image.tags:
             if registry.store.tagged(image.stored.repository, tag) not in (None, image.stored.digest):
@@ -67,9 +67,10 @@ def taken(registry: Registry, images: Collection[Pushed]) -> Iterator[str]:
 
 
 def add(registry: Registry, images: Collection[Pushed], blobs: Mapping[str, tuple[str, int]]) -> None:
-    """Record images with the blobs that came with them: the upload that holds each, and its size.
+    """Record images with their blobs. `blobs` has the upload and the size of each blob by digest.
 
-    Within `Registry.filing` and a transaction. What a kill leaves, the next start removes.
+    Call it within `Registry.lock_files` and a transaction. If the emulator is killed, the next start cleans
+    up.
     """
     for digest, (identifier, size) in blobs.items():
         if registry.store.blob_size(digest) is None:
@@ -85,9 +86,9 @@ def add(registry: Registry, images: Collection[Pushed], blobs: Mapping[str, tupl
 
 
 def check_identity(stored: StoredManifest) -> None:
-    """Raises `RegistryError` 400 for a manifest whose names or digest are not right."""
+    """Check the names and the digest of a manifest. Raises `RegistryError` 400."""
     names.check_repository(stored.repository)
     names.check_digest(stored.digest)
     found = names.digest_of(stored.content, algorithm=names.algorithm_of(stored.digest))
     if found != stored.digest or not names.is_canonical(stored.repository):
-        raise digest_invalid(f"{stored.name} is not what its name says.")
+        raise digest_invalid(f"The manifest {stored.name} does not match its name.")

@@ -1,7 +1,7 @@
-"""Blobs on their way in: whole or in chunks, hashed as they come, resumed after any crash, cancelled.
+"""Uploads of blobs: in one or several requests, hashed on arrival, resumable after a crash, cancellable.
 
-What has come is the file uploads/ID. Its hash is kept in memory, and computed again from the file after a
-restart.
+The received bytes are in the file uploads/ID. Their hash is kept in memory, and computed again from the file
+after a restart.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import is_out_of_space
 
 LIFETIME_SECONDS = 7 * 24 * 3600
-"""After that an upload that nobody went on with is forgotten."""
+"""Time after which an upload without new data is deleted."""
 
 _WAIT_SECONDS = 30.0
-_REMEMBERED = 512
+_MAX_SUMS = 512
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """The first and the last byte that a chunk says it has."""
+    """The first and last byte of a chunk, from its Content-Range."""
 
     first: int
     last: int
 
 
 class _Sum:
-    """Hash and number of the bytes of an upload so far."""
+    """Hash and size of the received bytes of an upload."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -56,7 +56,7 @@ class _Sum:
 
 
 class _Lock:
-    """A lock that goes when nobody uses it."""
+    """A lock in a weak dictionary, which drops it once it is unused."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -74,82 +74,82 @@ class Uploads:
         self._sums: OrderedDict[str, _Sum] = OrderedDict()
 
     def begin(self, repository: str) -> str:
-        """The identifier of a new upload."""
+        """Begin an upload and return its identifier."""
         identifier = self._files.new_upload()
         self._store.put_upload(identifier, repository, at=self._clock.microseconds())
         return identifier
 
     def size(self, repository: str, identifier: str) -> int:
-        """How many bytes have come. Raises `RegistryError` 404."""
-        with self._using(repository, identifier), self._opened(identifier) as file:
+        """Return the number of received bytes. Raises `RegistryError` 404."""
+        with self._locked(repository, identifier), self._opened(identifier) as file:
             return os.fstat(file.fileno()).st_size
 
     def append(self, repository: str, identifier: str, body: Body, chunk: Chunk | None) -> int:
-        """Take a chunk; how many bytes have come in all. Raises `RegistryError` 400, 404, 416."""
-        with self._using(repository, identifier), self._opened(identifier) as file:
+        """Receive a chunk and return the total size. Raises `RegistryError` 400, 404, 416."""
+        with self._locked(repository, identifier), self._opened(identifier) as file:
             return self._receive(identifier, file, body, chunk).size
 
     def finish(
         self, repository: str, identifier: str, body: Body, chunk: Chunk | None, *, digest: str
     ) -> None:
-        """Take the last chunk, if any, and make the whole a blob.
+        """Receive the last chunk, if any, and store the upload as a blob.
 
-        Raises `RegistryError` 400, 404, 416. An upload with another digest is over.
+        Raises `RegistryError` 400, 404, 416. An upload whose content does not match the digest is deleted.
         """
-        with self._using(repository, identifier):
+        with self._locked(repository, identifier):
             with self._opened(identifier) as file:
                 total = self._receive(identifier, file, body, chunk)
                 if not _has(digest, file, total):
-                    self._forget(identifier)
+                    self._delete(identifier)
                     raise digest_invalid(
-                        f"What came has the digest sha256:{total.sha256.hexdigest()} ({total.size} bytes), "
+                        f"The upload has the digest sha256:{total.sha256.hexdigest()} ({total.size} bytes), "
                         f"not {digest}. Upload it again."
                     )
                 blobs.flush(file)
             path = self._files.upload_path(identifier)
             try:
                 self._registry.adopt_blob(repository, path, digest=digest, size=total.size)
-            except FileNotFoundError:  # the emulator was reset meanwhile
+            except FileNotFoundError:  # the emulator was reset in the meantime
                 raise upload_unknown() from None
-            self._forget(identifier)
+            self._delete(identifier)
 
     def cancel(self, repository: str, identifier: str) -> None:
-        """Raises `RegistryError` 404."""
-        with self._using(repository, identifier):
-            self._forget(identifier)
+        """Delete an upload. Raises `RegistryError` 404."""
+        with self._locked(repository, identifier):
+            self._delete(identifier)
 
     def discard(self, identifier: str) -> None:
-        """Forget an upload that nobody else knows of."""
-        self._forget(identifier)
+        """Delete an upload whose identifier no client has seen."""
+        self._delete(identifier)
 
     def keep_active(self) -> None:
-        """Mark the uploads to which something comes at this moment as gone on with now."""
+        """Record that uploads with a running request are in use."""
         with self._guard:
             active = list(self._locks)
         for identifier in active:
             self._store.touch_upload(identifier, at=self._clock.microseconds())
 
-    def forget_abandoned(self) -> int:
-        """Remove uploads that nobody went on with for a week; how many."""
+    def delete_abandoned(self) -> int:
+        """Delete uploads without new data for a week. Return their number."""
         before = self._clock.microseconds() - LIFETIME_SECONDS * 1_000_000
         with self._guard:
             in_use = set(self._locks)
         old = [each for each, touched in self._store.uploads().items() if touched < before]
         forgotten = [each for each in old if each not in in_use]
         for identifier in forgotten:
-            self._forget(identifier)
+            self._delete(identifier)
         return len(forgotten)
 
     @contextmanager
-    def _using(self, repository: str, identifier: str) -> Iterator[None]:
-        """One request at a time goes on with an upload."""
+    def _locked(self, repository: str, identifier: str) -> Iterator[None]:
+        """Lock an upload for one request."""
         with self._guard:
             held = self._locks.get(identifier)
             if held is None:
                 held = self._locks[identifier] = _Lock()
         if not held.lock.acquire(timeout=_WAIT_SECONDS):
             raise RegistryError(
-                429, "TOOMANYREQUESTS", "Another request is sending to this upload. Wait for its end."
+                429, "TOOMANYREQUESTS", "Another request sends to this upload. Try again once it has ended."
             )
         try:
             path = self._files.upload_path(identifier)
@@ -162,26 +162,28 @@ class Uploads:
     @contextmanager
     def _opened(self, identifier: str) -> Iterator[BinaryIO]:
         self._store.touch_upload(identifier, at=self._clock.microseconds())
+        self._store.step("open upload")
         try:
             opened = self._files.upload_path(identifier).open("r+b", buffering=0)
-        except FileNotFoundError:  # the repository was deleted, or the emulator reset, this moment
+        except FileNotFoundError:  # the repository was deleted, or the emulator reset, since the check
             raise upload_unknown() from None
         with opened as file:
             try:
                 yield file
             except OSError as error:
                 if is_out_of_space(error):
-                    # Clients give up at this answer, and what has come only fills the disk further.
-                    self._forget(identifier)
+                    # Clients give up on this response, and a partial upload only fills the disk.
+                    self._delete(identifier)
                 raise
 
     def _receive(self, identifier: str, file: Any, body: Body, chunk: Chunk | None) -> _Sum:
-        """Append what comes. When the client goes away in the middle, what has come stays."""
-        total = self._so_far(identifier, file)
+        """Append the body. If the client disconnects, the received bytes are kept."""
+        total = self._current_sum(identifier, file)
         had = total.size
         if chunk is not None and chunk.first != had:
             raise upload_invalid(
-                f"The chunk begins at byte {chunk.first}, but {had} bytes have come. Send from byte {had}.",
+                f"The chunk begins at byte {chunk.first}, but {had} bytes were received. Send the rest from "
+                f"byte {had}.",
                 status=416,
                 headers={"Range": range_of(had)},
             )
@@ -209,8 +211,8 @@ class Uploads:
             self._sums.pop(identifier, None)
         file.truncate(size)
 
-    def _so_far(self, identifier: str, file: Any) -> _Sum:
-        """Hash and size of what has come; `file` is then at its end."""
+    def _current_sum(self, identifier: str, file: Any) -> _Sum:
+        """Return hash and size of the received bytes, and leave `file` at its end."""
         size = os.fstat(file.fileno()).st_size
         with self._guard:
             total = self._sums.get(identifier)
@@ -223,11 +225,11 @@ class Uploads:
         with self._guard:
             self._sums[identifier] = total
             self._sums.move_to_end(identifier)
-            while len(self._sums) > _REMEMBERED:
+            while len(self._sums) > _MAX_SUMS:
                 self._sums.popitem(last=False)
         return total
 
-    def _forget(self, identifier: str) -> None:
+    def _delete(self, identifier: str) -> None:
         with suppress(FileNotFoundError):
             self._files.remove_upload(identifier)
         self._store.remove_upload(identifier)
@@ -236,7 +238,7 @@ class Uploads:
 
 
 def range_of(size: int) -> str:
-    """The header Range for so many bytes that have come."""
+    """Return the Range header for that many received bytes."""
     return f"0-{max(size - 1, 0)}"
 
 

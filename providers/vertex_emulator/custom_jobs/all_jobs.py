@@ -126,7 +126,7 @@ class AllJobs:
         self._quotas.clear()
         self._slots.reset()
         self._operations.clear()
-        self._store.forget_past()
+        self._store.clear_history()
 
     def _end_all(self) -> None:
         """End all jobs, including those that are created meanwhile."""

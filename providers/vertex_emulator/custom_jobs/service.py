@@ -37,9 +37,9 @@ from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.listing import Listing
 from vertex_emulator.vertex.machine_types import UnknownTypes
+from vertex_emulator.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.records import Record
 
 
@@ -58,7 +58,7 @@ class JobService:
         database: Database,
         scheduler: Scheduler,
         images: Images,
-        answers: Answers,
+        operations: ResourceOperations,
         environment: Mapping[str, str] | None = None,
         grace_seconds: float = GRACE_SECONDS,
         restart_seconds: float = RESTART_SECONDS,
@@ -88,7 +88,7 @@ class JobService:
             data_dir / "jobs",
             self._store,
             self._reconciler,
-            answers.operations,
+            operations.stored,
             self.quotas,
             self.slots,
             self.start_delay,
@@ -327,9 +327,9 @@ _LISTING = Listing(
 class JobMethods:
     """The methods of the API for custom jobs."""
 
-    def __init__(self, jobs: JobService, answers: Answers) -> None:
+    def __init__(self, jobs: JobService, operations: ResourceOperations) -> None:
         self._jobs = jobs
-        self._answers = answers
+        self._operations = operations
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the methods by their full names."""
@@ -375,4 +375,4 @@ class JobMethods:
         if record.live:
             raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
         self._jobs.remove(record.id)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)

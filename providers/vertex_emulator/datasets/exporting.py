@@ -1,4 +1,4 @@
-"""Write a dataset into files, a group for each set and a few shards in each."""
+"""Export of a dataset into files: several shards for each of the three sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from vertex_emulator.datasets import splitting, tables
-from vertex_emulator.datasets.items import Item, title
+from vertex_emulator.datasets.items import Item, schema_title
 from vertex_emulator.datasets.objects import BucketObjects, directory
 from vertex_emulator.datasets.splitting import Assignment, Split
 from vertex_emulator.datasets.store import DatasetStore
@@ -20,25 +20,25 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.pipeline_data import SETS, file_pattern
 
-MOST = 4
-"""Files of each set; seen in exports of the service."""
+MAX_FILES = 4
+"""Maximum number of files per set, as in exports of the service."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """One file of a set: `of` files, this one's `index`."""
+    """One file of a set: number `index` of `of` files."""
 
     set: int
     index: int
     of: int
 
     def file_name(self, extension: str) -> str:
-        """As the service names it."""
+        """Return the file name that the service uses."""
         return f"{SETS[self.set]}-{self.index:05}-of-{self.of:05}.{extension}"
 
 
 def sizes(assignment: Assignment) -> Mapping[str, int]:
-    """How many rows are in each set."""
+    """Return the number of rows of each set."""
     found = [0] * len(SETS)
     for chosen in assignment:
         if chosen is not None:
@@ -47,30 +47,30 @@ def sizes(assignment: Assignment) -> Mapping[str, int]:
 
 
 def shards(assignment: Assignment) -> list[Shard]:
-    """The files to write: no more than a set has rows, and one for an empty set."""
+    """Return the files to write: at most one per row of a set, and one for an empty set."""
     return [
         Shard(set=index, index=number, of=files)
         for index, size in enumerate(sizes(assignment).values())
-        for files in [min(MOST, max(size, 1))]
+        for files in [min(MAX_FILES, max(size, 1))]
         for number in range(files)
     ]
 
 
-def dealt(assignment: Assignment, lines: Iterable[bytes]) -> Iterator[tuple[Shard, bytes]]:
-    """Each line that is in a set, with its file. Raises ValueError when there are more or fewer lines."""
+def assigned_lines(assignment: Assignment, lines: Iterable[bytes]) -> Iterator[tuple[Shard, bytes]]:
+    """Yield each line that is in a set, with its file. Raises ValueError if the number of lines differs."""
     files: dict[int, list[Shard]] = {}
     for shard in shards(assignment):
         files.setdefault(shard.set, []).append(shard)
-    dealt_to = [0] * len(SETS)
+    written = [0] * len(SETS)
     for chosen, line in zip(assignment, lines, strict=True):
         if chosen is not None:
             of_set = files[chosen]
-            yield of_set[dealt_to[chosen] % len(of_set)], line
-            dealt_to[chosen] += 1
+            yield of_set[written[chosen] % len(of_set)], line
+            written[chosen] += 1
 
 
 def csv_lines(rows: Iterable[Sequence[str]]) -> Iterator[bytes]:
-    """Rows as they are written; values that need it are quoted."""
+    """Yield rows as CSV lines; values are quoted if needed."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for row in rows:
@@ -82,30 +82,30 @@ def csv_lines(rows: Iterable[Sequence[str]]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """What was written: `folder` ends with a slash, `sizes` are the rows or items of each set."""
+    """The result of an export. `folder` ends with a slash; `sizes` are the rows or items of each set."""
 
     folder: str
     extension: str
     sizes: Mapping[str, int]
 
     def pattern(self, set_name: str) -> str:
-        """The address of all files of a set, with a wildcard."""
+        """Return the address of all files of a set, with a wildcard."""
         return self.folder + file_pattern(set_name, self.extension)
 
 
 def is_tabular(dataset: Any) -> bool:
-    """Whether a Dataset is a table."""
-    return title(dataset.metadata_schema_uri) in ("tabular", "tables", "time_series")
+    """Return whether a Dataset is a table."""
+    return schema_title(dataset.metadata_schema_uri) in ("tabular", "tables", "time_series")
 
 
 def source_uris(dataset: Any) -> list[str]:
-    """The files of a table. Raises `DataError` for one in BigQuery."""
+    """Return the addresses of a table's files. Raises `DataError` for a table in BigQuery."""
     metadata = json_format.MessageToDict(dataset.metadata, descriptor_pool=descriptors.pool())
     config: Any = _member(_member(metadata, "inputConfig", "input_config"), "gcsSource", "gcs_source")
     if config is None:
         raise DataError(
-            f"The dataset {dataset.name} has no files in Cloud Storage, and there is no BigQuery in the "
-            "emulator. Export the table as CSV into a bucket, and create the dataset with gcs_source.",
+            f"The dataset {dataset.name} has no files in Cloud Storage, and the emulator has no BigQuery. "
+            "Export the table as CSV into a bucket, and create the dataset with gcs_source.",
             code="UNIMPLEMENTED",
         )
     uris = config.get("uri", config.get("uris", [])) if isinstance(config, Mapping) else config
@@ -113,17 +113,17 @@ def source_uris(dataset: Any) -> list[str]:
 
 
 class Exporter:
-    """Writes datasets."""
+    """The export of datasets to Cloud Storage."""
 
     def __init__(self, store: DatasetStore, objects: BucketObjects) -> None:
         self._store = store
         self._objects = objects
 
     def export(self, dataset: Record, split: Split, folder: str, *, persist: bool = False) -> Exported:
-        """Write a dataset below a folder; what is there of these names is replaced.
+        """Write a dataset into a folder, and replace existing files of the same names.
 
-        `persist`: the sets become labels of the items. Raises `DataError`, also for a split that leaves
-        nothing to train with.
+        With `persist`, the sets are stored as labels of the items. Raises `DataError`, also if the training
+        set is empty.
         """
         if is_tabular(dataset.message):
             return self._table(dataset, split, directory(folder))
@@ -160,18 +160,18 @@ class Exporter:
             raise DataError(f"There is no bucket for {folder}. Create it first.", code="NOT_FOUND")
         names = {shard: folder + shard.file_name(extension) for shard in shards(assignment)}
         self._objects.write_all(
-            ((names[shard], line) for shard, line in _unchanged(dealt(assignment, lines))),
+            ((names[shard], line) for shard, line in _unchanged(assigned_lines(assignment, lines))),
             first=dict.fromkeys(names.values(), header),
         )
         return Exported(folder=folder, extension=extension, sizes=sizes(assignment))
 
 
-def _unchanged(dealt: Iterator[Any]) -> Iterator[Any]:
+def _unchanged(lines: Iterator[Any]) -> Iterator[Any]:
     try:
-        yield from dealt
+        yield from lines
     except ValueError as error:
         raise DataError(
-            "The data changed while they were read. Create the pipeline again.", code="ABORTED"
+            "The data changed during the export. Create the pipeline again.", code="ABORTED"
         ) from error
 
 
@@ -200,8 +200,8 @@ def _of_items(items: Sequence[Item], split: Split) -> Assignment:
 def _check(assignment: Assignment, name: str) -> None:
     if 0 not in assignment:
         raise DataError(
-            f"There is nothing to train with: of the {len(assignment)} rows or items of the dataset {name} "
-            "none is in the training set. Change the split, or the data.",
+            f"The training set is empty: it has none of the {len(assignment)} rows or items of the dataset "
+            f"{name}. Change the split or the data.",
         )
 
 

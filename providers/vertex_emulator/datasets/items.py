@@ -1,6 +1,6 @@
-"""Items of datasets that are not tables: images, texts and the like, as their import files have them.
+"""Items of datasets that are not tables, such as images and texts, from import files.
 
-JSON Lines are kept as they are written. CSV is understood for classification, and becomes the same.
+JSON Lines are kept as written. CSV is supported for classification and converted to the same form.
 
 Sources: Vertex AI documentation, "Prepare image training data", "Prepare text training data".
 """
@@ -33,29 +33,29 @@ _CLASSIFICATION = ("image_classification", "text_classification", "video_classif
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """`content` is a line of an import file without the item's labels."""
+    """An item of a dataset. `content` is a line of an import file without the item's labels."""
 
     content: Mapping[str, Any]
     labels: Mapping[str, str]
 
     def line(self, ml_use: str) -> bytes:
-        """The item as it is exported for a set."""
+        """Return the item as a line of an export, with `ml_use` as its set."""
         document = {**self.content, LABELS: {**self.labels, ML_USE: ml_use}}
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
 
 
-def title(schema_uri: str) -> str:
-    """What a schema is about: `image_classification` of `gs://.../image_classification_1.0.0.yaml`."""
+def schema_title(schema_uri: str) -> str:
+    """Return the name of a schema: `image_classification` for `image_classification_1.0.0.yaml`."""
     return schema_uri.rpartition("/")[2].partition(".yaml")[0].rpartition("_")[0]
 
 
 def read(source: Source, *, schema_uri: str, labels: Mapping[str, str]) -> Iterator[Item]:
-    """The items of an import file; `labels` are for all of them, where a line has no other value.
+    """Yield the items of an import file. `labels` apply to all items, unless a line has another value.
 
     Raises `DataError`.
     """
     if source.name.endswith(".csv"):
-        found = _csv_items(source, title(schema_uri).removesuffix("_io_format"))
+        found = _csv_items(source, schema_title(schema_uri).removesuffix("_io_format"))
     else:
         found = _json_items(source)
     for item in found:
@@ -72,7 +72,7 @@ def _json_items(source: Source) -> Iterator[Item]:
         if not document or not isinstance(labels, dict) or not all(map(_is_text, labels.values())):
             raise DataError(
                 f"{source.name}, line {number}: it is not an item. Write a JSON object such as "
-                '{"imageGcsUri": "gs://BUCKET/NAME"}, where ' + LABELS + " has texts only.",
+                '{"imageGcsUri": "gs://BUCKET/NAME"}, with strings only in ' + LABELS + ".",
             )
         yield Item(content=document, labels=labels)
 
@@ -81,7 +81,7 @@ def _csv_items(source: Source, schema: str) -> Iterator[Item]:
     kind = next((each for each in _CLASSIFICATION if schema.startswith(each)), None)
     if kind is None:
         raise DataError(
-            f"{source.name}: the emulator reads CSV for classification only, and the import schema is "
+            f"{source.name}: the emulator supports CSV for classification only, and the import schema is "
             f"{schema or 'not named'}. Write the items as JSON Lines.",
             code="UNIMPLEMENTED",
         )
@@ -100,8 +100,7 @@ def _classified(source: Source, number: int, row: Sequence[str], kind: str, *, m
     labels = [each for each in values[1:] if each]
     if not values or not values[0] or (len(labels) > 1 and not multi):
         raise DataError(
-            f"{source.name}, row {number}: it is not an item. Write ML_USE,CONTENT,LABEL, where ML_USE may "
-            "be left out.",
+            f"{source.name}, row {number}: it is not an item. Write ML_USE,CONTENT,LABEL or CONTENT,LABEL.",
         )
     subject = kind.partition("_")[0]
     is_address = values[0].startswith("gs://") or subject != "text"

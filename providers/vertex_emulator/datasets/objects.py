@@ -1,4 +1,4 @@
-"""The emulator's own way to the objects of its buckets: find, read, write and copy them."""
+"""Direct access to the objects of the emulator's buckets: find, read, write and copy."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _TYPES = {".csv": "text/csv", ".jsonl": "application/jsonl"}
 
 
 def directory(uri: str) -> str:
-    """The address of a folder with the slash at its end."""
+    """Return the address of a folder with a slash at the end."""
     return uri if uri.endswith("/") else f"{uri}/"
 
 
-def parts(uri: str) -> tuple[str, str]:
-    """Bucket and name of `gs://BUCKET/NAME`. Raises `DataError`."""
+def split_uri(uri: str) -> tuple[str, str]:
+    """Split `gs://BUCKET/NAME` into bucket and name. Raises `DataError`."""
     match = _ADDRESS.fullmatch(uri)
     if match is None:
         raise DataError(f"{uri!r} is not the address of objects. Write gs://BUCKET/NAME.")
@@ -35,21 +35,21 @@ def parts(uri: str) -> tuple[str, str]:
 
 
 class BucketObjects:
-    """The objects of all buckets. What Cloud Storage refuses is raised as a `DataError`."""
+    """The objects of all buckets. Errors of Cloud Storage are raised as `DataError`."""
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
 
     def sources(self, uris: Sequence[str]) -> list[Source]:
-        """The files of addresses that may have wildcards, each once. Raises `DataError`."""
+        """Return the files of addresses, which may have wildcards, each once. Raises `DataError`."""
         found: dict[str, Source] = {}
         for uri in uris:
-            bucket, pattern = parts(uri)
+            bucket, pattern = split_uri(uri)
             is_wild = bool(_WILD & set(pattern))
             names = self._matching(bucket, pattern) if is_wild else self._one(bucket, pattern)
             if not names:
                 raise DataError(
-                    f"There is no object {uri}. Upload it, or correct the address.", code="NOT_FOUND"
+                    f"There is no object {uri}. Upload it or correct the address.", code="NOT_FOUND"
                 )
             for name in names:
                 address = f"gs://{bucket}/{name}"
@@ -57,22 +57,22 @@ class BucketObjects:
         return list(found.values())
 
     def below(self, uri: str) -> list[str]:
-        """The addresses of all objects in a folder. Raises `DataError`."""
+        """Return the addresses of all objects in a folder. Raises `DataError`."""
         bucket, _, prefix = directory(uri).removeprefix("gs://").partition("/")
         return [f"gs://{bucket}/{name}" for name in self._names(bucket, prefix)]
 
     def open(self, uri: str) -> BinaryIO:
-        """The content of an object. Raises `DataError`."""
-        return self._opener(*parts(uri))()
+        """Open the content of an object. Raises `DataError`."""
+        return self._opener(*split_uri(uri))()
 
     def has_bucket(self, uri: str) -> bool:
-        """Whether the bucket of an address is there."""
+        """Return whether the bucket of an address exists."""
         return self._object_store.store.find_bucket(uri.removeprefix("gs://").partition("/")[0]) is not None
 
     def write_all(self, files: Iterable[tuple[str, bytes]], *, first: dict[str, bytes]) -> None:
-        """Write objects piece by piece: pairs of an address and what comes next in it.
+        """Write several objects at once from pairs of an address and the next bytes of its content.
 
-        `first` has all addresses with what each begins with. None becomes an object until all are complete.
+        `first` has the first bytes of every address. No object is created before all content is complete.
         Raises `DataError`.
         """
         with ExitStack() as stack:
@@ -97,7 +97,7 @@ class BucketObjects:
             self._put(target, incoming)
 
     def _put(self, uri: str, incoming: Incoming) -> None:
-        bucket, name = parts(uri)
+        bucket, name = split_uri(uri)
         try:
             check_object_name(name)
         except StorageError as error:
@@ -146,7 +146,7 @@ class BucketObjects:
 
 
 class _Opener:
-    """Opens one object; what happens to it later does not change what is read."""
+    """Opens one object. Later changes of the object do not affect the opened file."""
 
     def __init__(self, object_store: ObjectStore, bucket: str, name: str) -> None:
         self._object_store, self._bucket, self._name = object_store, bucket, name

@@ -1,4 +1,4 @@
-"""The methods of DatasetService that Google's clients use, their checks, and datasets in archives."""
+"""DatasetService: its methods, their checks, and datasets in archives."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from vertex_emulator.kernel.times import now
 from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import NUMBERS, V1, Answers
 from vertex_emulator.vertex.archived import Archived, ArchivedRecords, Document, RestoredRecord
 from vertex_emulator.vertex.names import name_of, new_id, parse_parent
+from vertex_emulator.vertex.operations import NUMBERS, V1, ResourceOperations
 from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Service
 from vertex_training.environment.pipeline_data import SETS
 
 SYSTEM = "aiplatform.googleapis.com/"
-"""Labels that begin with it are the service's."""
+"""Prefix of the labels that belong to the service."""
 
 _MAX_DISPLAY_NAME = 128
 
 
-def own(given: Mapping[str, str]) -> dict[str, str]:
-    """The labels that are not the service's."""
+def user_labels(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels that do not belong to the service."""
     return {key: value for key, value in given.items() if not key.startswith(SYSTEM)}
 
 
-def faults(dataset: Any) -> Iterator[Violation]:
-    """What is wrong with the message."""
+def problems(dataset: Any) -> Iterator[Violation]:
+    """Check a Dataset and yield each violation."""
     if not dataset.display_name:
         yield Violation("dataset.display_name", "Required field is not set.")
     elif len(dataset.display_name) > _MAX_DISPLAY_NAME:
         yield Violation(
             "dataset.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
         )
-    if not items.title(dataset.metadata_schema_uri):
+    if not items.schema_title(dataset.metadata_schema_uri):
         yield Violation(
             "dataset.metadata_schema_uri",
             f"{dataset.metadata_schema_uri!r} is not the address of a schema, such as "
@@ -57,24 +57,24 @@ def faults(dataset: Any) -> Iterator[Violation]:
         )
     elif is_tabular(dataset):
         yield from _source_faults(dataset)
-    yield from names.label_problems(own(dataset.labels), "dataset.labels")
+    yield from names.label_problems(user_labels(dataset.labels), "dataset.labels")
 
 
 def _source_faults(dataset: Any) -> Iterator[Violation]:
     try:
         uris = source_uris(dataset)
     except DataError:
-        return  # no files: a table in BigQuery is created all the same
+        return  # a table in BigQuery can be created
     for uri in uris:
         if not uri.startswith("gs://"):
             yield Violation(
                 "dataset.metadata.input_config.gcs_source.uri",
-                f"{uri!r} is no object in a bucket; write gs://BUCKET/OBJECT.",
+                f"{uri!r} is not an object in a bucket. Write gs://BUCKET/OBJECT.",
             )
 
 
 class ArchivedDatasets(ArchivedRecords):
-    """All datasets."""
+    """All datasets with their items, for an archive."""
 
     def __init__(self, store: DatasetStore) -> None:
         super().__init__(store)
@@ -90,20 +90,20 @@ class ArchivedDatasets(ArchivedRecords):
 
 
 class RestoredDataset(RestoredRecord):
-    """One dataset with its items."""
+    """A dataset of an archive, with its items."""
 
     def __init__(self, store: DatasetStore, document: Document) -> None:
         super().__init__(store, document)
         self._store = store
-        if found := list(faults(self.message)):
+        if found := list(problems(self.message)):
             raise invalid_fields(found)
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         content, labels = line.get("content"), line.get("labels")
         if not isinstance(content, dict) or not content:
-            raise ValueError("the content of an item has to be an object")
+            raise ValueError("the content of an item must be an object")
         if not isinstance(labels, dict) or not all(isinstance(each, str) for each in labels.values()):
-            raise ValueError("the labels of an item have to be texts")
+            raise ValueError("the labels of an item must be strings")
         return {"content": content, "labels": labels}
 
     def add(self, lines: Iterator[Document]) -> None:
@@ -137,8 +137,10 @@ _LISTING = listing.Listing(
 class DatasetService(Service):
     """The datasets of one emulator."""
 
-    def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
-        self._answers = answers
+    def __init__(
+        self, database: Database, operations: ResourceOperations, objects: BucketObjects, clock: Clock
+    ) -> None:
+        self._operations = operations
         self._objects = objects
         self._clock = clock
         self.store = DatasetStore(database, clock)
@@ -147,7 +149,7 @@ class DatasetService(Service):
         self._lock = threading.Lock()
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered."""
+        """Return the implemented methods by full name."""
         methods: dict[str, Binding] = {
             "CreateDataset": self.create,
             "GetDataset": self.get,
@@ -160,63 +162,63 @@ class DatasetService(Service):
         return {f"{descriptors.DATASET_SERVICE}.{name}": method for name, method in methods.items()}
 
     def start(self) -> None:
-        """End the imports and exports that were going on when the emulator was killed."""
-        for operation in self._answers.operations.undone():
+        """Fail the imports and exports that were running when the emulator was killed."""
+        for operation in self._operations.stored.undone():
             if operation.metadata.type_url.rpartition(".")[2] in _OPERATIONS:
-                self._answers.fail(
+                self._operations.fail(
                     operation.name,
                     NUMBERS["ABORTED"],
-                    "The emulator was stopped meanwhile. Nothing was imported or exported: ask once more.",
+                    "The emulator was stopped, and nothing was imported or exported. Send the request again.",
                 )
 
     def live(self) -> int:
         return self._working
 
     def archived(self) -> Sequence[Archived]:
-        """The datasets with their items."""
+        """Return the datasets with their items."""
         return [ArchivedDatasets(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()
 
     def create(self, request: Any) -> Message:
-        """CreateDataset; it is there when this answers."""
+        """Create a dataset. It exists when the method returns."""
         place = parse_parent(request.parent)
         dataset = descriptors.message(DATASET)
         dataset.CopyFrom(request.dataset)
         for field in _OUTPUT_ONLY:
             dataset.ClearField(field)
-        if found := list(faults(dataset)):
+        if found := list(problems(dataset)):
             raise invalid_fields(found)
         dataset_id = new_id()
         dataset.name = name_of(place, DATASETS.id, dataset_id)
-        dataset.labels[_SCHEMA_LABEL] = items.title(dataset.metadata_schema_uri).upper()
+        dataset.labels[_SCHEMA_LABEL] = items.schema_title(dataset.metadata_schema_uri).upper()
         at = now(self._clock)
         dataset.create_time.FromJsonString(at)
         dataset.update_time.FromJsonString(at)
         self.store.insert(place, dataset_id, dataset)
         metadata = descriptors.message(f"{V1}.CreateDatasetOperationMetadata")
-        return self._answers.done(dataset.name, dataset, metadata)
+        return self._operations.done(dataset.name, dataset, metadata)
 
     def get(self, request: Any) -> Message:
-        """GetDataset."""
-        found: Message = listing.masked(self.store.look(request.name).message, request.read_mask)
+        """Return a dataset."""
+        found: Message = listing.masked(self.store.lookup(request.name).message, request.read_mask)
         return found
 
     def list_datasets(self, request: Any) -> Message:
-        """ListDatasets."""
+        """List the datasets of a location."""
         return listing.list_records(self.store, request, _LISTING)
 
     def update(self, request: Any) -> Message:
-        """UpdateDataset: name, description and the labels that are not the system's."""
-        record = self.store.look(request.dataset.name)
+        """Update the name, the description and the labels that do not belong to the service."""
+        record = self.store.lookup(request.dataset.name)
         paths = list(request.update_mask.paths)
         wrong = [
             Violation("update_mask", f"{path!r} cannot be updated; {', '.join(_UPDATABLE)} can.")
             for path in paths
             if path not in _UPDATABLE
         ]
-        wrong += names.label_problems(own(request.dataset.labels), "dataset.labels")
+        wrong += names.label_problems(user_labels(request.dataset.labels), "dataset.labels")
         if wrong:
             raise invalid_fields(wrong)
 
@@ -225,7 +227,7 @@ class DatasetService(Service):
             for path in paths:
                 if path == "labels":
                     message.labels.clear()
-                    message.labels.update({**own(request.dataset.labels), **system})
+                    message.labels.update({**user_labels(request.dataset.labels), **system})
                 else:
                     setattr(message, path, getattr(request.dataset, path))
             message.update_time.FromJsonString(now(self._clock))
@@ -236,19 +238,19 @@ class DatasetService(Service):
         return answer
 
     def delete(self, request: Any) -> Message:
-        """DeleteDataset, with its items; files stay."""
-        record = self.store.look(request.name)
+        """Delete a dataset with its items; its files are kept."""
+        record = self.store.lookup(request.name)
         self.store.remove(record)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)
 
     def import_data(self, request: Any) -> Message:
-        """ImportData: all or nothing of all files."""
-        record = self.store.look(request.name)
+        """Import all items of all files, or none."""
+        record = self.store.lookup(request.name)
         if is_tabular(record.message):
             raise RpcError(
                 "FAILED_PRECONDITION",
-                f"The dataset {record.name} is a table, whose files are named when it is created; nothing "
-                "can be imported into it.",
+                f"The dataset {record.name} is a table, and items cannot be imported into a table. Create "
+                "another dataset with the files.",
             )
         configs = list(request.import_configs)
         if not configs or not all(each.gcs_source.uris and each.import_schema_uri for each in configs):
@@ -257,15 +259,15 @@ class DatasetService(Service):
             )
 
         def work() -> Any:
-            found = list(self._items(configs))  # before the database is held
+            found = list(self._items(configs))  # before the database is locked
             self.store.add_items(record.id, found)
             return descriptors.message(f"{V1}.ImportDataResponse")
 
         return self._begin(record, descriptors.message(f"{V1}.ImportDataOperationMetadata"), work)
 
     def export_data(self, request: Any) -> Message:
-        """ExportData: the files of the sets, as a training pipeline exports them."""
-        record = self.store.look(request.name)
+        """Export the files of the sets, as a training pipeline does."""
+        record = self.store.lookup(request.name)
         config = request.export_config
         for field in ("annotations_filter", "saved_query_id"):
             if getattr(config, field):
@@ -304,19 +306,19 @@ class DatasetService(Service):
                 )
 
     def _begin(self, record: Record, metadata: Any, work: Callable[[], Any]) -> Message:
-        """An operation that takes its time, in a thread of its own."""
-        operation: Any = self._answers.begin(record.name, metadata)
+        """Run `work` in a thread, and return its operation."""
+        operation: Any = self._operations.begin(record.name, metadata)
         with self._lock:
             self._working += 1
 
         def run() -> None:
             try:
-                self._answers.finish(operation.name, work())
+                self._operations.finish(operation.name, work())
             except DataError as error:
-                self._answers.fail(operation.name, NUMBERS[error.code], error.message)
+                self._operations.fail(operation.name, NUMBERS[error.code], error.message)
             except Exception as error:
                 log.exception("%s failed", operation.name)
-                self._answers.fail(operation.name, NUMBERS["INTERNAL"], f"{type(error).__name__}: {error}")
+                self._operations.fail(operation.name, NUMBERS["INTERNAL"], f"{type(error).__name__}: {error}")
             finally:
                 with self._lock:
                     self._working -= 1
@@ -327,7 +329,7 @@ class DatasetService(Service):
 
 
 def fill_stats(stats: Any, sizes: Mapping[str, int]) -> None:
-    """Fill in a message Model.DataStats."""
+    """Fill in a Model.DataStats message."""
     for name, size in sizes.items():
         setattr(stats, f"{name}_data_items_count", size)
 

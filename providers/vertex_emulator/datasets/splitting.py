@@ -1,7 +1,7 @@
-"""Which of the three sets each row or item of a dataset belongs to. Pure.
+"""The split of a dataset: the set of each row or item.
 
-Counts are exact: each set gets its share of the whole by the largest remainder. What the service leaves to
-chance is a fixed order here, so that the same data are always split in the same way.
+Sizes are exact: each set gets its share by the largest remainder. Where the service splits at random, the
+emulator uses a fixed order, so that the same data is always split the same way.
 
 Sources: the comments of the API's messages FractionSplit, FilterSplit, PredefinedSplit, TimestampSplit and
 StratifiedSplit; Vertex AI documentation, "Data splits for tabular data".
@@ -35,19 +35,19 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?[Zz]")
 
 Shares: TypeAlias = "tuple[Fraction, Fraction, Fraction]"
 Assignment: TypeAlias = "list[int | None]"
-"""For each row the index of its set in `SETS`; None: in none of them."""
+"""For each row the index of its set in `SETS`, or None for a row in no set."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByFraction:
-    """At random."""
+    """A random split."""
 
     shares: Shares
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByFilter:
-    """By the labels of items; the first filter that lets an item through decides."""
+    """A split by the labels of items. The first filter that an item matches decides."""
 
     training: str
     validation: str
@@ -56,14 +56,14 @@ class ByFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class ByColumn:
-    """By a column that names the set."""
+    """A split by a column that names the set."""
 
     key: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByTime:
-    """By a column of times: the earliest rows train, the latest ones test."""
+    """A split by a column of times: the earliest rows are for training, the latest for testing."""
 
     key: str
     shares: Shares
@@ -71,7 +71,7 @@ class ByTime:
 
 @dataclass(frozen=True, kw_only=True)
 class ByCategory:
-    """At random within each value of a column."""
+    """A random split within each value of a column."""
 
     key: str
     shares: Shares
@@ -81,17 +81,17 @@ Split: TypeAlias = "ByFraction | ByFilter | ByColumn | ByTime | ByCategory"
 
 
 def shares(training: float, validation: float, test: float) -> Shares:
-    """The exact shares of the three sets. Raises ValueError for fractions that cannot be.
+    """Return the exact shares of the three sets. Raises ValueError for invalid fractions.
 
-    Nothing given is 80, 10 and 10 %. What is left of 1 is shared by the sets without a fraction in the
-    proportion of these, or else is training data ("as decided by Vertex AI").
+    Without any fractions, the shares are 80, 10 and 10 %. A remainder is divided among the sets without a
+    fraction in the same proportion, or else added to the training set ("as decided by Vertex AI").
     """
     given = tuple(Fraction(str(each)) for each in (training, validation, test))
     if any(not 0 <= each <= 1 for each in given):
-        raise ValueError("each fraction has to be between 0 and 1")
+        raise ValueError("each fraction must be between 0 and 1")
     left = 1 - sum(given)
     if left < 0:
-        raise ValueError(f"the fractions sum up to {float(sum(given)):g}, more than 1")
+        raise ValueError(f"the sum of the fractions is {float(sum(given)):g}, more than 1")
     open_sets = [index for index, each in enumerate(given) if not each] or [0]
     weight = sum(DEFAULT[index] for index in open_sets)
     first, second, third = (
@@ -102,7 +102,7 @@ def shares(training: float, validation: float, test: float) -> Shares:
 
 
 def counts(total: int, parts: Shares) -> tuple[int, int, int]:
-    """How many of `total` each set gets, by the largest remainder; of equal ones the earlier set's counts."""
+    """Return the sizes of the sets for `total` rows by the largest remainder; ties go to the earlier set."""
     exact = [total * part for part in parts]
     whole = [int(each) for each in exact]
     by_remainder = sorted(range(len(SETS)), key=lambda index: (whole[index] - exact[index], index))
@@ -112,19 +112,19 @@ def counts(total: int, parts: Shares) -> tuple[int, int, int]:
 
 
 def by_fraction(total: int, parts: Shares) -> Assignment:
-    """Every row is in a set."""
+    """Assign every row to a set."""
     assignment: Assignment = [None] * total
     _deal(assignment, _shuffled(range(total)), parts)
     return assignment
 
 
 def by_column(values: Iterable[str | None]) -> Assignment:
-    """Rows whose value is none of training, validation and test (in any case) are in no set."""
+    """Assign rows by the name of a set, in any case. Rows with another value are in no set."""
     return [None if value is None else _WORDS.get(value.strip().lower()) for value in values]
 
 
 def by_time(values: Iterable[str | None], parts: Shares) -> Assignment:
-    """Rows without a time in RFC 3339 with the offset Z are in no set."""
+    """Assign rows by time. Rows without a time in RFC 3339 with the offset Z are in no set."""
     moments = [None if value is None else _moment(value) for value in values]
     timed = [(moment, index) for index, moment in enumerate(moments) if moment is not None]
     assignment: Assignment = [None] * len(moments)
@@ -133,7 +133,10 @@ def by_time(values: Iterable[str | None], parts: Shares) -> Assignment:
 
 
 def by_category(values: Sequence[str], parts: Shares) -> Assignment:
-    """Exact within each value; values of fewer than three rows and those beyond the top 500 are one group."""
+    """Assign rows with exact shares within each value.
+
+    Values with fewer than three rows, and all but the 500 most frequent values, form one group.
+    """
     frequent = {
         value
         for value, number in sorted(Counter(values).items(), key=lambda each: (-each[1], each[0]))[
@@ -151,20 +154,20 @@ def by_category(values: Sequence[str], parts: Shares) -> Assignment:
 
 
 def by_filter(labels: Sequence[Mapping[str, str]], split: ByFilter) -> Assignment:
-    """Items that no filter lets through are in no set. Raises `filters.FilterError`."""
+    """Assign items by filters. Items that match no filter are in no set. Raises `filters.FilterError`."""
     tests = [item_filter(text) for text in (split.training, split.validation, split.test)]
     return [next((index for index, test in enumerate(tests) if test(each)), None) for each in labels]
 
 
 def item_filter(text: str) -> Callable[[Mapping[str, str]], bool]:
-    """The test of an item's labels that a filter stands for; `-` lets nothing through.
+    """Parse a filter and return its predicate on an item's labels. The filter `-` matches nothing.
 
     Raises `filters.FilterError`.
     """
     if text.strip() == "-":
         return lambda _: False
     if not text.strip():
-        raise filters.FilterError("it is empty; write - for a set that is to have no items")
+        raise filters.FilterError("it is empty; write - for a set without items")
     expression = filters.mapped(filters.parse(text, presence=True), _checked)
     return lambda labels: filters.matches(expression, lambda comparison: _holds(comparison, labels))
 

@@ -1,4 +1,4 @@
-"""Datasets, and the items of those that are no tables, as they are stored."""
+"""The tables of datasets and of their items. Datasets that are tables have no items."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
-from vertex_emulator.vertex.answers import V1, not_found
 from vertex_emulator.vertex.names import parse_name
+from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 
 DATASET = f"{V1}.Dataset"
@@ -33,15 +33,15 @@ _ITEMS = (
 
 
 class DatasetStore(Records):
-    """All datasets."""
+    """The tables of datasets and items."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         super().__init__(database, clock, DATASETS, table="datasets")
         self._clock = clock
         database.migrate("dataset items", _ITEMS)
 
-    def look(self, name: str) -> Record:
-        """The dataset of a name. Raises `RpcError`."""
+    def lookup(self, name: str) -> Record:
+        """Return the dataset of a resource name. Raises `RpcError`."""
         place, dataset_id = parse_name(name, DATASETS.id)
         record = self.get(place, dataset_id)
         if record is None:
@@ -49,18 +49,18 @@ class DatasetStore(Records):
         return record
 
     def add_items(self, dataset: str, items: Iterable[Item]) -> None:
-        """Add items, all or none; one of the same content gets the labels besides its own.
+        """Add all items, or none. An existing item with the same content gets the new labels in addition.
 
-        Raises `DataError` where the dataset is gone.
+        Raises `DataError` if the dataset was deleted.
         """
         with self.transaction():
             if self.change(dataset, lambda _: False) is None:
-                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
+                raise DataError(f"The dataset {dataset} was deleted in the meantime.", code="NOT_FOUND")
             count = self._put(dataset, items)
             self.change(dataset, lambda message: self._counted(message, count))
 
     def restore_items(self, dataset: str, items: Iterable[Item]) -> None:
-        """Add the items of a dataset that was inserted just now, which keeps its times."""
+        """Add the items of a dataset from an archive, without changing the dataset's times."""
         with self.transaction():
             count = self._put(dataset, items)
 
@@ -71,7 +71,7 @@ class DatasetStore(Records):
             self.change(dataset, change)
 
     def _put(self, dataset: str, items: Iterable[Item]) -> int:
-        """Record items; how many there are then."""
+        """Insert or update items and return the number of items of the dataset."""
         with self.database.transaction() as connection:
             for item in items:
                 content = _text(item.content)
@@ -91,14 +91,14 @@ class DatasetStore(Records):
             return count
 
     def items(self, dataset: str) -> list[Item]:
-        """The items of a dataset in the order in which they came."""
+        """Return the items of a dataset in the order of their import."""
         rows = self.database.rows(
             "SELECT content, labels FROM dataset_items WHERE dataset = ? ORDER BY number", (dataset,)
         )
         return [Item(content=json.loads(row["content"]), labels=json.loads(row["labels"])) for row in rows]
 
     def assign(self, dataset: str, items: Sequence[Item], uses: Sequence[str | None]) -> None:
-        """Record the sets of items as their label."""
+        """Store the sets of items as labels."""
         chosen = zip(items, uses, strict=True)
         self.add_items(
             dataset,
@@ -106,13 +106,13 @@ class DatasetStore(Records):
         )
 
     def remove(self, record: Record) -> None:
-        """Remove a dataset with its items."""
+        """Delete a dataset with its items."""
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM dataset_items WHERE dataset = ?", (record.id,))
             self.delete(record.id, place=record.place)
 
     def clear(self) -> None:
-        """Remove all."""
+        """Delete all datasets and items."""
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM dataset_items")
             super().clear()

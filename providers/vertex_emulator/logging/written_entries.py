@@ -233,7 +233,7 @@ class RestoredEntries:
         self._clock = clock
         self.count = 0
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         """Return the entry as it would be written now, with its old time of receipt."""
         self.count += 1
         [entry] = read_entries({"entries": [line]}, clock=self._clock)
@@ -245,7 +245,7 @@ class RestoredEntries:
     def check(self) -> None:
         """Do nothing: entries do not depend on each other."""
 
-    def is_taken(self) -> bool:
+    def exists(self) -> bool:
         return False
 
     def add(self, lines: Iterator[Document]) -> None:

@@ -1,1 +1,1 @@
-"""The Vertex AI Model Registry: models, their versions and the aliases of versions."""
+"""The Vertex AI Model Registry: models, versions and version aliases."""

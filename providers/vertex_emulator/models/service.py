@@ -1,4 +1,4 @@
-"""The methods of ModelService (the Model Registry), and models in archives."""
+"""ModelService, the Model Registry: its methods, and models in archives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import store as versions
-from vertex_emulator.models import uploading
-from vertex_emulator.models.store import MODEL, AliasError, AllModels, Found, Listed, ModelStore, VersionsOf
+from vertex_emulator.models.store import (
+    DEFAULT,
+    MODEL,
+    AliasError,
+    ListedModel,
+    ModelList,
+    ModelStore,
+    ModelVersions,
+    VersionList,
+    is_model_id,
+    merge_aliases,
+)
 from vertex_emulator.models.uploading import EXPORT_FORMAT, check, check_artifacts, set_aliases, upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import V1, Answers
 from vertex_emulator.vertex.archived import (
     Archived,
     ArchivedRecords,
@@ -30,28 +38,31 @@ from vertex_emulator.vertex.archived import (
     read_message,
 )
 from vertex_emulator.vertex.names import parse_parent
+from vertex_emulator.vertex.operations import V1, ResourceOperations
 from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Service
 
-_MOST = 2**31
+_MAX_VERSION = 2**31
 
 
 class ArchivedModels(ArchivedRecords):
-    """All models."""
+    """All models with their versions, for an archive."""
 
     def __init__(self, store: ModelStore) -> None:
         super().__init__(store)
         self._store = store
 
     def lines(self, record: Record) -> Iterable[Document]:
-        return [{"version": as_json(each.message)} for each in self._store.whole(record).versions.values()]
+        return [
+            {"version": as_json(each.message)} for each in self._store.with_versions(record).versions.values()
+        ]
 
     def restored(self, document: Document) -> RestoredModel:
         return RestoredModel(self._store, document)
 
 
 class RestoredModel(RestoredRecord):
-    """One model with its versions."""
+    """A model of an archive, with its versions."""
 
     has_name = False
     ids_everywhere = False
@@ -64,25 +75,25 @@ class RestoredModel(RestoredRecord):
         self._aliases: set[str] = set()
 
     def is_id(self, text: str) -> bool:
-        return versions.is_id(text) or super().is_id(text)
+        return is_model_id(text) or super().is_id(text)
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         version = read_message(MODEL, line.get("version"))
         number = _number(version)
         if not self._last < number <= self._greatest:
-            raise ValueError(f"version {number} is not one between {self._last + 1} and {self._greatest}")
+            raise ValueError(f"version {number} is not between {self._last + 1} and {self._greatest}")
         self._last = number
         if version.name or not version.HasField("create_time") or not version.HasField("version_create_time"):
             raise ValueError(f"version {number} has a name, or no time")
         if again := self._aliases.intersection(version.version_aliases):
-            raise ValueError(f"version {number} has the alias {min(again)!r} of another one")
+            raise ValueError(f"version {number} has the alias {min(again)!r} of another version")
         self._aliases.update(version.version_aliases)
         self._check_as_sent(version)
         return {"version": as_json(version)}
 
     def check(self) -> None:
-        if versions.DEFAULT not in self._aliases:
-            raise ValueError("no version of the model is the default one")
+        if DEFAULT not in self._aliases:
+            raise ValueError("no version of the model has the alias 'default'")
 
     def add(self, lines: Iterator[Document]) -> None:
         super().add(lines)
@@ -91,22 +102,22 @@ class RestoredModel(RestoredRecord):
             self._store.versions.insert(self.place, f"{self.id}@{version.version_id}", version)
 
     def _check_as_sent(self, version: Any) -> None:
-        """Whether it could have been uploaded like this. Raises `RpcError`."""
+        """Check that the version could have been uploaded. Raises `RpcError`."""
         whole = read_message(MODEL, {})
         whole.CopyFrom(version)
         whole.display_name = self.message.display_name
-        uploading.check(whole, path="version")
+        check(whole, path="version")
         whole.ClearField("labels")
         whole.labels.update(self.message.labels)
-        uploading.check(whole, path="resource")
+        check(whole, path="resource")
 
 
 def _number(model: Any) -> int:
     text: str = model.version_id
     if not (text.isascii() and text.isdigit() and len(text) < 11 and text == str(int(text))):
         raise ValueError(f"{text!r} is not the number of a version")
-    if not 0 < int(text) < _MOST:
-        raise ValueError(f"{text} is not possible as the number of a version")
+    if not 0 < int(text) < _MAX_VERSION:
+        raise ValueError(f"{text} is out of range for the number of a version")
     return int(text)
 
 
@@ -114,7 +125,7 @@ _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")
 
 
-def _base_model(listed: Listed) -> str:
+def _base_model(listed: ListedModel) -> str:
     source = listed.version.message.base_model_source
     name: str = source.model_garden_source.public_model_name or source.genie_source.base_model_uri
     return name
@@ -135,7 +146,7 @@ _LISTING = listing.Listing(
         "create_time": lambda listed: listed.created,
         "update_time": lambda listed: listed.model.message.update_time.ToMicroseconds(),
     },
-    shown=Listed.shown,
+    shown=ListedModel.shown,
 )
 _VERSIONS = listing.Listing(
     answer=f"{V1}.ListModelVersionsResponse",
@@ -152,14 +163,16 @@ _VERSIONS = listing.Listing(
 class ModelService(Service):
     """The models of one emulator."""
 
-    def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
-        self._answers = answers
+    def __init__(
+        self, database: Database, operations: ResourceOperations, objects: BucketObjects, clock: Clock
+    ) -> None:
+        self._operations = operations
         self._objects = objects
         self._clock = clock
         self.store = ModelStore(database, clock)
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered."""
+        """Return the implemented methods by full name."""
         methods: dict[str, Binding] = {
             "UploadModel": self.upload,
             "GetModel": self.get,
@@ -175,14 +188,14 @@ class ModelService(Service):
         return {f"{descriptors.MODEL_SERVICE}.{name}": method for name, method in methods.items()}
 
     def archived(self) -> Sequence[Archived]:
-        """The models with their versions."""
+        """Return the models with their versions."""
         return [ArchivedModels(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()
 
     def upload(self, request: Any) -> Message:
-        """UploadModel; it is there when this answers."""
+        """Upload a model. It exists when the method returns."""
         place = parse_parent(request.parent)
         model = request.model
         check(model, path="model", parent_model=request.parent_model, model_id=request.model_id)
@@ -199,9 +212,9 @@ class ModelService(Service):
         return self._uploaded("Upload", name, number)
 
     def copy(self, request: Any) -> Message:
-        """CopyModel; the files of the model stay where they are."""
+        """Copy a model; its files are not copied."""
         place = parse_parent(request.parent)
-        source = self.store.look(request.source_model)
+        source = self.store.lookup(request.source_model)
         model = source.message()
         del model.version_aliases[:]
         if request.HasField("encryption_spec"):
@@ -220,27 +233,28 @@ class ModelService(Service):
         return self._uploaded("Copy", name, number)
 
     def get(self, request: Any) -> Message:
-        """GetModel: the default version, or the one that the name has, which is in the answer's name then.
+        """Return the default version, or the version in the name.
 
-        Google's SDK updates a version by the name that it was answered with.
+        With a version in the request, the name in the response has it, too: Google's SDK updates a version by
+        that name.
         """
-        found: Message = self.store.look(request.name).message(versioned="@" in request.name)
+        found: Message = self.store.lookup(request.name).message(versioned="@" in request.name)
         return found
 
     def list_models(self, request: Any) -> Message:
-        """ListModels: each by its default version."""
-        return listing.list_records(AllModels(store=self.store), request, _LISTING)
+        """List the models of a location by their default versions."""
+        return listing.list_records(ModelList(store=self.store), request, _LISTING)
 
     def list_versions(self, request: Any) -> Message:
-        """ListModelVersions."""
-        found = self.store.look(request.name)
-        return listing.list_records(VersionsOf(found=found), request, _VERSIONS, place=found.place)
+        """List the versions of a model."""
+        found = self.store.lookup(request.name)
+        return listing.list_records(VersionList(found=found), request, _VERSIONS, place=found.place)
 
     def update(self, request: Any) -> Message:
-        """UpdateModel: fields of the model, or with a version in its name those of the version."""
+        """Update fields of the model, or of a version if the name has one."""
         name, _, wanted = request.model.name.partition("@")
         is_version = wanted not in ("", "-")
-        found = self.store.look(request.model.name if is_version else name)
+        found = self.store.lookup(request.model.name if is_version else name)
         self._check_update(request, found, is_version=is_version)
         at = now(self._clock)
 
@@ -258,61 +272,62 @@ class ModelService(Service):
             self.store.versions.change(f"{found.model.id}@{found.version}", change, place=found.place)
         else:
             self.store.change(found.model.id, change, place=found.place)
-        answer: Message = self.store.look(f"{found.name}@{found.version}").message(versioned=is_version)
+        answer: Message = self.store.lookup(f"{found.name}@{found.version}").message(versioned=is_version)
         return answer
 
     def merge_aliases(self, request: Any) -> Message:
-        """MergeVersionAliases: aliases move here from other versions; `-ALIAS` takes one away."""
+        """Add aliases to a version, moving them from other versions; `-ALIAS` removes one."""
         with self.store.transaction():
-            found = self.store.look(request.name)
+            found = self.store.lookup(request.name)
             try:
-                after = versions.merged(found.aliases, found.version, request.version_aliases)
+                after = merge_aliases(found.aliases, found.version, request.version_aliases)
             except AliasError as error:
                 raise RpcError(error.code, str(error)) from error
             at = now(self._clock)
             set_aliases(self.store, found.place, found.model.id, found.aliases, after, at=at)
-        answer: Message = self.store.look(f"{found.name}@{found.version}").message(versioned=True)
+        answer: Message = self.store.lookup(f"{found.name}@{found.version}").message(versioned=True)
         return answer
 
     def delete(self, request: Any) -> Message:
-        """DeleteModel, with all its versions; its files stay."""
-        found = self.store.look(request.name.partition("@")[0])
+        """Delete a model with all its versions; its files are kept."""
+        found = self.store.lookup(request.name.partition("@")[0])
         self.store.remove(found)
-        return self._answers.deleted(found.place)
+        return self._operations.deleted(found.place)
 
     def delete_version(self, request: Any) -> Message:
-        """DeleteModelVersion: neither the only version nor the default one."""
+        """Delete a version, unless it is the only version or the default version."""
         if "@" not in request.name:
             raise RpcError(
                 "INVALID_ARGUMENT",
-                f"{request.name!r} names no version. Write projects/P/locations/L/models/ID@VERSION.",
+                f"{request.name!r} has no version. Write projects/P/locations/L/models/ID@VERSION.",
             )
         with self.store.transaction():
-            found = self.store.look(request.name)
+            found = self.store.lookup(request.name)
             if len(found.versions) == 1:
                 raise RpcError(
                     "FAILED_PRECONDITION",
                     f"{found.name}@{found.version} is the only version of the Model. Deleting the only "
                     "version in the Model is not allowed. Use DeleteModel for deleting the Model instead.",
                 )
-            if versions.DEFAULT in found.aliases[found.version]:
+            if DEFAULT in found.aliases[found.version]:
                 raise RpcError(
                     "FAILED_PRECONDITION",
                     f"{found.name}@{found.version} is the default version of the Model and cannot be deleted."
                     ' Give the alias "default" to another version first.',
                 )
             self.store.versions.delete(f"{found.model.id}@{found.version}", place=found.place)
-        return self._answers.deleted(found.place)
+        return self._operations.deleted(found.place)
 
     def export(self, request: Any) -> Message:
-        """ExportModel: a copy of the model's files."""
-        found = self.store.look(request.name)
+        """Copy the files of a model."""
+        found = self.store.lookup(request.name)
         model = found.message()
         config = request.output_config
         if config.HasField("image_destination"):
             raise RpcError(
                 "UNIMPLEMENTED",
-                "output_config.image_destination: the emulator exports a model's files only. Leave it out.",
+                "output_config.image_destination: the emulator exports only the files of a model. Leave it "
+                "out.",
             )
         formats = [each.id for each in model.supported_export_formats]
         if not formats or config.export_format_id not in ("", *formats):
@@ -334,16 +349,16 @@ class ModelService(Service):
             raise RpcError(error.code, error.message) from error
         metadata = descriptors.message(f"{V1}.ExportModelOperationMetadata")
         metadata.output_info.artifact_output_uri = target.rstrip("/")
-        return self._answers.done(found.name, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
+        return self._operations.done(found.name, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
 
     def _uploaded(self, verb: str, name: str, number: int) -> Message:
         response = descriptors.message(f"{V1}.{verb}ModelResponse")
         response.model = name
         response.model_version_id = str(number)
         metadata = descriptors.message(f"{V1}.{verb}ModelOperationMetadata")
-        return self._answers.done(name, response, metadata)
+        return self._operations.done(name, response, metadata)
 
-    def _check_update(self, request: Any, found: Found, *, is_version: bool) -> None:
+    def _check_update(self, request: Any, found: ModelVersions, *, is_version: bool) -> None:
         allowed, others = (_OF_VERSIONS, _OF_MODELS) if is_version else (_OF_MODELS, _OF_VERSIONS)
         paths = list(request.update_mask.paths)
         if not paths:
@@ -367,5 +382,5 @@ class ModelService(Service):
         if request.model.etag and request.model.etag != found.message().etag:
             raise RpcError(
                 "ABORTED",
-                f"The model {found.name} has changed since it was read. Read it again, or send no etag.",
+                f"The model {found.name} has changed since it was read. Read it again or leave out the etag.",
             )

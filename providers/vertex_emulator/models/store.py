@@ -1,7 +1,7 @@
-"""Models, their versions and aliases: how they are stored, and how they are shown together.
+"""The tables of models and their versions, and the rules for version aliases.
 
-Of a model there are its names, labels and times; of each version all the rest. The model's own `version_id`
-is the greatest that was ever given: numbers of deleted versions do not come again.
+The table of models has names, labels and times; the table of versions has all other fields. The `version_id`
+of a model is the greatest number so far, because the number of a deleted version is not used again.
 
 Sources: the comments of the API's messages UploadModelRequest, Model and MergeVersionAliasesRequest; Vertex
 AI documentation, "How to use model version aliases" and "Versioning with Model Registry".
@@ -21,8 +21,8 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.vertex.answers import V1, not_found
 from vertex_emulator.vertex.names import name_of, parse_name
+from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 
 DEFAULT = "default"
@@ -37,7 +37,7 @@ ALIAS_RULE = "A version alias has 2 to 128 characters and matches [a-z][a-zA-Z0-
 
 
 class AliasError(ValueError):
-    """Aliases that cannot be; `code` is a canonical code by name."""
+    """An invalid change of aliases; `code` is the name of a canonical code."""
 
     def __init__(self, message: str, *, code: str = "INVALID_ARGUMENT") -> None:
         super().__init__(message)
@@ -46,42 +46,45 @@ class AliasError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """A model's id and what follows its `@`, "" for nothing: a version or an alias."""
+    """A model ID with a version or an alias, which is "" if the name has none."""
 
     model: str
     version: str
 
 
-def parse(model: str) -> Reference:
-    """Read `ID`, `ID@VERSION` or `ID@ALIAS`."""
+def parse_reference(model: str) -> Reference:
+    """Parse `ID`, `ID@VERSION` or `ID@ALIAS`."""
     identifier, _, version = model.partition("@")
     return Reference(model=identifier, version=version)
 
 
-def is_id(text: str) -> bool:
-    """Whether somebody may choose it as a model's id."""
+def is_model_id(text: str) -> bool:
+    """Return whether the text is valid as the ID of a new model."""
     return _ID.fullmatch(text) is not None
 
 
 def is_alias(text: str) -> bool:
-    """Whether it may be an alias of a version."""
+    """Return whether the text is valid as an alias."""
     return _ALIAS.fullmatch(text) is not None
 
 
 def find_version(aliases: Mapping[int, Sequence[str]], version: str) -> int | None:
-    """The version of a number or alias, "" standing for the default; None when there is none."""
+    """Return the version of a number or an alias, or None if there is no such version.
+
+    "" means the default version.
+    """
     if version.isascii() and version.isdigit():
         return int(version) if int(version) in aliases else None
     wanted = version or DEFAULT
     return next((number for number, each in aliases.items() if wanted in each), None)
 
 
-def with_new(
+def add_version(
     aliases: Mapping[int, Sequence[str]], version: int, wanted: Sequence[str]
 ) -> dict[int, tuple[str, ...]]:
-    """The aliases of all versions after `version` came with those: they move to it from other versions.
+    """Return the aliases of all versions after a version is added. Its aliases move from other versions.
 
-    The first version is the default one. Raises `AliasError`.
+    The first version is the default version. Raises `AliasError`.
     """
     checked = _checked(wanted)
     if not aliases and DEFAULT not in checked:
@@ -89,10 +92,13 @@ def with_new(
     return _moved({**aliases, version: ()}, version, checked, removed=())
 
 
-def merged(
+def merge_aliases(
     aliases: Mapping[int, Sequence[str]], version: int, changes: Sequence[str]
 ) -> dict[int, tuple[str, ...]]:
-    """The aliases after MergeVersionAliases; `-ALIAS` takes one away. Raises `AliasError`."""
+    """Return the aliases of all versions after MergeVersionAliases; `-ALIAS` removes one.
+
+    Raises `AliasError`.
+    """
     added = _checked([each for each in changes if not each.startswith("-")])
     removed = _checked([each[1:] for each in changes if each.startswith("-")])
     both = set(added) & set(removed)
@@ -100,8 +106,8 @@ def merged(
     removed = tuple(each for each in removed if each not in both)
     if DEFAULT in removed and DEFAULT in aliases.get(version, ()):
         raise AliasError(
-            'The alias "default" cannot be removed: a model has exactly one default version. Give it to '
-            "another version instead.",
+            'The alias "default" cannot be removed, because a model has exactly one default version. Give '
+            "the alias to another version instead.",
             code="FAILED_PRECONDITION",
         )
     return _moved(aliases, version, added, removed=removed)
@@ -134,8 +140,8 @@ _BATCH = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """A model and all its versions by their numbers; `version` is the one that was asked for."""
+class ModelVersions:
+    """A model and all its versions by number; `version` is the number of the requested version."""
 
     model: Record
     versions: Mapping[int, Record]
@@ -154,17 +160,20 @@ class Found:
         return {number: each.message.version_aliases for number, each in self.versions.items()}
 
     def message(self, number: int | None = None, *, versioned: bool = False) -> Any:
-        """The model as the API shows it, by default the version that was asked for.
+        """Return a version as the API's Model, by default the requested one.
 
-        `versioned`: with the version in its name.
+        With `versioned`, its name has the version.
         """
         version = self.versions[self.version if number is None else number]
         return _shown(self.model, version, versioned=versioned)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A model, or a version of it, in a list: lists put thousands in order to show a hundred."""
+class ListedModel:
+    """A model or a version in a list.
+
+    It is cheap to create, because a list sorts thousands to return a hundred.
+    """
 
     created: int
     number: int
@@ -173,16 +182,16 @@ class Listed:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Those that it is shown with."""
+        """The labels in the response."""
         return {**self.model.message.labels, **self.version.message.labels}
 
     def shown(self, *, versioned: bool = False) -> Any:
-        """As `Found.message`."""
+        """Return the API's Model, as `ModelVersions.message` does."""
         return _shown(self.model, self.version, versioned=versioned)
 
 
 class ModelStore(Records):
-    """All models, without their versions, and the versions."""
+    """The tables of models and versions."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         super().__init__(database, clock, MODELS, table="models")
@@ -193,26 +202,29 @@ class ModelStore(Records):
             table="model_versions",
         )
 
-    def look(self, name: str) -> Found:
-        """The model and the version in a name, the default one where it has none. Raises `RpcError`."""
+    def lookup(self, name: str) -> ModelVersions:
+        """Return the model and version of a resource name, by default the default version.
+
+        Raises `RpcError`.
+        """
         place, rest = parse_name(name, MODELS.id)
-        reference = parse(rest)
+        reference = parse_reference(rest)
         record = self.get(place, reference.model)
         if record is None:
             raise not_found(MODELS, name)
-        found = self.whole(record)
+        found = self.with_versions(record)
         number = find_version(found.aliases, reference.version)
         if number is None:
             raise not_found(MODELS, name)
         return replace(found, version=number)
 
-    def whole(self, record: Record) -> Found:
-        """A model with its versions, shown by the default one."""
+    def with_versions(self, record: Record) -> ModelVersions:
+        """Return a model with its versions; the default version is the requested one."""
         ordered = self.versions_of(record.place, [record.id]).get(record.id, {})
-        return Found(model=record, versions=ordered, version=_default(ordered))
+        return ModelVersions(model=record, versions=ordered, version=_default(ordered))
 
     def versions_of(self, place: Place, models: Sequence[str]) -> dict[str, dict[int, Record]]:
-        """The versions of several models of a place, the oldest first."""
+        """Return the versions of several models of a location, oldest first."""
         rows = self.versions.where(
             "rowid IN (SELECT version.rowid FROM json_each(?) AS model CROSS JOIN model_versions AS version "
             "ON version.project_number = ? AND version.location = ? "
@@ -226,55 +238,55 @@ class ModelStore(Records):
             found.setdefault(row.id.partition("@")[0], {})[_number(row)] = row
         return found
 
-    def remove(self, found: Found) -> None:
-        """Remove a model with all its versions."""
+    def remove(self, found: ModelVersions) -> None:
+        """Delete a model with all its versions."""
         with self.transaction():
             for number in found.versions:
                 self.versions.delete(f"{found.model.id}@{number}", place=found.place)
             self.delete(found.model.id, place=found.place)
 
     def clear(self) -> None:
-        """Remove all."""
+        """Delete all models and versions."""
         with self.transaction():
             self.versions.clear()
             super().clear()
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllModels:
-    """The models, each by its default version, for the list method."""
+class ModelList:
+    """The models by default version, for the list method."""
 
     store: ModelStore
 
-    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Listed]:
-        """As `Records.newest_first`."""
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[ListedModel]:
+        """Yield the models as `Records.newest_first` does."""
         models = self.store.newest_first(place, before=before)
         while batch := list(islice(models, _BATCH)):
             found = self.store.versions_of(place, [record.id for record in batch])
             for record in batch:
                 ordered = found.get(record.id, {})
-                if version := ordered.get(_default(ordered)):  # else it was deleted just now
-                    yield Listed(record.created, record.number, record, version)
+                if version := ordered.get(_default(ordered)):  # or else the model has just been deleted
+                    yield ListedModel(record.created, record.number, record, version)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionsOf:
+class VersionList:
     """The versions of one model, for the list method."""
 
-    found: Found
+    found: ModelVersions
 
-    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Listed]:
-        """As `Records.newest_first`."""
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[ListedModel]:
+        """Yield the versions as `Records.newest_first` does."""
         if str(place) != str(self.found.place):
             return
         model = self.found.model
         for record in sorted(self.found.versions.values(), key=_position, reverse=True):
             if before is None or _position(record) < before:
-                yield Listed(record.created, record.number, model, record)
+                yield ListedModel(record.created, record.number, model, record)
 
 
 def model_name(place: Place, model_id: str) -> str:
-    """The name of a model without a version."""
+    """Return the name of a model without a version."""
     return name_of(place, MODELS.id, model_id)
 
 
@@ -299,7 +311,7 @@ def _shown(model: Record, version: Record, *, versioned: bool) -> Any:
 
 
 def _default(ordered: Mapping[int, Record]) -> int:
-    """The number of the default one of a model's versions, 0 when there are none."""
+    """Return the number of the default version, or 0 if there are no versions."""
     aliases = {number: each.message.version_aliases for number, each in ordered.items()}
     return find_version(aliases, DEFAULT) or 0
 

@@ -1,4 +1,4 @@
-"""A model that is uploaded: what is checked, and what the service fills in."""
+"""The upload of a model: checks and output-only fields."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import store as versions
-from vertex_emulator.models.store import MODEL, MODELS, AliasError, ModelStore, model_name
+from vertex_emulator.models.store import (
+    ALIAS_RULE,
+    ID_RULE,
+    MODEL,
+    MODELS,
+    AliasError,
+    ModelStore,
+    add_version,
+    is_alias,
+    is_model_id,
+    model_name,
+    parse_reference,
+)
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.vertex.answers import already_exists, not_found
 from vertex_emulator.vertex.names import label_problems, new_id, parse_name
+from vertex_emulator.vertex.operations import already_exists, not_found
 
 _MAX_DISPLAY_NAME = 128
 _OUTPUT_ONLY = (
@@ -42,26 +53,29 @@ _OUTPUT_ONLY = (
 EXPORT_FORMAT = "custom-trained"
 _ARTIFACT = 1
 _CUSTOM = 2
-"""Model.ExportFormat.ExportableContent and ModelSourceInfo.ModelSourceType of the API."""
+"""Numbers of Model.ExportFormat.ExportableContent and ModelSourceInfo.ModelSourceType in the API."""
 
 
 def check(model: Any, *, path: str, parent_model: str = "", model_id: str = "") -> None:
-    """Raises `RpcError` INVALID_ARGUMENT with every fault of the message."""
+    """Check a Model. Raises `RpcError` INVALID_ARGUMENT with every violation."""
     found = list(_faults(model, path))
-    if model_id and not versions.is_id(model_id):
-        found.append(Violation("model_id", versions.ID_RULE))
+    if model_id and not is_model_id(model_id):
+        found.append(Violation("model_id", ID_RULE))
     if parent_model:
         _, parent_id = parse_name(parent_model, MODELS.id)
-        if model_id and versions.parse(parent_id).model != model_id:
+        if model_id and parse_reference(parent_id).model != model_id:
             found.append(
-                Violation("model_id", f"It is not the ID of the parent model {parent_model}; leave one out.")
+                Violation(
+                    "model_id",
+                    f"It is not the ID of the parent model {parent_model}. Leave one of the two out.",
+                )
             )
     if found:
         raise invalid_fields(found)
 
 
 def check_artifacts(objects: BucketObjects, uri: str) -> None:
-    """Raises `RpcError` when there is nothing in the folder of the model's files."""
+    """Check that the folder of the model's files is not empty. Raises `RpcError`."""
     try:
         is_empty = not objects.below(uri)
     except DataError as error:
@@ -81,16 +95,16 @@ def upload(
     pipeline: str = "",
     original: str = "",
 ) -> tuple[str, int]:
-    """Record a model that was checked, or a further version of `parent_model`; its name and version.
+    """Record a checked model, or a new version of `parent_model`. Return its name and version.
 
-    `pipeline` trained it; it is a copy of `original`. Within a transaction it is part of that. Raises
-    `RpcError`.
+    `pipeline` is the training pipeline of the model, `original` the model that it is a copy of. Joins the
+    caller's transaction. Raises `RpcError`.
     """
     at = now(clock)
     with store.transaction():
         if parent_model:
             parent_place, rest = parse_name(parent_model, MODELS.id)
-            parent = store.get(place, versions.parse(rest).model)
+            parent = store.get(place, parse_reference(rest).model)
             if parent is None or (parent_place.number, parent_place.location) != (
                 place.number,
                 place.location,
@@ -98,13 +112,13 @@ def upload(
                 raise not_found(MODELS, parent_model)
             identifier = parent.id
             number = int(parent.message.version_id) + 1
-            aliases = store.whole(parent).aliases
+            aliases = store.with_versions(parent).aliases
         else:
             identifier, number, aliases = model_id or new_id(), 1, {}
             if store.get(place, identifier) is not None:
                 raise already_exists(MODELS, model_name(place, identifier))
         try:
-            after = versions.with_new(aliases, number, model.version_aliases)
+            after = add_version(aliases, number, model.version_aliases)
         except AliasError as error:
             raise RpcError(error.code, str(error)) from error
         version = _version(model, number, after[number], at=at, pipeline=pipeline, original=original)
@@ -119,7 +133,7 @@ def upload(
 
 
 def set_aliases(store: ModelStore, place: Place, model_id: str, before: Any, after: Any, *, at: str) -> None:
-    """Record which aliases the versions have now, of those that were there before."""
+    """Store the changed aliases of versions."""
     for number, old in before.items():
         if tuple(old) == tuple(after[number]):
             continue
@@ -188,9 +202,9 @@ def _faults(model: Any, path: str) -> Iterator[Violation]:
     if model.artifact_uri and not model.artifact_uri.startswith("gs://"):
         yield Violation(
             f"{path}.artifact_uri",
-            f"{model.artifact_uri!r} is not a folder in Cloud Storage; it looks like gs://BUCKET/FOLDER.",
+            f"{model.artifact_uri!r} is not a folder in Cloud Storage. Write gs://BUCKET/FOLDER.",
         )
     for alias in model.version_aliases:
-        if not versions.is_alias(alias):
-            yield Violation(f"{path}.version_aliases", f"{alias!r}: {versions.ALIAS_RULE}")
+        if not is_alias(alias):
+            yield Violation(f"{path}.version_aliases", f"{alias!r}: {ALIAS_RULE}")
     yield from label_problems(model.labels, f"{path}.labels")

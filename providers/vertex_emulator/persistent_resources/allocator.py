@@ -9,8 +9,8 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.persistent_resources import checks, resources
 from vertex_emulator.persistent_resources.resources import COLLECTION
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.vertex.answers import not_found
 from vertex_emulator.vertex.names import name_of
+from vertex_emulator.vertex.operations import not_found
 from vertex_emulator.vertex.records import Record, Records
 
 Holding = Callable[[], Sequence[Record]]

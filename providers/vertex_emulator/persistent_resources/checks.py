@@ -115,7 +115,7 @@ def _machine_violations(pool: Any, path: str, allow_unknown: bool) -> Iterator[V
     if not machine.machine_type:
         yield Violation(named, "Required field is not set.")
     else:
-        yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
+        yield from machine_types.problems(machine.machine_type, named, allow_unknown=allow_unknown)
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
     if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:

@@ -33,9 +33,9 @@ from vertex_emulator.persistent_resources.resources import (
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
 from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
+from vertex_emulator.vertex.operations import CANCELLED, ResourceOperations, already_exists, not_found
 from vertex_emulator.vertex.records import Record, Records
 from vertex_emulator.vertex.service import Service
 
@@ -56,10 +56,15 @@ class PersistentResources(Service):
     """The persistent resources of one emulator; `jobs` run on them."""
 
     def __init__(
-        self, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers, jobs: JobService
+        self,
+        database: Database,
+        clock: Clock,
+        scheduler: Scheduler,
+        operations: ResourceOperations,
+        jobs: JobService,
     ) -> None:
         self._clock = clock
-        self._answers = answers
+        self._operations = operations
         self._jobs = jobs
         self._records = Records(database, clock, COLLECTION, table="persistent_resources")
         self._pending = PendingChanges(database, clock)
@@ -184,7 +189,7 @@ class PersistentResources(Service):
             before = self._pending.get(record.place, record.id)
             answer = self._enter(record, "delete", resources.STOPPING, record.message)
         if before is not None:
-            self._answers.fail(before.operation, CANCELLED, "CANCELLED")
+            self._operations.fail(before.operation, CANCELLED, "CANCELLED")
         self._cancel_jobs(record)
         return answer
 
@@ -219,7 +224,7 @@ class PersistentResources(Service):
 
     def _begin(self, place: Place, resource_id: str, kind: ChangeKind, name: str) -> Message:
         metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
-        operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
+        operation: Any = self._operations.begin(str(place) if kind == "delete" else name, metadata)
         self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)
         self._task.wake()
         answer: Message = operation
@@ -254,7 +259,7 @@ class PersistentResources(Service):
             else:
                 record = self._records.change(change.id, self._completed(change), place=change.place)
                 response = descriptors.message(resources.MESSAGE) if record is None else record.message
-            self._answers.finish(change.operation, response)
+            self._operations.finish(change.operation, response)
             self._pending.end(change)
         return True
 

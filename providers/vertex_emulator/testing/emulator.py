@@ -1,4 +1,4 @@
-"""An emulator for one test, in a process of its own. The standard library only; no Google package."""
+"""An emulator for one test, in its own process. It needs only the standard library, no Google package."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class SetFault:
 
     @property
     def seen(self) -> int:
-        """How many calls of its method came since it was set. KeyError once it is removed."""
+        """The number of calls of its method since it was set. KeyError once it is removed."""
         return int(self._now()["seen"])
 
     @property
     def fired(self) -> int:
-        """How many calls it has spoilt. KeyError once it is removed."""
+        """The number of calls that it affected. KeyError once it is removed."""
         return int(self._now()["fired"])
 
     @property
     def held(self) -> int:
-        """How many calls it stalls or delays at this moment. KeyError once it is removed."""
+        """The number of calls that it stalls or delays now. KeyError once it is removed."""
         return int(self._now()["held"])
 
     def remove(self) -> None:
-        """From now on calls are answered as ever; one that is stalled goes on at once."""
+        """Remove the fault. A stalled call continues at once."""
         self._control.remove_fault(self.number)
 
     def _now(self) -> Mapping[str, Any]:
@@ -53,8 +53,8 @@ class SetFault:
 class VertexEmulator:
     """A running emulator.
 
-    `host` is its URL, `storage_host` what STORAGE_EMULATOR_HOST takes (it holds a secret); `environment` are
-    the variables that point clients, command-line tools and `vertex-training` at it.
+    `host` is its URL, and `storage_host` the value for STORAGE_EMULATOR_HOST, which contains a secret.
+    `environment` has the variables that point clients, command-line tools and `vertex-training` at it.
     """
 
     host: str
@@ -67,7 +67,7 @@ class VertexEmulator:
 
     @property
     def control(self) -> Control:
-        """All that can be asked of it besides."""
+        """All other controls of the emulator."""
         return Control(url=self.host, token=self.token)
 
     def fault(
@@ -84,13 +84,17 @@ class VertexEmulator:
         nth: int = 1,
         times: int | Literal["always"] = 1,
     ) -> SetFault:
-        """Make calls of a method fail, from the `nth` from now on and so many `times`.
+        """Make calls of a method fail, beginning with the `nth` from now, and so many `times`.
 
         `method` is Google's name, such as "JobService.CreateCustomJob", "ListCustomJobs", "storage.*" or "*".
-        `stall`: seconds that pass first. `delay`: seconds between carrying out and the answer. `status`: an
-        error such as 429, 500, 503. `drop`: the connection is closed without an answer, before or after the
-        call was carried out. `stale_...`, for ListCustomJobs: the list as it was so many seconds ago, or
-        before so many jobs were created or deleted.
+
+        * `stall`: wait that many seconds before the call is carried out.
+        * `delay`: wait that many seconds between carrying out the call and the response.
+        * `status`: respond with an error, such as 429, 500, 503.
+        * `drop`: close the connection without a response, before or after the call is carried out.
+        * `stale_seconds`, `stale_changes`: for ListCustomJobs, return the list as of that many seconds ago,
+          or before that many creations and deletions of jobs.
+
         Raises `vertex_emulator.control.ControlError`.
         """
         stale = {
@@ -118,14 +122,14 @@ class VertexEmulator:
     def kill_replica(
         self, job: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
     ) -> None:
-        """Kill so many starts of a replica, each once it has run for `after` seconds, as by SIGKILL.
+        """Kill that many starts of a replica, each after it has run for `after` seconds, as by SIGKILL.
 
-        `job` is the full name or the id, `replica` such as "workerpool1-0". The job need not run yet.
+        `job` is the full name or the ID, `replica` such as "workerpool1-0". The job does not have to run yet.
         """
         self.control.kill_replica(_id(job), replica, after=after, times=times, out_of_memory=out_of_memory)
 
     def preempt_replica(self, job: str, replica: str, *, after: float = 0.0, times: int = 1) -> None:
-        """Take the machine of a replica away, as a Spot VM's: SIGTERM, and SIGKILL a little later."""
+        """Preempt the machine of a replica, like a Spot VM: SIGTERM, and SIGKILL a little later."""
         self.control.preempt_replica(_id(job), replica, after=after, times=times)
 
     def set_quota(
@@ -137,10 +141,10 @@ class VertexEmulator:
         preemptible: bool = False,
         when_exceeded: Literal["refuse", "queue"] | None = None,
     ) -> None:
-        """Set the quota of an accelerator, such as "NVIDIA_L4", or of "cpus", for a region or for each.
+        """Set the quota of an accelerator, such as "NVIDIA_L4", or of "cpus", for one region or each region.
 
-        A job that needs more than it as a whole is refused, one for which too little is left is QUEUED;
-        `when_exceeded`: always the one or the other.
+        A job that exceeds the whole quota is rejected, and a job that exceeds what is left is QUEUED.
+        `when_exceeded` selects one of the two for both cases.
         """
         self.control.set_quota(
             metric, limit, region=region, preemptible=preemptible, when_exceeded=when_exceeded
@@ -151,63 +155,62 @@ class VertexEmulator:
         self.control.clear_quotas()
 
     def freeze_clock(self) -> None:
-        """Let the emulator's clock stand still."""
+        """Freeze the emulator's clock."""
         self.control.freeze_clock()
 
     def advance_clock(self, seconds: float) -> None:
-        """Let so many seconds of the emulator's time pass at once."""
+        """Advance the emulator's clock by that many seconds."""
         self.control.advance_clock(seconds)
 
     def scale_clock(self, factor: float) -> None:
-        """Let so many seconds of the emulator's time pass in one; a frozen clock goes again."""
+        """Let that many seconds of the emulator's time pass per second. A frozen clock runs again."""
         self.control.scale_clock(factor)
 
     def reset_clock(self) -> None:
-        """The machine's time again."""
+        """Reset the clock to the machine's time."""
         self.control.reset_clock()
 
     def now(self) -> datetime:
-        """The emulator's time, in UTC."""
+        """Return the emulator's time in UTC."""
         return datetime.fromisoformat(self.control.clock()["time"].replace("Z", "+00:00"))
 
     def reset(self) -> None:
-        """End all jobs, remove them and all buckets, and forget what was set and recorded."""
+        """End and delete all jobs, delete all buckets, and clear all settings and records."""
         self.control.reset()
 
     def export_state(self, path: Path) -> None:
-        """Write all that it holds to a new file."""
+        """Write the emulator's state to a new file."""
         self.control.export_state(path)
 
     def import_state(self, path: Path) -> None:
-        """Add what such a file holds: all or nothing."""
+        """Add the state in a file: all of it, or nothing."""
         self.control.import_state(path)
 
     def start_delay(self, seconds: float) -> None:
-        """Let the jobs that are created from now on stay PENDING for so long, without any process."""
+        """Keep new jobs PENDING for that many seconds, without a process."""
         self.control.set_start_delay(seconds)
 
     def persistent_resource_delay(self, seconds: float) -> None:
-        """Let creations, updates, reboots and deletions of persistent resources that begin from now on take
-        so long.
-        """
+        """Let creations, updates, reboots and deletions of persistent resources take that many seconds."""
         self.control.set_persistent_resource_delay(seconds)
 
     def allow_unknown_types(self, allowed: bool = True) -> None:
-        """Take machine types that the emulator does not know, as Google Cloud takes its newest."""
+        """Allow machine types that the emulator does not know, such as Google Cloud's newest."""
         self.control.allow_unknown_types(allowed)
 
     def set_contract(self, contract: Literal["observed", "documented"]) -> None:
-        """Give CLUSTER_SPEC to the jobs that are created from now on as real jobs get it, or as Vertex AI's
-        documentation has it.
-        """
+        """Give new jobs CLUSTER_SPEC as real jobs get it, or as Vertex AI's documentation has it."""
         self.control.set_contract(contract)
 
     def replica_limit(self, replicas: int) -> None:
-        """Let at most so many replicas run at once; further jobs stay PENDING, in the order they came."""
+        """Limit the number of replicas that run at once.
+
+        Further jobs stay PENDING, in the order of their creation.
+        """
         self.control.set_replica_limit(replicas)
 
     def requests(self, call: str | None = None) -> list[dict[str, Any]]:
-        """The requests so far, the oldest first; with `call` those of one method, by its whole name."""
+        """Return the requests so far, oldest first; with `call`, those of one method by its full name."""
         found = self.control.requests()["requests"]
         return [
             each
@@ -216,11 +219,11 @@ class VertexEmulator:
         ]
 
     def counts(self) -> dict[str, int]:
-        """How often each method was called, by Google's name of it."""
+        """Return the number of calls of each method, by Google's name."""
         return dict(self.control.requests()["counts"])
 
     def jobs(self) -> list[dict[str, Any]]:
-        """All jobs, the newest first: id, name, displayName, state, error, and the replicas of each."""
+        """Return all jobs, newest first: id, name, displayName, state, error, and the replicas of each."""
         return self.control.jobs()
 
 
@@ -228,9 +231,9 @@ class VertexEmulator:
 def running(
     data_dir: Path, *, project: str = "local", location: str = "us-central1"
 ) -> Iterator[VertexEmulator]:
-    """An emulator as long as the context lasts; then its jobs are ended and it is stopped.
+    """Run an emulator within the context; at its end, end its jobs and stop it.
 
-    Raises `vertex_emulator.launcher.LauncherError` when it cannot be started.
+    Raises `vertex_emulator.launcher.LauncherError` if it cannot be started.
     """
     from vertex_emulator import addresses, launcher
     from vertex_emulator import reset as emulator_reset
@@ -252,7 +255,7 @@ def running(
         try:
             _cancel_all(Control(url=emulator.url, token=emulator.token))
         except ControlError:
-            # The test has stopped or killed it. Started again, it knows the jobs that it left.
+            # The test has stopped or killed it. After another start it finds its jobs.
             if any((data_dir / "jobs").glob("*")):
                 again = launcher.ensure(data_dir)
                 _cancel_all(Control(url=again.url, token=again.token))
@@ -265,11 +268,11 @@ def _id(job: str) -> str:
 
 
 def _cancel_all(control: Control) -> None:
-    """Cancel what runs, and wait until it has ended. Raises `ControlError`."""
+    """Cancel all live jobs, and wait until they have ended. Raises `ControlError`."""
     control.clear_faults()
     for job in control.jobs():
         if job["state"] not in _ENDED:
-            with contextlib.suppress(ControlError):  # it has ended meanwhile
+            with contextlib.suppress(ControlError):  # the job has just ended
                 control.call("POST", f"/v1/{job['name']}:cancel", {})
     until = time.monotonic() + _END_SECONDS
     while time.monotonic() < until and any(job["state"] not in _ENDED for job in control.jobs()):

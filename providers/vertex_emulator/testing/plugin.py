@@ -1,4 +1,7 @@
-"""The pytest plugin: the fixture `vertex_emulator`. Nothing else is imported until a test asks for it."""
+"""The pytest plugin with the fixture `vertex_emulator`.
+
+It imports nothing else until a test uses the fixture.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def vertex_emulator(tmp_path: Path) -> Iterator[VertexEmulator]:
-    """An emulator of this test alone; when it is over, its jobs are ended and it is stopped.
+    """Yield an emulator for this test only; at the end, end its jobs and stop it.
 
-    What it held stays in tmp_path for whoever looks into a failed test.
+    Its data stays in tmp_path, for the diagnosis of a failed test.
     """
     from vertex_emulator.testing.emulator import running
 

@@ -1,1 +1,1 @@
-"""Training pipelines: input data, the job that trains on it, and the model that it makes."""
+"""Training pipelines: input data, the training job, and the trained model."""

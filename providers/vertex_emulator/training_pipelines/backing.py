@@ -1,4 +1,4 @@
-"""The job that does a pipeline's training: a custom job, or a tuning job."""
+"""The job that carries out a pipeline's training: a custom job or a tuning job."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ _MAX_DISPLAY_NAME = 128
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backed:
-    """A job as it is now. `state` is a JobState; `model` the folder of its model, "" for none."""
+class BackingJob:
+    """The current state of the job of a pipeline.
+
+    `state` is the name of a JobState; `model` is the folder of the trained model, or "" if it has no model.
+    """
 
     state: str
     has_started: bool
@@ -31,31 +34,43 @@ class Backed:
     metadata: Mapping[str, str]
     model: str
 
+    @property
+    def succeeded(self) -> bool:
+        return self.state == store.SUCCEEDED
+
+    @property
+    def failed(self) -> bool:
+        return self.state == store.FAILED
+
+    @property
+    def cancelled(self) -> bool:
+        return self.state == store.CANCELLED
+
 
 class Backing(Protocol):
-    """What a pipeline needs of a kind of job."""
+    """The operations of a pipeline on a kind of job."""
 
     def job(self, pipeline: Any, inputs: Any) -> Any:
-        """The job that a pipeline with these inputs runs."""
+        """Return the job of a pipeline with these inputs."""
 
     def model_base(self, inputs: Any) -> str:
-        """The directory below which the model will be, "" where none is declared."""
+        """Return the folder that will contain the model, or "" if none is declared."""
 
     def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
-        """Raises `RpcError` for a job that cannot run."""
+        """Check that a job can run. Raises `RpcError`."""
 
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
-        """Start the job under that id. Raises `RpcError`."""
+        """Start the job under that ID. Raises `RpcError`."""
 
-    def look(self, place: Place, job_id: str) -> Backed | None:
-        """The job as it is now; None where there is none."""
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
+        """Return the current state of the job, or None if it does not exist."""
 
     def cancel(self, job_id: str) -> None:
-        """Ask it to stop."""
+        """Request cancellation."""
 
 
-class CustomJobs:
-    """Custom jobs as the backing of pipelines."""
+class CustomJobBacking:
+    """Custom jobs as the jobs of pipelines."""
 
     def __init__(self, jobs: JobService) -> None:
         self._jobs = jobs
@@ -78,12 +93,12 @@ class CustomJobs:
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._jobs.submit(place, job, addition=Addition(variables=variables), job_id=job_id)
 
-    def look(self, place: Place, job_id: str) -> Backed | None:
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
         record: Record | None = self._jobs.record(job_id)
         if record is None:
             return None
         base = record.message.job_spec.base_output_directory.output_uri_prefix
-        return Backed(
+        return BackingJob(
             state=record.state,
             has_started=record.message.HasField("start_time"),
             error_code=record.message.error.code,
@@ -97,17 +112,17 @@ class CustomJobs:
 
 
 def backing_name(display_name: str, ending: str) -> str:
-    """The display name of the job behind a pipeline."""
+    """Return the display name of a pipeline's job."""
     return display_name[: _MAX_DISPLAY_NAME - len(ending)] + ending
 
 
 _SUCCEEDED = 4
 _MINIMIZE = 2
-"""Trial.State and StudySpec.MetricSpec.GoalType of the API."""
+"""Numbers of Trial.State and StudySpec.MetricSpec.GoalType in the API."""
 
 
 class Tuning(Protocol):
-    """What is needed of the service of tuning jobs."""
+    """The methods of the tuning service that pipelines use."""
 
     def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = ...) -> None: ...
     def submit(
@@ -117,8 +132,8 @@ class Tuning(Protocol):
     def request_cancel(self, job_id: str) -> None: ...
 
 
-class TuningJobs:
-    """Tuning jobs as the backing of pipelines."""
+class TuningJobBacking:
+    """Tuning jobs as the jobs of pipelines."""
 
     def __init__(self, tuning: Tuning) -> None:
         self._tuning = tuning
@@ -141,7 +156,7 @@ class TuningJobs:
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._tuning.submit(place, job, addition=Addition(variables=variables), job_id=job_id)
 
-    def look(self, place: Place, job_id: str) -> Backed | None:
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
         record = self._tuning.record(job_id)
         if record is None:
             return None
@@ -150,7 +165,7 @@ class TuningJobs:
         base, best = job.trial_job_spec.base_output_directory.output_uri_prefix, None
         if record.state == store.SUCCEEDED and (best := best_trial(job)) is not None:
             metadata["bestTrialBackingCustomJob"] = best.custom_job
-        return Backed(
+        return BackingJob(
             state=record.state,
             has_started=job.HasField("start_time"),
             error_code=job.error.code,
@@ -164,7 +179,7 @@ class TuningJobs:
 
 
 def best_trial(job: Any) -> Any:
-    """The trial with the best value of the study's first metric; of equals the first, None without one."""
+    """Return the first trial with the best value of the first metric, or None if no trial has one."""
     metric = job.study_spec.metrics[0]
     found = [
         (measured.value, trial)

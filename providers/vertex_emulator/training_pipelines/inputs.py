@@ -1,7 +1,8 @@
 """The inputs of a training pipeline: its task, and the split of its data.
 
-They are a value without types: names in snake or camel case, all numbers doubles, enums as numbers or names,
-arguments as numbers. Custom task: the fields of CustomJobSpec; tuning task: those of a study and its trials.
+Task inputs are an untyped value: names in snake or camel case, all numbers as doubles, enums as numbers or
+names, arguments possibly as numbers. A custom task has the fields of CustomJobSpec, a tuning task those of a
+study and its trials.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from vertex_emulator.datasets import splitting
-from vertex_emulator.datasets.items import title
+from vertex_emulator.datasets.items import schema_title
 from vertex_emulator.datasets.objects import directory
 from vertex_emulator.datasets.splitting import Split
 from vertex_emulator.rpc import descriptors, filters, payload
@@ -34,7 +35,7 @@ _TUNING_FIELDS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task that pipelines can have; `message` is what its inputs are."""
+    """A supported task; `message` is the type of its inputs."""
 
     name: str
     file: str
@@ -52,28 +53,28 @@ TUNING = Task(
 
 
 def task_of(definition: str) -> Task:
-    """The task of a definition's address. Raises `RpcError`."""
+    """Return the task of a definition's address. Raises `RpcError`."""
     file = definition.rpartition("/")[2]
     for task in (CUSTOM, TUNING):
         if file == task.file:
             return task
     raise RpcError(
         "UNIMPLEMENTED",
-        f"The emulator does not implement the training task {definition!r}. It runs {CUSTOM.definition} and "
+        f"The emulator does not implement the training task {definition!r}. Use {CUSTOM.definition} or "
         f"{TUNING.definition}.",
     )
 
 
 def read(task: Task, value: Any) -> Any:
-    """The message that a `google.protobuf.Value` stands for.
+    """Return the message of a `google.protobuf.Value`.
 
-    Raises `RpcError` INVALID_ARGUMENT in the service's words, with what is wrong as its details.
+    Raises `RpcError` INVALID_ARGUMENT in the service's words, with the violations as details.
     """
     document = json_format.MessageToDict(value, descriptor_pool=descriptors.pool())
     message = descriptors.message(task.message)
     descriptor = cast(Descriptor, message.DESCRIPTOR)
     try:
-        payload.read(_with_texts(document, descriptor), message, path=_FIELD)
+        payload.read(_with_strings(document, descriptor), message, path=_FIELD)
         if task is TUNING:
             _check_tuning(message)
     except payload.PayloadError as error:
@@ -92,8 +93,8 @@ def _check_tuning(message: Any) -> None:
         raise payload.PayloadError([(_FIELD, text.format(name, _FIELD)) for name in unknown])
 
 
-def _with_texts(value: object, descriptor: Descriptor) -> object:
-    """The value with numbers as text wherever the message has text."""
+def _with_strings(value: object, descriptor: Descriptor) -> object:
+    """Return the value with numbers converted to strings wherever the message has a string."""
     if not isinstance(value, Mapping):
         return value
     by_name = {
@@ -117,7 +118,7 @@ def _field_value(value: object, field: FieldDescriptor | None) -> object:
 def _single(value: object, field: FieldDescriptor) -> object:
     message = field.message_type
     if message is not None:
-        return _with_texts(value, message) if isinstance(value, Mapping) else value
+        return _with_strings(value, message) if isinstance(value, Mapping) else value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if is_number and field.type == FieldDescriptor.TYPE_STRING:
         return as_text(cast(float, value))
@@ -127,15 +128,15 @@ def _single(value: object, field: FieldDescriptor) -> object:
 
 
 def as_text(number: float) -> str:
-    """A number as an argument: without a fraction where it has none."""
+    """Return a number as an argument, without a fraction if it is an integer."""
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 _MAX_DISPLAY_NAME = 128
 
 
-def faults(pipeline: Any) -> Iterator[Violation]:
-    """What is wrong with the message."""
+def problems(pipeline: Any) -> Iterator[Violation]:
+    """Check a TrainingPipeline and yield each violation."""
     path = "training_pipeline"
     if not pipeline.display_name:
         yield Violation(f"{path}.display_name", "Required field is not set.")
@@ -153,15 +154,15 @@ def faults(pipeline: Any) -> Iterator[Violation]:
 _PATH = "training_pipeline.input_data_config"
 _TABULAR_ONLY = ("predefined_split", "timestamp_split", "stratified_split")
 _ITEMS_ONLY = ("annotations_filter", "annotation_schema_uri", "saved_query_id", "persist_ml_use_assignment")
-_NOT_HERE = {
+_UNSUPPORTED = {
     "annotations_filter": "The emulator exports all annotations of an item.",
     "saved_query_id": "The emulator has no saved queries.",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What to export: the dataset's id, how to split it, the folder to write below."""
+class ExportRequest:
+    """A requested export: the dataset's ID, the split, and the parent folder."""
 
     dataset: str
     split: Split
@@ -170,19 +171,19 @@ class Wanted:
     persist: bool = False
 
 
-def read_data_config(config: Any, *, is_tabular: bool) -> Wanted:
-    """What a message InputDataConfig asks for. Raises `RpcError` with all its faults."""
+def read_data_config(config: Any, *, is_tabular: bool) -> ExportRequest:
+    """Return the export that an InputDataConfig requests. Raises `RpcError` with all violations."""
     if config.WhichOneof("destination") == "bigquery_destination":
         raise RpcError(
             "UNIMPLEMENTED",
-            f"{_PATH}.bigquery_destination: there is no BigQuery in the emulator. Use gcs_destination.",
+            f"{_PATH}.bigquery_destination: the emulator has no BigQuery. Use gcs_destination.",
         )
-    for field, why in _NOT_HERE.items():
+    for field, why in _UNSUPPORTED.items():
         if getattr(config, field):
             raise RpcError("UNIMPLEMENTED", f"{_PATH}.{field}: {why} Leave it out.")
-    if found := list(_faults(config, is_tabular=is_tabular)):
+    if found := list(_data_problems(config, is_tabular=is_tabular)):
         raise invalid_fields(found)
-    return Wanted(
+    return ExportRequest(
         dataset=config.dataset_id,
         split=split_of(config),
         prefix=directory(config.gcs_destination.output_uri_prefix),
@@ -192,7 +193,7 @@ def read_data_config(config: Any, *, is_tabular: bool) -> Wanted:
 
 
 def split_of(config: Any) -> Split:
-    """The split of an InputDataConfig or ExportDataConfig. Raises ValueError."""
+    """Return the split of an InputDataConfig or ExportDataConfig. Raises ValueError."""
     kind = config.WhichOneof("split") or "fraction_split"
     value = getattr(config, kind)
     if kind == "filter_split":
@@ -212,21 +213,21 @@ def split_of(config: Any) -> Split:
 
 
 def folder_name(dataset: str, *, annotation_type: str, at: datetime) -> str:
-    """The folder of one export, as the service names it."""
+    """Return the name of an export's folder in the service's form."""
     moment = at.strftime("%Y-%m-%dT%H:%M:%S") + f".{at.microsecond // 1000:03}Z"
     return pipeline_data.folder_name(dataset, annotation_type, moment)
 
 
-def annotation_type(wanted: Wanted, metadata_schema_uri: str) -> str:
-    """What the folder of an export says of its content."""
-    return title(wanted.annotation_schema_uri or metadata_schema_uri) or "data"
+def annotation_type(wanted: ExportRequest, metadata_schema_uri: str) -> str:
+    """Return the part of the folder's name for the kind of data."""
+    return schema_title(wanted.annotation_schema_uri or metadata_schema_uri) or "data"
 
 
-def _faults(config: Any, *, is_tabular: bool) -> Iterator[Violation]:
+def _data_problems(config: Any, *, is_tabular: bool) -> Iterator[Violation]:
     if not config.gcs_destination.output_uri_prefix.startswith("gs://"):
         yield Violation(
             f"{_PATH}.gcs_destination.output_uri_prefix",
-            f"{config.gcs_destination.output_uri_prefix!r} is not a folder in Cloud Storage; it looks like "
+            f"{config.gcs_destination.output_uri_prefix!r} is not a folder in Cloud Storage. Write "
             "gs://BUCKET/FOLDER/.",
         )
     kind = config.WhichOneof("split")

@@ -1,7 +1,7 @@
-"""What happens in a pipeline: data are exported, a job runs, a model is uploaded.
+"""The run of a pipeline: exports the data, runs a job, and uploads the model.
 
-The id of the job is noted before the job is created, and the model is recorded in the same transaction as the
-pipeline's success: after a kill at any moment the next start goes on, and nothing is done twice.
+The job's ID is stored before the job is created, and the model is recorded in the same transaction as the
+pipeline's success. After a kill at any moment, the next start continues without repeating a step.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from vertex_emulator.custom_jobs import store as job_states
 from vertex_emulator.datasets.exporting import Exported, is_tabular
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService, fill_stats
@@ -24,11 +23,10 @@ from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.uploading import check_artifacts, upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.training_pipelines import inputs
-from vertex_emulator.training_pipelines import store as states
-from vertex_emulator.training_pipelines.backing import Backed, Backing
+from vertex_emulator.training_pipelines import inputs, store
+from vertex_emulator.training_pipelines.backing import Backing, BackingJob
 from vertex_emulator.training_pipelines.store import CANCELLED_TEXT, PipelineStore, Work
-from vertex_emulator.vertex.answers import CANCELLED, NUMBERS
+from vertex_emulator.vertex.operations import CANCELLED, NUMBERS
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment import pipeline_data
 
@@ -36,11 +34,11 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
 _POLL_SECONDS_EACH = 0.005
-"""Besides, for each pipeline: to look at many of them takes time from those that train."""
+"""Added for each live pipeline, because polling many of them takes time from training."""
 
 
 class Runner:
-    """Carries out the pipelines of one emulator; `backings` by the name of the task."""
+    """Runs the pipelines of one emulator. `backings` are by name of the task."""
 
     def __init__(
         self,
@@ -60,76 +58,76 @@ class Runner:
         self._models = models
         self._datasets = datasets
         self._preparing: set[str] = set()
-        self._looking: set[str] = set()
+        self._updating: set[str] = set()
         self._lock = threading.RLock()
-        self._task = scheduler.add("training pipelines", self._look_at_all)
+        self._task = scheduler.add("training pipelines", self._update_all)
 
     def start(self) -> None:
-        """Take up the pipelines that were there before."""
+        """Resume pipelines after a restart."""
         for record in self._store.live():
             work, task = self._store.work(record.id), inputs.task_of(record.message.training_task_definition)
             backing = self._backings[task.name]
-            if work is not None and backing.look(record.place, work.job) is None:
+            if work is not None and backing.state(record.place, work.job) is None:
                 if not record.message.HasField("training_task_metadata"):
                     self.prepare(record)
-            elif work is not None and record.state == states.CANCELLING:
+            elif work is not None and record.state == store.CANCELLING:
                 backing.cancel(work.job)
 
     def remove_all(self) -> None:
-        """Forget all pipelines; what is being prepared creates no job any more."""
+        """Delete all pipelines. Pipelines that are being prepared then create no job."""
         with self._lock:
             self._store.clear()
 
     def expect(self, pipeline_id: str) -> None:
-        """A pipeline is about to be recorded: nobody is to look for its job before `begin` was called."""
+        """Announce a pipeline before it is recorded, so that its job is not looked up before `begin`."""
         with self._lock:
             self._preparing.add(pipeline_id)
 
     def begin(self, record: Record) -> None:
-        """Start what was just recorded. Raises `RpcError` where its job cannot be started at once."""
+        """Start a recorded pipeline. Raises `RpcError` if its job cannot be started at once."""
         if record.message.HasField("input_data_config"):
             self.prepare(record)
         else:
             try:
                 self._submit(record, {})
             finally:
-                self._forget(record.id)
+                self._prepared(record.id)
         self._task.wake()
 
     def prepare(self, record: Record) -> None:
-        """Export the data, if any, and create the job, in a thread of its own."""
+        """Export the data, if any, and create the job, in a thread."""
         self.expect(record.id)
         threading.Thread(target=self._prepare, args=(record,), name="pipeline data", daemon=True).start()
 
     def cancel(self, record: Record) -> None:
-        """Ask what runs of a pipeline in the state CANCELLING to stop."""
+        """Cancel the job of a pipeline in the state CANCELLING."""
         with self._lock:
             work = self._store.work(record.id)
             if work is not None and record.id not in self._preparing:
                 self._backing(record).cancel(work.job)
 
-    def look(self, record: Record) -> Record:
-        """The pipeline as it is now; while another thread looks at it, as it was."""
+    def update(self, record: Record) -> Record:
+        """Update a pipeline from its job and return it; if another thread does so, return it as stored."""
         if not record.live:
             return record
         with self._lock:
-            if record.id in self._preparing or record.id in self._looking:
+            if record.id in self._preparing or record.id in self._updating:
                 return self._store.get(record.place, record.id) or record
-            self._looking.add(record.id)
+            self._updating.add(record.id)
         try:
-            self._follow(record)
+            self._update(record)
         finally:
             with self._lock:
-                self._looking.discard(record.id)
+                self._updating.discard(record.id)
         return self._store.get(record.place, record.id) or record
 
-    def _look_at_all(self) -> Next:
+    def _update_all(self) -> Next:
         live = self._store.live()
         for record in live:
             try:
-                self.look(record)
-            except Exception:  # the others are to go on
-                log.exception("%s cannot be followed", record.name)
+                self.update(record)
+            except Exception:  # the other pipelines must continue
+                log.exception("%s: cannot be updated", record.name)
         return Next(seconds=_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
 
     def _prepare(self, record: Record) -> None:
@@ -138,17 +136,17 @@ class Runner:
         except (DataError, RpcError) as error:
             self._fail(record, NUMBERS[error.code], error.message)
         except Exception as error:
-            log.exception("%s cannot be prepared", record.name)
+            log.exception("%s: cannot be prepared", record.name)
             self._fail(record, NUMBERS["INTERNAL"], f"The pipeline cannot be prepared: {error}.")
         finally:
-            self._forget(record.id)
+            self._prepared(record.id)
 
-    def _forget(self, pipeline_id: str) -> None:
+    def _prepared(self, pipeline_id: str) -> None:
         with self._lock:
             self._preparing.discard(pipeline_id)
 
     def _variables(self, record: Record) -> Mapping[str, str]:
-        """Export the data; what replicas are told of them."""
+        """Export the data and return the environment variables of the replicas."""
         if not record.message.HasField("input_data_config"):
             return {}
         config = record.message.input_data_config
@@ -164,7 +162,7 @@ class Runner:
         exported = self._datasets.exporter.export(dataset, wanted.split, folder, persist=wanted.persist)
         work = self._store.work(record.id)
         if work is not None:
-            self._store.note(record.id, Work(job=work.job, sizes=exported.sizes))
+            self._store.set_work(record.id, Work(job=work.job, sizes=exported.sizes))
         return variables(exported)
 
     def _submit(self, record: Record, given: Mapping[str, str]) -> None:
@@ -174,57 +172,57 @@ class Runner:
             current, work = self._store.get(record.place, record.id), self._store.work(record.id)
             if current is None or work is None:
                 return
-            if current.state == states.CANCELLING:
-                self._end(record, states.CANCELLED, code=CANCELLED, message=CANCELLED_TEXT)
+            if current.state == store.CANCELLING:
+                self._end(record, store.CANCELLED, code=CANCELLED, message=CANCELLED_TEXT)
                 return
             backing.submit(record.place, job, work.job, given)
-            self._tell(record, backing.look(record.place, work.job))
+            self._record_job(record, backing.state(record.place, work.job))
 
-    def _follow(self, record: Record) -> None:
+    def _update(self, record: Record) -> None:
         work, backing = self._store.work(record.id), self._backing(record)
         if work is None:
             return
-        backed = backing.look(record.place, work.job)
-        if backed is None:
+        backing_job = backing.state(record.place, work.job)
+        if backing_job is None:
             self._fail(
                 record,
                 NUMBERS["FAILED_PRECONDITION"],
-                "The job of the pipeline was deleted before it was seen to end.",
+                "The job of the pipeline was deleted before the pipeline had recorded its end.",
             )
             return
-        self._tell(record, backed)
-        if backed.has_started and record.state == states.PENDING:
-            self._enter(record, states.RUNNING)
-        if backed.state == job_states.SUCCEEDED:
-            self._succeed(record, backed, work)
-        elif backed.state == job_states.FAILED:
-            self._end(record, states.FAILED, code=backed.error_code, message=backed.error_message)
-        elif backed.state == job_states.CANCELLED:
-            self._end(record, states.CANCELLED, code=backed.error_code, message=backed.error_message)
+        self._record_job(record, backing_job)
+        if backing_job.has_started and record.state == store.PENDING:
+            self._enter(record, store.RUNNING)
+        if backing_job.succeeded:
+            self._succeed(record, backing_job, work)
+        elif backing_job.failed:
+            self._end(record, store.FAILED, code=backing_job.error_code, message=backing_job.error_message)
+        elif backing_job.cancelled:
+            self._end(record, store.CANCELLED, code=backing_job.error_code, message=backing_job.error_message)
 
-    def _tell(self, record: Record, backed: Backed | None) -> None:
-        """Note which job does the work."""
-        if backed is None:
+    def _record_job(self, record: Record, backing_job: BackingJob | None) -> None:
+        """Store the job's name in the pipeline's metadata."""
+        if backing_job is None:
             return
 
         def change(pipeline: Any) -> bool:
             fields = pipeline.training_task_metadata.struct_value.fields
-            if {key: each.string_value for key, each in fields.items()} == backed.metadata:
+            if {key: each.string_value for key, each in fields.items()} == backing_job.metadata:
                 return False
-            for key, value in backed.metadata.items():
+            for key, value in backing_job.metadata.items():
                 fields[key].string_value = value
             return True
 
         self._store.change(record.id, change, place=record.place)
 
-    def _succeed(self, record: Record, backed: Backed, work: Work) -> None:
+    def _succeed(self, record: Record, backing_job: BackingJob, work: Work) -> None:
         pipeline = record.message
         if not pipeline.HasField("model_to_upload"):
-            self._end(record, states.SUCCEEDED)
+            self._end(record, store.SUCCEEDED)
             return
         model = descriptors.message("google.cloud.aiplatform.v1.Model")
         model.CopyFrom(pipeline.model_to_upload)
-        model.artifact_uri = model.artifact_uri or backed.model
+        model.artifact_uri = model.artifact_uri or backing_job.model
         if pipeline.HasField("encryption_spec") and not model.HasField("encryption_spec"):
             model.encryption_spec.CopyFrom(pipeline.encryption_spec)
         if work.sizes:
@@ -236,7 +234,7 @@ class Runner:
             self._fail(record, NUMBERS[error.code], error.message)
 
     def _upload(self, record: Record, model: Any) -> None:
-        """The model and the pipeline's success, both or neither."""
+        """Record the model and the pipeline's success in one transaction."""
         pipeline = record.message
         with self._store.transaction():
             current = self._store.change(record.id, lambda _: False, place=record.place)
@@ -255,12 +253,12 @@ class Runner:
             def succeed(message: Any) -> bool:
                 message.model_to_upload.name = name
                 message.model_to_upload.version_id = str(version)
-                return states.enter(message, states.SUCCEEDED, at=now(self._clock))
+                return store.enter(message, store.SUCCEEDED, at=now(self._clock))
 
             self._store.change(record.id, succeed, place=record.place)
 
     def _fail(self, record: Record, code: int, message: str) -> None:
-        self._end(record, states.FAILED, code=code, message=message)
+        self._end(record, store.FAILED, code=code, message=message)
 
     def _end(self, record: Record, state: str, *, code: int = 0, message: str = "") -> None:
         self._enter(record, state, code=code, message=message)
@@ -269,7 +267,7 @@ class Runner:
         at = now(self._clock)
         self._store.change(
             record.id,
-            lambda pipeline: states.enter(pipeline, state, at=at, code=code, message=message),
+            lambda pipeline: store.enter(pipeline, state, at=at, code=code, message=message),
             place=record.place,
         )
 
@@ -278,7 +276,7 @@ class Runner:
 
 
 def variables(exported: Exported) -> dict[str, str]:
-    """What every replica is told of the data."""
+    """Return the environment variables with the data for every replica."""
     return pipeline_data.variables(
         exported.extension, {name: exported.pattern(name) for name in pipeline_data.SETS}
     )

@@ -1,4 +1,4 @@
-"""The methods of PipelineService for training pipelines."""
+"""PipelineService: its methods for training pipelines."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import store as versions
-from vertex_emulator.models import uploading
 from vertex_emulator.models.service import ModelService
-from vertex_emulator.models.store import MODELS, model_name
+from vertex_emulator.models.store import MODELS, model_name, parse_reference
+from vertex_emulator.models.uploading import check
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
-from vertex_emulator.training_pipelines import inputs
-from vertex_emulator.training_pipelines import store as states
-from vertex_emulator.training_pipelines.backing import Backing, CustomJobs
-from vertex_emulator.training_pipelines.inputs import faults
+from vertex_emulator.training_pipelines import inputs, store
+from vertex_emulator.training_pipelines.backing import Backing, CustomJobBacking
+from vertex_emulator.training_pipelines.inputs import problems
 from vertex_emulator.training_pipelines.runner import Runner
 from vertex_emulator.training_pipelines.store import (
     PIPELINE,
@@ -36,16 +34,16 @@ from vertex_emulator.training_pipelines.store import (
     Work,
 )
 from vertex_emulator.vertex import listing
-from vertex_emulator.vertex.answers import (
+from vertex_emulator.vertex.archived import Archived
+from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_emulator.vertex.operations import (
     V1,
-    Answers,
+    ResourceOperations,
     already_exists,
     cannot_cancel,
     cannot_delete,
     not_found,
 )
-from vertex_emulator.vertex.archived import Archived
-from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
 from vertex_emulator.vertex.service import Service
 
 _FIELD_OF_JOB = re.compile(
@@ -66,7 +64,7 @@ _LISTING = listing.Listing(
     items="training_pipelines",
     fields={
         "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(states.names()),
+        "state": listing.state_field(store.names()),
         "training_task_definition": listing.Field(
             value=lambda record: record.message.training_task_definition, operators=("=", "!=", ":")
         ),
@@ -77,15 +75,12 @@ _LISTING = listing.Listing(
 
 
 class PipelineService(Service):
-    """The training pipelines of one emulator.
-
-    `tuning` is what runs tuning tasks; None: they are refused.
-    """
+    """The training pipelines of one emulator. Without `tuning`, tuning tasks are rejected."""
 
     def __init__(
         self,
         database: Database,
-        answers: Answers,
+        operations: ResourceOperations,
         objects: BucketObjects,
         clock: Clock,
         scheduler: Scheduler,
@@ -95,12 +90,12 @@ class PipelineService(Service):
         datasets: DatasetService,
         tuning: Backing | None = None,
     ) -> None:
-        self._answers = answers
+        self._operations = operations
         self._clock = clock
         self._models = models
         self._datasets = datasets
         self._unknown_types = jobs.unknown_types
-        self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobs(jobs)}
+        self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobBacking(jobs)}
         if tuning is not None:
             self._backings[inputs.TUNING.name] = tuning
         self.store = PipelineStore(database, clock)
@@ -109,7 +104,7 @@ class PipelineService(Service):
         )
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered."""
+        """Return the implemented methods by full name."""
         methods: dict[str, Binding] = {
             "CreateTrainingPipeline": WithHeaders(self.create),
             "GetTrainingPipeline": self.get,
@@ -126,14 +121,14 @@ class PipelineService(Service):
         return len(self.store.live())
 
     def archived(self) -> Sequence[Archived]:
-        """The pipelines."""
+        """Return the pipelines."""
         return [ArchivedPipelines(self.store, self._clock)]
 
     def remove_all(self) -> None:
         self._runner.remove_all()
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
-        """CreateTrainingPipeline."""
+        """Create a pipeline."""
         place = parse_parent(request.parent)
         pipeline = descriptors.message(PIPELINE)
         pipeline.CopyFrom(request.training_pipeline)
@@ -144,12 +139,12 @@ class PipelineService(Service):
         pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
         if pipeline.HasField("model_to_upload"):
             pipeline.model_to_upload.predict_schemata.SetInParent()
-        states.begin(pipeline, at=now(self._clock))
+        store.begin(pipeline, at=now(self._clock))
         self._runner.expect(pipeline_id)
         with self.store.transaction():
-            self.store.note(pipeline_id, Work(job=new_id()))
+            self.store.set_work(pipeline_id, Work(job=new_id()))
             self.store.insert(place, pipeline_id, pipeline)
-        record = self.store.look(pipeline.name)
+        record = self.store.lookup(pipeline.name)
         try:
             self._runner.begin(record)
         except RpcError:
@@ -159,23 +154,23 @@ class PipelineService(Service):
         return created
 
     def get(self, request: Any) -> Message:
-        """GetTrainingPipeline."""
-        found: Message = self._runner.look(self.store.look(request.name)).message
+        """Return a pipeline."""
+        found: Message = self._runner.update(self.store.lookup(request.name)).message
         return found
 
     def list_pipelines(self, request: Any) -> Message:
-        """ListTrainingPipelines, the newest first."""
+        """List the pipelines of a location, newest first."""
         for record in self.store.live():
-            self._runner.look(record)
+            self._runner.update(record)
         return listing.list_records(self.store, request, _LISTING)
 
     def cancel(self, request: Any) -> Message:
-        """CancelTrainingPipeline: asks only; it is CANCELLED once its job is."""
-        record = self._runner.look(self.store.look(request.name))
+        """Request cancellation. The pipeline is CANCELLED once its job is."""
+        record = self._runner.update(self.store.lookup(request.name))
         at = now(self._clock)
         changed = self.store.change(
             record.id,
-            lambda pipeline: states.enter(pipeline, states.CANCELLING, at=at),
+            lambda pipeline: store.enter(pipeline, store.CANCELLING, at=at),
             place=record.place,
         )
         if changed is None:
@@ -187,16 +182,16 @@ class PipelineService(Service):
         return empty
 
     def delete(self, request: Any) -> Message:
-        """DeleteTrainingPipeline: only of one that has ended; its job, data and model stay."""
-        record = self._runner.look(self.store.look(request.name))
+        """Delete a pipeline that has ended; its job, data and model are kept."""
+        record = self._runner.update(self.store.lookup(request.name))
         if record.live:
             raise cannot_delete(PIPELINES, record.name, record.state)
         self.store.remove(record)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)
 
     def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
-        """Raises `RpcError` for a pipeline that cannot run."""
-        if found := list(faults(pipeline)):
+        """Check that a pipeline can run. Raises `RpcError`."""
+        if found := list(problems(pipeline)):
             raise invalid_fields(found)
         task = inputs.task_of(pipeline.training_task_definition)
         backing = self._backings.get(task.name)
@@ -223,7 +218,7 @@ class PipelineService(Service):
 
     def _check_model(self, place: Place, pipeline: Any, *, base: str) -> None:
         model = pipeline.model_to_upload
-        uploading.check(
+        check(
             model,
             path="training_pipeline.model_to_upload",
             parent_model=pipeline.parent_model,
@@ -234,23 +229,23 @@ class PipelineService(Service):
                 [
                     Violation(
                         "training_pipeline.model_to_upload.artifact_uri",
-                        "Where the model will be is not known. Set it, or base_output_directory in "
+                        "The folder of the model is not known. Set this field, or base_output_directory in "
                         "training_task_inputs.",
                     )
                 ]
             )
-        store = self._models.store
+        models = self._models.store
         if pipeline.parent_model:
             parent_place, parent = parse_name(pipeline.parent_model, MODELS.id)
-            parent_id = versions.parse(parent).model
-            if str(parent_place) != str(place) or store.get(place, parent_id) is None:
+            parent_id = parse_reference(parent).model
+            if str(parent_place) != str(place) or models.get(place, parent_id) is None:
                 raise not_found(MODELS, pipeline.parent_model)
-        elif pipeline.model_id and store.get(place, pipeline.model_id) is not None:
+        elif pipeline.model_id and models.get(place, pipeline.model_id) is not None:
             raise already_exists(MODELS, model_name(place, pipeline.model_id))
 
 
 def _of_inputs(error: RpcError) -> RpcError:
-    """The error about the job behind a pipeline, with the fields that the user wrote."""
+    """Return the error of a pipeline's job with the field names of the pipeline."""
 
     def rename(text: str) -> str:
         return _FIELD_OF_JOB.sub("training_pipeline.training_task_inputs.", text)

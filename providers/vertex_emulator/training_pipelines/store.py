@@ -1,4 +1,4 @@
-"""Training pipelines as they are stored and archived: states, and notes about their work."""
+"""The tables of training pipelines, their states, and pipelines in archives."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import invalid_fields
-from vertex_emulator.training_pipelines.inputs import faults
-from vertex_emulator.vertex import answers
-from vertex_emulator.vertex.answers import V1, not_found
+from vertex_emulator.training_pipelines.inputs import problems
+from vertex_emulator.vertex import operations
 from vertex_emulator.vertex.archived import ArchivedRecords, Document, RestoredRecord, read_id
 from vertex_emulator.vertex.names import parse_name
+from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 from vertex_emulator.vertex.states import States
 
@@ -48,7 +48,7 @@ begin = _STATES.begin
 
 
 def enter(pipeline: Any, state: str, *, at: str, code: int = 0, message: str = "") -> bool:
-    """As `States.enter`; `code` and `message` are the error, none for 0."""
+    """Enter a state as `States.enter` does. `code` and `message` are the error, if `code` is not 0."""
     return _STATES.enter(pipeline, state, at=at, error={"code": code, "message": message} if code else None)
 
 
@@ -73,21 +73,24 @@ _WORK = (
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """`job` is the id that the job behind a pipeline has or will have; `sizes` those of the sets of data."""
+    """Internal data of a pipeline.
+
+    `job` is the ID of its job, stored before the job exists; `sizes` are those of the sets of data.
+    """
 
     job: str
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 class PipelineStore(Records):
-    """All training pipelines."""
+    """The tables of training pipelines."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         super().__init__(database, clock, PIPELINES, table="training_pipelines")
         database.migrate("training pipeline work", _WORK)
 
-    def look(self, name: str) -> Record:
-        """The pipeline of a name. Raises `RpcError`."""
+    def lookup(self, name: str) -> Record:
+        """Return the pipeline of a resource name. Raises `RpcError`."""
         place, pipeline_id = parse_name(name, PIPELINES.id)
         record = self.get(place, pipeline_id)
         if record is None:
@@ -95,14 +98,14 @@ class PipelineStore(Records):
         return record
 
     def work(self, pipeline_id: str) -> Work | None:
-        """What is noted about a pipeline; None for one that is gone."""
+        """Return the internal data of a pipeline, or None if it was deleted."""
         row = self.database.row(
             "SELECT job, sizes FROM training_pipeline_work WHERE pipeline = ?", (pipeline_id,)
         )
         return Work(job=row["job"], sizes=json.loads(row["sizes"])) if row else None
 
-    def note(self, pipeline_id: str, work: Work) -> None:
-        """Note something about a pipeline."""
+    def set_work(self, pipeline_id: str, work: Work) -> None:
+        """Store the internal data of a pipeline."""
         self.database.execute(
             "INSERT INTO training_pipeline_work VALUES (?, ?, ?) "
             "ON CONFLICT (pipeline) DO UPDATE SET job = excluded.job, sizes = excluded.sizes",
@@ -110,33 +113,33 @@ class PipelineStore(Records):
         )
 
     def remove(self, record: Record) -> None:
-        """Remove a pipeline."""
+        """Delete a pipeline."""
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM training_pipeline_work WHERE pipeline = ?", (record.id,))
             self.delete(record.id, place=record.place)
 
     def clear(self) -> None:
-        """Remove all."""
+        """Delete all pipelines."""
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM training_pipeline_work")
             super().clear()
 
 
 CANCELLED_TEXT = "CANCELED"
-"""The error's message of a cancelled pipeline."""
+"""Error message of a cancelled pipeline."""
 
 _MOST = 2**53
 
 
 class ArchivedPipelines(ArchivedRecords):
-    """All training pipelines, each with the id of its job and the sizes of its sets of data."""
+    """All training pipelines, each with the ID of its job and the sizes of its sets of data."""
 
     def __init__(self, store: PipelineStore, clock: Clock) -> None:
         super().__init__(store)
         self._store = store
         self._clock = clock
 
-    def more(self, record: Record) -> Document:
+    def extra_fields(self, record: Record) -> Document:
         work = self._store.work(record.id)
         return {} if work is None else {"job": work.job, "sizes": dict(work.sizes)}
 
@@ -145,26 +148,26 @@ class ArchivedPipelines(ArchivedRecords):
 
 
 class RestoredPipeline(RestoredRecord):
-    """One pipeline, which has ended at the time `at` where it had not."""
+    """A pipeline of an archive. A live pipeline ends at the time `at`."""
 
     def __init__(self, store: PipelineStore, document: Document, *, at: str) -> None:
         super().__init__(store, document)
         self._store = store
-        if found := list(faults(self.message)):
+        if found := list(problems(self.message)):
             raise invalid_fields(found)
         if self.state not in (*TRANSITIONS, *TERMINAL):
-            raise ValueError(f"no pipeline comes into the state {self.state} here")
+            raise ValueError(f"a pipeline of the emulator cannot have the state {self.state}")
         self._work = _work(document)
         self.ended = self.state not in TERMINAL
         if self.state == CANCELLING:
-            enter(self.message, CANCELLED, at=at, code=answers.CANCELLED, message=CANCELLED_TEXT)
+            enter(self.message, CANCELLED, at=at, code=operations.CANCELLED, message=CANCELLED_TEXT)
         elif self.ended:
             words = all_jobs.interruption_message("pipeline", self.state)
             enter(self.message, FAILED, at=at, code=INTERNAL, message=words)
 
     def add(self, lines: Iterator[Document]) -> None:
         super().add(lines)
-        self._store.note(self.id, self._work)
+        self._store.set_work(self.id, self._work)
 
 
 def _work(document: Document) -> Work:

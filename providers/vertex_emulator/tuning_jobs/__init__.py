@@ -1,1 +1,1 @@
-"""Hyperparameter tuning jobs: their trials, metric files, and search."""
+"""Hyperparameter tuning jobs: trials, metric files and search."""

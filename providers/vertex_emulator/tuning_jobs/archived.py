@@ -1,6 +1,6 @@
-"""Tuning jobs in an archive of the emulator's state: a line for each trial, with the id of its custom job.
+"""Tuning jobs in an archive of the emulator's state: a line for each trial, with the ID of its custom job.
 
-How far metric files were read is left out: nothing of an imported job runs.
+The position in metric files is left out, because no imported job runs.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _LARGEST_SEED = 2**63
 
 
 class ArchivedTuningJobs(ArchivedRecords):
-    """All tuning jobs."""
+    """All tuning jobs, for an archive."""
 
     def __init__(self, records: Records, notes: Notes, clock: Clock) -> None:
         super().__init__(records)
         self._notes = notes
         self._clock = clock
 
-    def more(self, record: Record) -> Document:
+    def extra_fields(self, record: Record) -> Document:
         note = self._notes.read(record.id)
         return {"seed": note.seed, "stopped": note.stopped}
 
     def documents(self) -> Iterator[tuple[Document, Iterable[Document]]]:
-        """Without the trials, which are behind."""
+        """Yield the tuning jobs; their trials are in the lines only."""
         for document, lines in super().documents():
             resource = {name: value for name, value in document["resource"].items() if name != "trials"}
             yield {**document, "resource": resource}, lines
@@ -62,7 +62,7 @@ class ArchivedTuningJobs(ArchivedRecords):
 
 
 class RestoredTuningJob(RestoredRecord):
-    """One tuning job; it and its trials have ended at the time `at` where they had not."""
+    """A tuning job of an archive. A live job and its live trials end at the time `at`."""
 
     def __init__(self, records: Records, notes: Notes, document: Document, *, at: str) -> None:
         super().__init__(records, document)
@@ -70,31 +70,34 @@ class RestoredTuningJob(RestoredRecord):
         self._at = at
         self._count = 0
         if self.message.trials:
-            raise ValueError("its trials are lines of a file of their own")
-        if found := [*validation.faults(self.message), *names.label_problems(self.message.labels, "labels")]:
+            raise ValueError("its trials must be in a file of their own")
+        if found := [
+            *validation.problems(self.message),
+            *names.label_problems(self.message.labels, "labels"),
+        ]:
             raise invalid_fields(found)
         if self.state not in store.TRANSITIONS:
-            raise ValueError(f"no tuning job comes into the state {self.state} here")
+            raise ValueError(f"a tuning job of the emulator cannot have the state {self.state}")
         seed, stopped = document.get("seed"), document.get("stopped")
         if not isinstance(seed, int) or isinstance(seed, bool) or abs(seed) >= _LARGEST_SEED:
-            raise ValueError("seed has to be a whole number")
+            raise ValueError("seed must be an integer")
         if not isinstance(stopped, str):
-            raise ValueError("stopped has to be a text")
+            raise ValueError("stopped must be a string")
         self._note = StudyNote(seed=seed, stopped=stopped)
         self.ended = all_jobs.end_interrupted(self.message, at=at)
 
-    def take(self, line: Document) -> Document:
+    def read_line(self, line: Document) -> Document:
         trial = read_message(_TRIAL, line.get("trial"))
         custom_job = read_id(line.get("customJob"), "customJob")
         self._count += 1
         if self._count > self.message.max_trial_count:
             raise ValueError("there are more trials than max_trial_count")
         if (trial.id, trial.name) != (str(self._count), f"{self.message.name}/trials/{self._count}"):
-            raise ValueError(f"trial {self._count} is not the next one")
+            raise ValueError(f"trial {self._count} is not the next trial")
         if trial.custom_job not in ("", name_of(self.place, CUSTOM_JOBS.id, custom_job)):
             raise ValueError(f"trial {self._count} names another custom job")
         if line.get("stopped") not in _STOPPED:
-            raise ValueError(f"trial {self._count} was stopped by {line.get('stopped')!r}, which stops none")
+            raise ValueError(f"trial {self._count} was stopped by {line.get('stopped')!r}, which is unknown")
         self._end(trial)
         return {"trial": as_json(trial), "customJob": custom_job, "stopped": line["stopped"]}
 
@@ -109,7 +112,7 @@ class RestoredTuningJob(RestoredRecord):
     def _end(self, trial: Any) -> None:
         state = trials.state_of(trial)
         if state not in (*trials.LIVE, trials.SUCCEEDED, trials.INFEASIBLE):
-            raise ValueError(f"no trial comes into the state {state} here")
+            raise ValueError(f"a trial of the emulator cannot have the state {state}")
         if trials.is_live(trial):
             if not self.ended:
                 raise ValueError(f"trial {trial.id} is in state {state} although its job had ended")

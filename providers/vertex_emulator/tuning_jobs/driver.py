@@ -1,10 +1,11 @@
-"""Drives all tuning jobs, one at a time: when something happens, and now and then while trials run."""
+"""Advances all tuning jobs, one after the other: on events, and periodically while trials run."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.tuning_jobs import trial_jobs, trials
+from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.tuning_jobs.step import Step
 from vertex_emulator.tuning_jobs.study import study
@@ -26,16 +27,17 @@ from vertex_emulator.vertex.records import Record, Records
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
-"""How often the metric files of running trials are looked at. Their end is told at once."""
+"""Interval between readings of the metric files of running trials. The end of a trial is an event."""
 
-REST = 10
-"""At least so many times as long as a look took passes before the next one: large studies take their time."""
+REST_FACTOR = 10
+"""Minimum ratio of the pause to the duration of a round, because rounds of large studies take long."""
 
 
 class Driver:
-    """What is live is in the records and notes alone: after a restart it goes on where it was.
+    """The thread that advances tuning jobs.
 
-    Whoever changes a record of a tuning job holds `lock`.
+    All its state is in the records and notes, so that it continues after a restart. Hold `lock` to change the
+    record of a tuning job.
     """
 
     def __init__(
@@ -46,14 +48,16 @@ class Driver:
         self._notes = notes
         self._jobs = jobs
         self._clock = clock
-        self._reader = trial_jobs.Reader(clock)
+        self._reader = trials.MetricReader(clock)
         self._studies: dict[str, Study] = {}
         self._ended: dict[str, dict[int, Trial]] = {}
         self._watched: set[str] = set()
         self._task = scheduler.add("tuning jobs", self._due)
+        self.on_step: Callable[[str, Record], None] | None = None
+        """Called before the steps "advance", "submit" and "submitted" of a job; a test may raise in it."""
 
     def wake(self) -> None:
-        """Something has happened."""
+        """Advance the jobs soon, after an event."""
         self._task.wake()
 
     def _due(self) -> Next:
@@ -62,21 +66,22 @@ class Driver:
         for record in live:
             try:
                 self.step(record.id)
-            except Exception:  # the other jobs are not to wait for it
+            except Exception:  # the other jobs must continue
                 self._ended.pop(record.id, None)
-                log.exception("The tuning job %s could not be taken further", record.id)
+                log.exception("Tuning job %s: cannot be advanced", record.id)
         took = time.monotonic() - began
-        return Next(seconds=max(POLL_SECONDS, REST * took) if live else None)
+        return Next(seconds=max(POLL_SECONDS, REST_FACTOR * took) if live else None)
 
     def step(self, job_id: str) -> None:
-        """Take one job further."""
+        """Advance one job."""
         with self.lock:
             record = self._records.find(job_id)
             if record is None or not record.live:
                 return
+            self._reached("advance", record)
             note = self._notes.read(job_id)
-            step = self._looked_at(record, note)
-            step.take()
+            step = self._next_step(record, note)
+            step.run()
             self._store(job_id, step, note)
             self._submit(record, step)
             self._cancel_stopping(step)
@@ -84,8 +89,8 @@ class Driver:
                 self._studies.pop(job_id, None)
                 self._ended.pop(job_id, None)
 
-    def _looked_at(self, record: Record, note: StudyNote) -> Step:
-        """The step from what there is to see now."""
+    def _next_step(self, record: Record, note: StudyNote) -> Step:
+        """Return the step of a job, with the current state of its trials and their new reports."""
         job = descriptors.message(self._records.collection.message)
         job.CopyFrom(record.message)
         found: dict[int, Record] = {}
@@ -135,7 +140,7 @@ class Driver:
         self.wake()
 
     def _store(self, job_id: str, step: Step, before: StudyNote) -> None:
-        """Message and notes together: a report that was read is in the message, or is read again."""
+        """Store the message and the notes in one transaction, so that no report is lost or counted twice."""
 
         def change(message: Any) -> bool:
             if message == step.job:
@@ -149,27 +154,33 @@ class Driver:
                 self._notes.write(job_id, step.note, before)
 
     def _submit(self, record: Record, step: Step) -> None:
-        """Create the custom jobs of the trials that are requested, in their order."""
+        """Create the custom jobs of the requested trials, in their order."""
         requested = [each for each in step.job.trials if trials.state_of(each) == trials.REQUESTED]
         for trial in requested:
             number = int(trial.id)
             custom_job = step.note.trials[number].custom_job
-            parameters = trial_jobs.read(trial, step.kinds)
+            parameters = trials.parameters_of(trial, step.kinds)
+            self._reached("submit", record)
             try:
                 found = self._jobs.submit(
                     record.place,
-                    trial_jobs.custom_job(step.job, step.study, number, parameters),
-                    addition=trial_jobs.addition(step.study, number, dict(step.note.variables)),
+                    trials.custom_job(step.job, step.study, number, parameters),
+                    addition=trials.addition(step.study, number, dict(step.note.variables)),
                     job_id=custom_job,
                 )
             except RpcError as error:
-                step.refused(trial, error.message)
+                step.rejected(trial, error.message)
             else:
-                step.begun(trial, found)
+                self._reached("submitted", record)
+                step.started(trial, found)
                 self._watch(custom_job)
         if requested:
             self._store(record.id, step, step.note)
             self.wake()
+
+    def _reached(self, step: str, record: Record) -> None:
+        if self.on_step is not None:
+            self.on_step(step, record)
 
     def _cancel_stopping(self, step: Step) -> None:
         for trial in step.job.trials:

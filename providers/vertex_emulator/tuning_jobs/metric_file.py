@@ -1,9 +1,9 @@
-"""Reads the file in which a program reports its metrics, as the package `cloudml-hypertune` writes it.
+"""Reads the file in which a program reports its metrics, as written by the package `cloudml-hypertune`.
 
-Each line is a JSON object: `timestamp` in seconds, `trial`, `global_step`, `checkpoint_path`, and one key
-more, the metric's name with its value; all but the first are texts. The package keeps the last 100 lines and
-writes the whole file anew with each report, so a reader may find it empty, or with half of a line, and older
-lines go. Other programs append. The file belongs to the program: nothing in it is trusted.
+Each line is a JSON object: `timestamp` in seconds, `trial`, `global_step`, `checkpoint_path`, and the
+metric's name with its value. All but the timestamp are strings. The package keeps the last 100 lines and
+rewrites the file with each report, so a reader may find it empty or with an incomplete line. Other programs
+append. The file is written by the user's program, so nothing in it is trusted.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_BYTES = 262_144
-"""How much of the end of a file is read."""
+"""Limit for the bytes that are read, from the end of the file."""
 
 MAX_LINE = 16_384
 KEPT_LINES = 2_000
-"""How many lines are read at most, the last ones, and remembered to tell the new ones."""
+"""Limit for the lines that are read and whose digests are kept, the last ones."""
 
 _OWN_KEYS = frozenset({"timestamp", "trial", "global_step", "checkpoint_path"})
 _MAX_STEP = 2**63 - 1
@@ -30,7 +30,7 @@ _MAX_STEP = 2**63 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A metric in one line; `timestamp` by the machine's clock, None where it is no time."""
+    """A metric of one line. `timestamp` is by the machine's clock, or None if it is not a number."""
 
     metric: str
     value: float
@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Stamp:
-    """Tells whether a file has changed since it was read."""
+    """Attributes of a file that change when it is written."""
 
     inode: int
     size: int
@@ -48,7 +48,7 @@ class Stamp:
 
 
 def stamp(path: Path) -> Stamp | None:
-    """Of the file at `path`; None where there is no ordinary file."""
+    """Return the stamp of a regular file, or None for anything else."""
     try:
         found = path.stat(follow_symlinks=False)
     except OSError:
@@ -59,9 +59,10 @@ def stamp(path: Path) -> Stamp | None:
 
 
 def read_lines(path: Path, *, complete: bool) -> list[bytes]:
-    """The lines at the end of the file; the last one too, where it is `complete`, without a line feed.
+    """Return the lines at the end of the file, without line feeds.
 
-    Empty where there is no ordinary file, be it a link or a pipe.
+    An unterminated last line is included if the file is `complete`. The result is empty for anything but a
+    regular file, such as a link or a pipe.
     """
     try:
         end = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -88,15 +89,14 @@ def read_lines(path: Path, *, complete: bool) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Seen:
-    """The lines that were read so far, as short digests; those of the end of a long file."""
+    """The lines that were read so far, as short digests; of a long file those at its end."""
 
     digests: tuple[str, ...] = ()
 
     def new(self, lines: Sequence[bytes]) -> tuple[list[bytes], Seen]:
-        """Those of `lines` that were not there before, and what has been read then.
+        """Return the new lines among `lines`, and the state after reading them.
 
-        The lines, as `read_lines` gives them, overlap with what was seen: they begin at the first place from
-        which on all agree.
+        The new lines begin after the longest overlap of the lines that were read before with `lines`.
         """
         digests = tuple(_digest(line) for line in lines)
         seen = self.digests
@@ -111,17 +111,17 @@ class Seen:
         return fresh, Seen((*seen, *added)[-KEPT_LINES:])
 
     def to_json(self) -> str:
-        """As text."""
+        """Return the digests as JSON."""
         return json.dumps(self.digests, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Seen:
-        """The reverse of `to_json`."""
+        """Return the reverse of `to_json`."""
         return cls(tuple(json.loads(text)))
 
 
 def entries(lines: Sequence[bytes]) -> Iterator[Entry]:
-    """The metrics in the lines; what is no report, or no finite number, is left out."""
+    """Yield the metrics of the lines. Invalid lines and values that are not finite numbers are skipped."""
     for line in lines:
         if len(line) > MAX_LINE:
             continue

@@ -1,7 +1,7 @@
-"""What the emulator keeps about tuning jobs beside what the API tells: tables of its own.
+"""The emulator's internal data of tuning jobs, which the API does not return.
 
-The id of a trial's custom job is noted before the job is created, so that after a crash it is found again and
-nothing runs twice.
+The ID of a trial's custom job is stored before the job is created. After a crash, the job is found by this
+ID, so that no trial runs twice.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ _SCHEMA = (
 
 @dataclass(frozen=True, kw_only=True)
 class TrialNote:
-    """Of one trial: the id of its custom job, the lines of its metric file that have been read, the names of
-    metrics in it that the study does not have, and what stopped it: "job", with the job, "rule", early, or
-    "predicted", early and its last measurement is a prediction.
+    """Internal data of one trial.
+
+    `custom_job` is the ID of its custom job, `seen` the lines of its metric file that were read, and `names`
+    the metrics in it that the study does not have. `stopped` is "job" if it was stopped with the job, "rule"
+    if it was stopped early, and "predicted" if its last measurement is then a prediction.
     """
 
     custom_job: str
@@ -49,7 +51,11 @@ class TrialNote:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyNote:
-    """Of one tuning job: the seed of its search, variables for its trials, and why the study has stopped."""
+    """Internal data of one tuning job.
+
+    `seed` is that of its search, `variables` are for its trials, and `stopped` is the reason why the study
+    stopped.
+    """
 
     seed: int
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +63,7 @@ class StudyNote:
     trials: Mapping[int, TrialNote] = field(default_factory=dict)
 
     def with_trial(self, number: int, note: TrialNote) -> StudyNote:
-        """The same with a trial's note."""
+        """Return a copy with a trial's note."""
         return replace(self, trials={**self.trials, number: note})
 
 
@@ -69,7 +75,7 @@ class Notes:
         database.migrate("tuning jobs", _SCHEMA)
 
     def read(self, job_id: str) -> StudyNote:
-        """The note of a tuning job that there is."""
+        """Return the note of a tuning job. Raises KeyError if there is no such job."""
         row = self._database.row("SELECT * FROM tuning_studies WHERE job = ?", (job_id,))
         if row is None:
             raise KeyError(job_id)
@@ -90,7 +96,7 @@ class Notes:
         )
 
     def write(self, job_id: str, note: StudyNote, before: StudyNote | None = None) -> None:
-        """Keep a note; of the trials those that are not as `before`."""
+        """Store a note, and the notes of trials that differ from `before`."""
         known = before.trials if before is not None else {}
         with self._database.transaction() as connection:
             connection.execute(
@@ -115,13 +121,13 @@ class Notes:
             )
 
     def delete(self, job_id: str) -> None:
-        """Forget a tuning job."""
+        """Delete the notes of a tuning job."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM tuning_studies WHERE job = ?", (job_id,))
             connection.execute("DELETE FROM tuning_trials WHERE job = ?", (job_id,))
 
     def clear(self) -> None:
-        """Forget all."""
+        """Delete all notes."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM tuning_studies")
             connection.execute("DELETE FROM tuning_trials")

@@ -1,7 +1,8 @@
-"""The methods of JobService for hyperparameter tuning jobs, and the seed of their searches.
+"""JobService: its methods for hyperparameter tuning jobs, and the seed of searches.
 
-Without one each job has its own, made of its id. With one, a job can be repeated: the same study gets the
-same trials, as far as they end in the same order. A setting for tests, in memory.
+By default, the seed of a job is its ID. With a fixed seed, a job is reproducible: the same study gets the
+same trials, provided that they end in the same order. The seed is a setting for tests, which is kept in
+memory.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from vertex_emulator.tuning_jobs.archived import ArchivedTuningJobs
 from vertex_emulator.tuning_jobs.driver import Driver
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
+from vertex_emulator.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
 from vertex_emulator.vertex.service import Service
 
@@ -45,13 +46,13 @@ _MOST = 2**63
 
 
 class Seed:
-    """`value` None: each job has its own."""
+    """The fixed seed of all jobs, or None."""
 
     def __init__(self) -> None:
         self.value: int | None = None
 
     def routes(self) -> Sequence[Route]:
-        """GET and PUT, with a body like {"seed": 7}, or null."""
+        """Return the routes to get and put the seed, with a body like {"seed": 7} or {"seed": null}."""
         return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
@@ -60,7 +61,7 @@ class Seed:
     def _put(self, request: Request, match: re.Match[str]) -> Response:
         given = body_of(request, "seed").get("seed")
         if given is not None and (type(given) is not int or not 0 <= given < _MOST):
-            raise HttpError(400, "", "seed has to be a whole number from 0 to 2^63 - 1, or null.")
+            raise HttpError(400, "", "seed must be an integer from 0 to 2^63 - 1, or null.")
         self.value = given
         return self._get(request, match)
 
@@ -101,20 +102,26 @@ class TuningService(Service):
     """The tuning jobs of one emulator."""
 
     def __init__(
-        self, jobs: JobService, *, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers
+        self,
+        jobs: JobService,
+        *,
+        database: Database,
+        clock: Clock,
+        scheduler: Scheduler,
+        operations: ResourceOperations,
     ) -> None:
         self._jobs = jobs
         self._clock = clock
-        self._answers = answers
+        self._operations = operations
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
         self._driver = Driver(self._records, self._notes, jobs, clock, scheduler)
         self._seed = Seed()
 
-    # --- a part
+    # --- the service
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered, by their full names."""
+        """Return the implemented methods by full name."""
         service = descriptors.JOB_SERVICE
         return {
             f"{service}.CreateHyperparameterTuningJob": WithHeaders(self.create),
@@ -125,19 +132,19 @@ class TuningService(Service):
         }
 
     def routes(self) -> Sequence[Route]:
-        """The setting of the searches' seed."""
+        """Return the routes of the seed setting."""
         return self._seed.routes()
 
     def live(self) -> int:
-        """How many jobs have not ended."""
+        """Return the number of live jobs."""
         return len(self._records.live())
 
     def archived(self) -> Sequence[Archived]:
-        """The jobs with their trials."""
+        """Return the jobs with their trials."""
         return [ArchivedTuningJobs(self._records, self._notes, self._clock)]
 
     def remove_all(self) -> None:
-        """Forget all tuning jobs; their custom jobs are ended by whoever removes those."""
+        """Delete all tuning jobs. The caller ends their custom jobs."""
         with self._driver.lock:
             self._records.clear()
             self._notes.clear()
@@ -146,7 +153,7 @@ class TuningService(Service):
     # --- the methods
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
-        """CreateHyperparameterTuningJob."""
+        """Create a tuning job."""
         place = names.parse_parent(request.parent)
         allowed = self._jobs.unknown_types.are_allowed(headers)
         record = self.submit(place, request.hyperparameter_tuning_job, allow_unknown_types=allowed)
@@ -154,16 +161,16 @@ class TuningService(Service):
         return created
 
     def get(self, request: Any) -> Message:
-        """GetHyperparameterTuningJob."""
+        """Return a tuning job."""
         found: Message = self._find(request.name).message
         return found
 
     def list_jobs(self, request: Any) -> Message:
-        """ListHyperparameterTuningJobs, the newest first."""
+        """List the tuning jobs of a location, newest first."""
         return listing.list_records(self._records, request, _LISTING)
 
     def cancel(self, request: Any) -> Message:
-        """CancelHyperparameterTuningJob: asks only; the job is CANCELLED once its trials have ended."""
+        """Request cancellation. The job is CANCELLED once its trials have ended."""
         record = self._find(request.name)
         changed = self._ask_to_cancel(record.id)
         if changed is None:
@@ -174,16 +181,17 @@ class TuningService(Service):
         return empty
 
     def delete(self, request: Any) -> Message:
-        """DeleteHyperparameterTuningJob: only of a job that has ended; its trials' custom jobs go with it."""
+        """Delete a job that has ended, with the custom jobs of its trials."""
         record = self._find(request.name)
         if record.live:
             raise cannot_delete(TUNING_JOBS, record.name, record.state)
         self.remove(record.id)
-        return self._answers.deleted(record.place)
+        return self._operations.deleted(record.place)
 
     def log_sources(self, job_id: str) -> Iterator[LogSource]:
-        """The logs of all trials of a job, nothing where there is no such job: `gcloud ai hp-tuning-jobs
-        stream-logs` asks for them by its id.
+        """Yield the logs of all trials of a job, or none if there is no such job.
+
+        `gcloud ai hp-tuning-jobs stream-logs` queries them by the ID of the tuning job.
         """
         with suppress(KeyError):
             for number, trial in self._notes.read(job_id).trials.items():
@@ -193,8 +201,8 @@ class TuningService(Service):
     # --- for pipelines
 
     def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = True) -> None:
-        """Whether a job like this can run there. Raises `RpcError`."""
-        found = [*validation.faults(tuning_job)]
+        """Check that such a job can run in a location. Raises `RpcError`."""
+        found = [*validation.problems(tuning_job)]
         try:
             self._jobs.check(place, _trial_job(tuning_job), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
@@ -211,8 +219,8 @@ class TuningService(Service):
         if replicas > MAX_REPLICAS:
             raise RpcError(
                 "FAILED_PRECONDITION",
-                f"{tuning_job.parallel_trial_count} trials at a time have {replicas} replicas, each of them "
-                f"a process on this machine; the emulator runs at most {MAX_REPLICAS}. Lower "
+                f"{tuning_job.parallel_trial_count} parallel trials have {replicas} replicas, and each is a "
+                f"process on this machine. The emulator runs at most {MAX_REPLICAS}. Lower "
                 "parallel_trial_count.",
             )
 
@@ -225,9 +233,9 @@ class TuningService(Service):
         job_id: str | None = None,
         allow_unknown_types: bool = True,
     ) -> Record:
-        """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
+        """Check, record and start a job. Every trial gets the variables of `addition`. Raises `RpcError`.
 
-        `job_id`: a new one that the caller has recorded.
+        `job_id` is a new ID that the caller has already recorded.
         """
         job = descriptors.message(TUNING_JOBS.message)
         job.CopyFrom(tuning_job)
@@ -249,15 +257,15 @@ class TuningService(Service):
         return record
 
     def record(self, job_id: str) -> Record | None:
-        """A job as it is now."""
+        """Return the current record of a job."""
         return self._records.find(job_id)
 
     def request_cancel(self, job_id: str) -> None:
-        """Ask a job to stop; nothing for one that has ended or is gone."""
+        """Request cancellation of a job; do nothing if it has ended or is gone."""
         self._ask_to_cancel(job_id)
 
     def remove(self, job_id: str) -> None:
-        """Remove a job that has ended, with the custom jobs of its trials."""
+        """Delete a job that has ended, with the custom jobs of its trials."""
         with self._driver.lock:
             try:
                 note = self._notes.read(job_id)
@@ -287,7 +295,7 @@ class TuningService(Service):
 
 
 def _trial_job(tuning_job: Any) -> Any:
-    """A custom job as the trials have it, for the checks of custom jobs."""
+    """Return a custom job like those of the trials, for the checks of custom jobs."""
     job = descriptors.message(CUSTOM_JOB)
     job.display_name = tuning_job.display_name
     for key, value in tuning_job.labels.items():
@@ -299,7 +307,7 @@ def _trial_job(tuning_job: Any) -> Any:
 
 
 def _renamed(error: RpcError) -> RpcError:
-    """The error about a custom job as one about the tuning job that it is to be part of."""
+    """Return the error of a custom job with the field names of the tuning job."""
 
     def rename(text: str) -> str:
         return _JOB_SPEC.sub("trial_job_spec", text)

@@ -1,7 +1,7 @@
-"""One tuning job on its way: its trials are followed, ended, stopped and begun, and the job with them.
+"""One step of a tuning job: measures, ends, stops and starts trials, and updates the job.
 
-A step changes the message and the notes that it is given and says what is to be done outside; `driver` stores
-the one before it does the other. So a step can be taken again after a crash, at any point.
+A step changes only its message and its notes. The driver stores them, and then carries out what they request.
+A step can therefore be repeated after a crash at any point.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ from typing import Any
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
-from vertex_emulator.tuning_jobs import trial_jobs, trials
+from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.notes import StudyNote, TrialNote
-from vertex_emulator.tuning_jobs.study import convex, early_stopping, search
-from vertex_emulator.tuning_jobs.study import stopping as study_stopping
+from vertex_emulator.tuning_jobs.study import early_stopping, search, study_stopping
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, Trial, add, final
 from vertex_emulator.tuning_jobs.study.study import Study
 from vertex_emulator.vertex.records import Record
 
 INVALID_ARGUMENT = 3
-"""google.rpc.Code: what a custom job has whose program failed."""
+"""google.rpc.Code of a custom job whose program failed."""
 
 _MAX_NAMES = 5
 
 
 @dataclass(kw_only=True)
 class Step:
-    """`job` is a `HyperparameterTuningJob` message, `now` a time in microseconds since 1970.
+    """One step of the HyperparameterTuningJob message `job`. `now` is in microseconds since 1970.
 
-    `custom_jobs` are those of the live trials as they are now, by the trial's number, where they are there;
-    `reports` what the trials have reported since the last step. `new_id` makes the id of a custom job.
-    `ended` remembers the trials that have ended, for all steps of a job.
+    `custom_jobs` are the existing custom jobs of live trials by trial number, and `reports` the new reports
+    of trials. `new_id` generates the ID of a custom job. `ended` caches the trials that have ended, for all
+    steps of a job.
     """
 
     job: Any
@@ -45,20 +44,20 @@ class Step:
     now: int
     new_id: Callable[[], str]
     ended: dict[int, Trial] = field(default_factory=dict)
-    news: bool = False
+    has_news: bool = False
 
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """The kind of each parameter."""
-        return trial_jobs.kinds_of(self.study.parameters)
+        return trials.kinds_of(self.study.parameters)
 
-    def _past(self) -> list[Trial]:
-        """All trials so far. Those that have ended are read once, as they do not change."""
+    def _history(self) -> list[Trial]:
+        """Return all trials so far. Ended trials are converted once, because they do not change."""
         found = []
         for trial in self.job.trials:
             one = self.ended.get(int(trial.id))
             if one is None:
-                one = trials.past_of(trial, self.note, self.kinds)
+                one = trials.study_trial(trial, self.note, self.kinds)
                 if one.ended and not self._update_all:
                     self.ended[one.number] = one
             found.append(one)
@@ -66,27 +65,27 @@ class Step:
 
     @property
     def at(self) -> str:
-        """The time as text."""
+        """The time of the step as a string."""
         return times.from_microseconds(self.now)
 
-    def take(self) -> None:
-        """Do all that follows from what has happened."""
+    def run(self) -> None:
+        """Update the job and its trials."""
         before = self.job.SerializeToString(deterministic=True)
         for trial in self.job.trials:
             if trials.is_live(trial):
                 self._measure(trial)
-                self._follow(trial)
-        if self._update_all and self.news:
+                self._update_state(trial)
+        if self._update_all and self.has_news:
             self._update_stopped_trials()
         self._enter_running()
-        if self._ends_now():
+        if self._stops_now():
             for trial in self.job.trials:
                 if trials.is_live(trial):
                     self._stop(trial, by="job")
         else:
             self._stop_early()
-        if self._goes_on():
-            self._begin_trials()
+        if self._continues():
+            self._start_trials()
         self._end()
         if self.job.SerializeToString(deterministic=True) != before:
             self.job.update_time.FromJsonString(self.at)
@@ -101,36 +100,36 @@ class Step:
         wanted = {each.id for each in self.study.metrics}
         known = [each for each in reports if each.metric in wanted]
         if known:
-            trials.tell_measurements(trial, add(trials.measurements_of(trial), known))
-            self.news = True
+            trials.set_measurements(trial, add(trials.measurements_of(trial), known))
+            self.has_news = True
         strange = {each.metric: None for each in reports if each.metric not in wanted}
         if strange:
             note = self.note.trials[number]
             names = tuple(dict.fromkeys([*note.names, *strange]))[:_MAX_NAMES]
             self.note = self.note.with_trial(number, replace(note, names=names))
 
-    def _follow(self, trial: Any) -> None:
+    def _update_state(self, trial: Any) -> None:
         record = self.custom_jobs.get(int(trial.id))
         state = trials.state_of(trial)
-        if state == trials.REQUESTED and record is not None:  # the emulator was killed before it noted that
-            self.begun(trial, record)
+        if state == trials.REQUESTED and record is not None:  # the emulator was killed before storing it
+            self.started(trial, record)
             state = trials.ACTIVE
         if state != trials.REQUESTED and (record is None or not record.live):
             self._finish(trial, record)
 
-    def begun(self, trial: Any, record: Record) -> None:
-        """The custom job of a trial is there."""
+    def started(self, trial: Any, record: Record) -> None:
+        """Record that the custom job of a trial was created."""
         trials.enter(trial, trials.ACTIVE)
         trial.custom_job = record.name
         trial.start_time.CopyFrom(record.message.create_time)
 
-    def refused(self, trial: Any, why: str) -> None:
-        """The custom job of a trial cannot be created."""
+    def rejected(self, trial: Any, why: str) -> None:
+        """Record that the custom job of a trial cannot be created."""
         trial.start_time.FromJsonString(self.at)
         self._infeasible(trial, why)
 
     def _finish(self, trial: Any, record: Record | None) -> None:
-        self.news = True
+        self.has_news = True
         stopping = trials.state_of(trial) == trials.STOPPING
         note = self.note.trials[int(trial.id)]
         if record is None and not stopping:
@@ -140,13 +139,13 @@ class Step:
             self._infeasible(trial, record.message.error.message or f"The custom job is {record.state}.")
             return
         if note.stopped == "rule" and (last := self._predicted(trial)) is not None:
-            trials.tell_measurements(trial, [*trials.measurements_of(trial), last])
+            trials.set_measurements(trial, [*trials.measurements_of(trial), last])
             self.note = self.note.with_trial(int(trial.id), replace(note, stopped="predicted"))
         found = final(self.study, trials.measurements_of(trial))
         if found is None:
-            self._infeasible(trial, self._why_nothing(trial, note, stopping=stopping))
+            self._infeasible(trial, self._why_no_metric(trial, note, stopping=stopping))
             return
-        trials.tell_final(trial, found)
+        trials.set_final(trial, found)
         trials.enter(trial, trials.SUCCEEDED)
         trial.end_time.FromJsonString(self._end_of(record))
 
@@ -160,24 +159,24 @@ class Step:
         trial.infeasible_reason = why
         trial.end_time.FromJsonString(self._end_of(self.custom_jobs.get(int(trial.id))))
 
-    def _why_nothing(self, trial: Any, note: TrialNote, *, stopping: bool) -> str:
+    def _why_no_metric(self, trial: Any, note: TrialNote, *, stopping: bool) -> str:
         reported = {name for each in trials.measurements_of(trial) for name in each.metrics}
         missing = ", ".join(repr(each.id) for each in self.study.metrics if each.id not in reported)
         others = f" It reported {', '.join(map(repr, note.names))}." if note.names else ""
-        how = "was stopped before it had reported" if stopping else "ended without reporting"
+        how = "was stopped before it reported" if stopping else "ended without reporting"
         return f"The trial {how} the metric {missing}.{others}"
 
     # --- early stopping
 
     def _stop_early(self) -> None:
-        """Looked at when a trial has reported or ended: both change what the rules compare."""
-        if not self.news:
+        """Apply the early stopping rules, after a trial has reported or ended."""
+        if not self.has_news:
             return
-        past = self._past()
+        past = self._history()
         for trial, one in zip(self.job.trials, past, strict=True):
             if trials.state_of(trial) == trials.ACTIVE:
                 others = [each for each in past if each is not one]
-                if early_stopping.stops(self.study, one, others):
+                if early_stopping.stops_early(self.study, one, others):
                     self._stop(trial, by="rule")
 
     def _stop(self, trial: Any, *, by: str) -> None:
@@ -186,7 +185,7 @@ class Step:
             return
         self.note = self.note.with_trial(number, replace(self.note.trials[number], stopped=by))
         if state == trials.REQUESTED:
-            self.refused(trial, "The tuning job ended before the trial had begun.")
+            self.rejected(trial, "The tuning job ended before the trial started.")
         else:
             trials.enter(trial, trials.STOPPING)
 
@@ -194,42 +193,44 @@ class Step:
         rule, metric = self._convex_rule, self.study.objective
         if rule is None or metric is None:
             return None
-        past = self._past()
+        past = self._history()
         completed = [each for each in past if each.completed]
-        return convex.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
+        return early_stopping.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
 
     @cached_property
-    def _convex_rule(self) -> convex.Rule | None:
+    def _convex_rule(self) -> early_stopping.ConvexRule | None:
         spec = self.job.study_spec
         if spec.WhichOneof("automated_stopping_spec") != "convex_automated_stopping_spec":
             return None
-        return convex.read(spec.convex_automated_stopping_spec)
+        return early_stopping.read_convex_rule(spec.convex_automated_stopping_spec)
 
     @property
     def _update_all(self) -> bool:
         return self._convex_rule is not None and self._convex_rule.update_all
 
     def _update_stopped_trials(self) -> None:
-        """`update_all_stopped_trials`: what was predicted is predicted anew from all that is known now. Of a
-        stopped trial the last measurement is the prediction.
+        """Update the predictions of stopped trials for `update_all_stopped_trials`.
+
+        The last measurement of a stopped trial is the prediction.
         """
         for trial in self.job.trials:
             note = self.note.trials.get(int(trial.id))
             if note is None or note.stopped != "predicted" or trials.state_of(trial) != trials.SUCCEEDED:
                 continue
             measured = trials.measurements_of(trial)
-            trials.tell_measurements(trial, measured[:-1])
+            trials.set_measurements(trial, measured[:-1])
             last = self._predicted(trial)
-            trials.tell_measurements(trial, [*measured[:-1], last or measured[-1]])
+            trials.set_measurements(trial, [*measured[:-1], last or measured[-1]])
             found = final(self.study, trials.measurements_of(trial))
             if found is not None:
-                trials.tell_final(trial, found)
+                trials.set_final(trial, found)
 
     # --- the study and its job
 
     def _enter_running(self) -> None:
-        """The job runs as soon as one of its trials has begun and is not queued, before its program runs: in
-        the documentation's example it does so within seconds, and the first trial starts later.
+        """Enter RUNNING once a trial has started and is not queued, before its program runs.
+
+        In the documentation's example, the job runs within seconds, and the first trial starts later.
         """
         if store.state_of(self.job) != store.PENDING:
             return
@@ -244,12 +245,12 @@ class Step:
         created: int = self.job.create_time.ToMicroseconds()
         return created
 
-    def _ends_now(self) -> bool:
-        """Whether the trials that run are to be stopped, and no further ones begin."""
+    def _stops_now(self) -> bool:
+        """Return whether running trials are stopped and no further trials start."""
         if store.state_of(self.job) == store.CANCELLING or self._has_failed():
             return True
         if not self.note.stopped:
-            past = self._past()
+            past = self._history()
             why = self._stop_reason(past, count=sum(each.ended for each in past))
             if why is not None:
                 self.note = replace(self.note, stopped=why)
@@ -262,18 +263,18 @@ class Step:
         if not any(trials.state_of(each) == trials.INFEASIBLE for each in self.job.trials):
             return False
         return study_stopping.too_many_failed(
-            self._past(), max_trials=self.job.max_trial_count, max_failed=self.job.max_failed_trial_count
+            self._history(), max_trials=self.job.max_trial_count, max_failed=self.job.max_failed_trial_count
         )
 
-    def _goes_on(self) -> bool:
+    def _continues(self) -> bool:
         return (
             not self.note.stopped and store.state_of(self.job) != store.CANCELLING and not self._has_failed()
         )
 
-    def _begin_trials(self) -> None:
+    def _start_trials(self) -> None:
         live = sum(trials.is_live(each) for each in self.job.trials)
         while live < self.job.parallel_trial_count and len(self.job.trials) < self.job.max_trial_count:
-            past = self._past()
+            past = self._history()
             if self._stop_reason(past, count=len(past)) is not None:
                 return
             parameters = search.suggest(self.study, past, seed=self.note.seed)
@@ -293,8 +294,8 @@ class Step:
             store.enter(self.job, store.CANCELLED, at=self.at, error=error)
             return
         failed = self._has_failed()
-        if self._goes_on() and len(self.job.trials) < self.job.max_trial_count:
-            return  # a trial that was refused just now: the next step begins another
+        if self._continues() and len(self.job.trials) < self.job.max_trial_count:
+            return  # a trial has just been rejected; the next step starts another
         succeeded = any(trials.state_of(each) == trials.SUCCEEDED for each in self.job.trials)
         if store.state_of(self.job) == store.PENDING:
             store.enter(self.job, store.RUNNING, at=self.at)
@@ -308,7 +309,7 @@ class Step:
         infeasible = [each for each in self.job.trials if trials.state_of(each) == trials.INFEASIBLE]
         if not infeasible:
             return "The study stopped before a trial had succeeded."
-        # Those that were stopped because others had failed say nothing of why.
+        # Trials that were stopped because others had failed do not explain the failure.
         notes = self.note.trials
         own = [each for each in infeasible if int(each.id) not in notes or not notes[int(each.id)].stopped]
         last = (own or infeasible)[-1]

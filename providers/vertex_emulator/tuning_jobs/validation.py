@@ -1,9 +1,10 @@
-"""The checks of a tuning job: its numbers, and its study's parameters, metrics and stopping rules.
+"""The checks of a tuning job: its counts, and its study's parameters, metrics and stopping rules.
 
-All faults at once, in the form of the service. The rules are the comments of the API's messages and the
-documentation, "Create a hyperparameter tuning job"; the words are mostly ours. What the API says is for
-Vertex AI Vizier alone, the observation noise and the defaults of parameters, is accepted and not used.
-Written apart from the checks of `specs`, so that the two do not share a misunderstanding.
+All violations are reported at once, in the form of the service. The rules are from the comments of the API's
+messages and the documentation, "Create a hyperparameter tuning job"; most messages are the emulator's own.
+Fields that the API documents for Vertex AI Vizier only (observation noise, defaults of parameters) are
+accepted and ignored. The client's checks are implemented separately, so that the two do not share a
+misunderstanding.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vertex_emulator.rpc.methods import Violation
 from vertex_emulator.tuning_jobs.study.study import EPSILON, Value, condition_values, enum_name, kind_of, same
 
 _REQUIRED = "Required field is not set."
+_TPU = re.compile(r"cloud-tpu|tpu|ct[0-9]")
 _MAX_VALUES = 1000
 _MAX_DEPTH = 10
 _CONDITIONS = {
@@ -27,8 +29,8 @@ _CONDITIONS = {
 }
 
 
-def parameter_faults(spec: Any) -> Iterator[Violation]:
-    """What is wrong with the parameters of a `StudySpec` message."""
+def _parameter_problems(spec: Any) -> Iterator[Violation]:
+    """Check the parameters of a `StudySpec` message and yield each violation."""
     if not spec.parameters:
         yield Violation("study_spec.parameters", _REQUIRED)
     grid = enum_name(spec, "algorithm") == "GRID_SEARCH"
@@ -37,7 +39,7 @@ def parameter_faults(spec: Any) -> Iterator[Violation]:
         path = f"study_spec.parameters[{index}]"
         if parameter.parameter_id in above:
             yield _not_unique(parameter, path)
-        yield from _faults(parameter, path, frozenset(above), grid=grid, depth=1)
+        yield from _parameter_problems_at(parameter, path, frozenset(above), grid=grid, depth=1)
         above.update(_names(parameter))
 
 
@@ -53,7 +55,7 @@ def _not_unique(parameter: Any, path: str) -> Violation:
     )
 
 
-def _faults(
+def _parameter_problems_at(
     parameter: Any, path: str, above: frozenset[str], *, grid: bool, depth: int
 ) -> Iterator[Violation]:
     name = parameter.parameter_id
@@ -76,15 +78,15 @@ def _faults(
         )
     values = getattr(parameter, which)
     listed = kind in ("CATEGORICAL", "DISCRETE")
-    yield from (_list_faults if listed else _range_faults)(values, f"{path}.{which}")
-    yield from _scale_faults(parameter, kind, values, path)
+    yield from (_list_problems if listed else _range_problems)(values, f"{path}.{which}")
+    yield from _scale_problems(parameter, kind, values, path)
     if depth > _MAX_DEPTH:
         yield Violation(path, f"Conditional parameters can be at most {_MAX_DEPTH} deep.")
         return
-    yield from _condition_faults(parameter, path, above | {name}, grid=grid, depth=depth)
+    yield from _condition_problems(parameter, path, above | {name}, grid=grid, depth=depth)
 
 
-def _range_faults(values: Any, path: str) -> Iterator[Violation]:
+def _range_problems(values: Any, path: str) -> Iterator[Violation]:
     low, high = values.min_value, values.max_value
     if not (math.isfinite(low) and math.isfinite(high)):
         yield Violation(path, f"The bounds must be finite numbers, not {low} and {high}.")
@@ -92,7 +94,7 @@ def _range_faults(values: Any, path: str) -> Iterator[Violation]:
         yield Violation(f"{path}.max_value", f"max_value {high} is less than min_value {low}.")
 
 
-def _list_faults(values: Any, path: str) -> Iterator[Violation]:
+def _list_problems(values: Any, path: str) -> Iterator[Violation]:
     found = list(values.values)
     if not found:
         yield Violation(f"{path}.values", _REQUIRED)
@@ -109,7 +111,7 @@ def _list_faults(values: Any, path: str) -> Iterator[Violation]:
         )
 
 
-def _scale_faults(parameter: Any, kind: str | None, values: Any, path: str) -> Iterator[Violation]:
+def _scale_problems(parameter: Any, kind: str | None, values: Any, path: str) -> Iterator[Violation]:
     scale = enum_name(parameter, "scale_type")
     if scale == "SCALE_TYPE_UNSPECIFIED":
         return
@@ -124,7 +126,7 @@ def _scale_faults(parameter: Any, kind: str | None, values: Any, path: str) -> I
         )
 
 
-def _condition_faults(
+def _condition_problems(
     parameter: Any, path: str, above: frozenset[str], *, grid: bool, depth: int
 ) -> Iterator[Violation]:
     by_name: dict[str, list[Value]] = {}
@@ -149,7 +151,7 @@ def _condition_faults(
         elif strange := [value for value in values if not _can_be(parameter, value)]:
             yield Violation(
                 f"{at}.{which}.values",
-                f"{strange[0]!r} is no value that the parent {parameter.parameter_id!r} can have.",
+                f"{strange[0]!r} is not a value of the parent {parameter.parameter_id!r}.",
             )
         if not each.HasField("parameter_spec"):
             yield Violation(f"{at}.parameter_spec", _REQUIRED)
@@ -157,13 +159,13 @@ def _condition_faults(
         child = each.parameter_spec
         if child.parameter_id in above:
             yield _not_unique(child, f"{at}.parameter_spec")
-        yield from _faults(child, f"{at}.parameter_spec", above, grid=grid, depth=depth + 1)
+        yield from _parameter_problems_at(child, f"{at}.parameter_spec", above, grid=grid, depth=depth + 1)
         for name in set(_names(child)):
             if _overlap(by_name.get(name, []), values):
                 yield Violation(
                     f"{at}.parameter_spec.parameter_id",
-                    f"{name!r} is there more than once for one value of the parent; parameters of one name "
-                    "must have disjoint conditions.",
+                    f"{name!r} occurs more than once for one value of the parent. Parameters of the same "
+                    "name must have disjoint conditions.",
                 )
             by_name.setdefault(name, []).extend(values)
 
@@ -179,30 +181,29 @@ def _overlap(ones: Sequence[Value], others: Sequence[Value]) -> bool:
     return any(same(one, other) for one in ones for other in others)
 
 
-REQUIRED = "Required field is not set."
-_TPU = re.compile(r"cloud-tpu|tpu|ct[0-9]")
+def problems(job: Any) -> Iterator[Violation]:
+    """Check a `HyperparameterTuningJob` message and yield each violation.
 
-
-def faults(job: Any) -> Iterator[Violation]:
-    """What is wrong with a `HyperparameterTuningJob` message but for its trial job and names."""
-    yield from _count_faults(job)
-    yield from _machine_faults(job)
+    Its trial job and its names are checked elsewhere.
+    """
+    yield from _count_problems(job)
+    yield from _machine_problems(job)
     if not job.HasField("study_spec"):
-        yield Violation("study_spec", REQUIRED)
+        yield Violation("study_spec", _REQUIRED)
         return
     spec = job.study_spec
-    yield from _metric_faults(spec)
-    yield from parameter_faults(spec)
-    yield from _early_stopping_faults(spec)
+    yield from _metric_problems(spec)
+    yield from _parameter_problems(spec)
+    yield from _early_stopping_problems(spec)
     if spec.HasField("study_stopping_config"):
-        yield from _stopping_faults(spec.study_stopping_config, "study_spec.study_stopping_config")
+        yield from _stopping_problems(spec.study_stopping_config, "study_spec.study_stopping_config")
 
 
-def _count_faults(job: Any) -> Iterator[Violation]:
+def _count_problems(job: Any) -> Iterator[Violation]:
     for field in ("max_trial_count", "parallel_trial_count"):
         value = getattr(job, field)
         if value == 0:
-            yield Violation(field, REQUIRED)
+            yield Violation(field, _REQUIRED)
         elif value < 0:
             yield Violation(field, f"{value} is not a number of trials; it must be at least 1.")
     if job.parallel_trial_count > job.max_trial_count > 0:
@@ -221,7 +222,7 @@ def _count_faults(job: Any) -> Iterator[Violation]:
         )
 
 
-def _machine_faults(job: Any) -> Iterator[Violation]:
+def _machine_problems(job: Any) -> Iterator[Violation]:
     for index, pool in enumerate(job.trial_job_spec.worker_pool_specs):
         if _TPU.match(pool.machine_spec.machine_type):
             yield Violation(
@@ -230,25 +231,25 @@ def _machine_faults(job: Any) -> Iterator[Violation]:
             )
 
 
-def _metric_faults(spec: Any) -> Iterator[Violation]:
+def _metric_problems(spec: Any) -> Iterator[Violation]:
     if not spec.metrics:
-        yield Violation("study_spec.metrics", REQUIRED)
+        yield Violation("study_spec.metrics", _REQUIRED)
         return
     seen: set[str] = set()
     for index, metric in enumerate(spec.metrics):
         path = f"study_spec.metrics[{index}]"
         name = metric.metric_id
         if not name:
-            yield Violation(f"{path}.metric_id", REQUIRED)
+            yield Violation(f"{path}.metric_id", _REQUIRED)
         elif any(letter.isspace() for letter in name):
             yield Violation(f"{path}.metric_id", f"{name!r} must not contain whitespaces.")
         elif name in seen:
             yield Violation(f"{path}.metric_id", f"{name!r} must be unique amongst all metrics.")
         seen.add(name)
         if enum_name(metric, "goal") not in ("MAXIMIZE", "MINIMIZE"):
-            yield Violation(f"{path}.goal", REQUIRED)
+            yield Violation(f"{path}.goal", _REQUIRED)
         if metric.HasField("safety_config"):
-            yield from _safety_faults(metric.safety_config, f"{path}.safety_config")
+            yield from _safety_problems(metric.safety_config, f"{path}.safety_config")
     if all(metric.HasField("safety_config") for metric in spec.metrics):
         yield Violation(
             "study_spec.metrics",
@@ -256,14 +257,14 @@ def _metric_faults(spec: Any) -> Iterator[Violation]:
         )
 
 
-def _safety_faults(config: Any, path: str) -> Iterator[Violation]:
+def _safety_problems(config: Any, path: str) -> Iterator[Violation]:
     if not math.isfinite(config.safety_threshold):
         yield Violation(f"{path}.safety_threshold", "The threshold must be a finite number.")
     if not 0.0 <= config.desired_min_safe_trials_fraction <= 1.0:
         yield Violation(f"{path}.desired_min_safe_trials_fraction", "It must be between 0.0 and 1.0.")
 
 
-def _early_stopping_faults(spec: Any) -> Iterator[Violation]:
+def _early_stopping_problems(spec: Any) -> Iterator[Violation]:
     if spec.WhichOneof("automated_stopping_spec") != "convex_automated_stopping_spec":
         return
     rule, path = spec.convex_automated_stopping_spec, "study_spec.convex_automated_stopping_spec"
@@ -280,7 +281,7 @@ def _early_stopping_faults(spec: Any) -> Iterator[Violation]:
         yield Violation(f"{path}.learning_rate_parameter_name", f"The study has no parameter {name!r}.")
 
 
-def _stopping_faults(config: Any, path: str) -> Iterator[Violation]:
+def _stopping_problems(config: Any, path: str) -> Iterator[Violation]:
     for field in ("minimum_runtime_constraint", "maximum_runtime_constraint"):
         constraint = getattr(config, field)
         if config.HasField(field) and constraint.WhichOneof("constraint") is None:

@@ -1,1 +1,1 @@
-"""What the resources of Vertex AI share: names, records, lists, operations and archives."""
+"""Shared code of Vertex AI resources: names, records, lists, operations and archives."""

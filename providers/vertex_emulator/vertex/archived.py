@@ -1,4 +1,4 @@
-"""What an archive of the emulator's state holds of a service: documents, each followed by lines."""
+"""The interface of services to archives of the emulator's state: documents, each followed by lines."""
 
 from __future__ import annotations
 
@@ -20,52 +20,52 @@ _ID = re.compile(r"[0-9]{1,19}")
 
 
 class Restored(Protocol):
-    """A document that somebody else wrote, checked. What does not hold raises `ValueError` or `RpcError`."""
+    """A checked document of an archive. Invalid content raises `ValueError` or `RpcError`."""
 
     @property
     def name(self) -> str:
-        """What it is called when it is there already."""
+        """The name in the error if it already exists."""
 
     @property
     def key(self) -> str:
-        """What no other one of the kind may have."""
+        """The key that is unique within the kind."""
 
     @property
     def count(self) -> int:
-        """How many things it is; known behind the last line."""
+        """The number of things in it, known after the last line."""
 
     @property
     def ended(self) -> bool:
-        """Whether it was going on when it was exported; nothing of it does here."""
+        """True if it was live when it was exported; an imported one has ended."""
 
-    def take(self, line: Document) -> Document:
-        """The next line in the form in which `add` gets it."""
+    def read_line(self, line: Document) -> Document:
+        """Check the next line and return it in the form for `add`."""
 
     def check(self) -> None:
-        """Called behind the last line."""
+        """Check the whole after the last line."""
 
-    def is_taken(self) -> bool:
-        """Whether it is there already."""
+    def exists(self) -> bool:
+        """Return whether it already exists."""
 
     def add(self, lines: Iterator[Document]) -> None:
-        """Record it. Within a transaction, after all that is there already was asked for."""
+        """Record it. Called within a transaction, after the checks for existing ones."""
 
 
 class Archived(Protocol):
-    """One kind of things that are kept; `folder` is a name of letters."""
+    """One kind of archived things; `folder` consists of letters."""
 
     @property
     def folder(self) -> str: ...
 
     def documents(self) -> Iterator[tuple[Document, Iterable[Document]]]:
-        """All with their lines, the oldest first."""
+        """Yield all documents with their lines, oldest first."""
 
     def restored(self, document: Document) -> Restored:
-        """Read one. Raises `ValueError`, `RpcError`."""
+        """Read a document of an archive. Raises `ValueError`, `RpcError`."""
 
 
 class ArchivedRecords:
-    """The resources in `records`, each with `more` in its document and `lines` behind it."""
+    """The resources in `records`. Subclasses add `extra_fields` to their documents and `lines` after them."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -75,51 +75,51 @@ class ArchivedRecords:
         return self._records.collection.id
 
     def documents(self) -> Iterator[tuple[Document, Iterable[Document]]]:
-        """The resources, the oldest first, each as it is at one moment."""
+        """Yield the resources, oldest first, each consistent in itself."""
         for each in reversed(self._records.everywhere()):
-            with self._records.transaction():  # nobody changes it meanwhile
+            with self._records.transaction():  # the record and its lines must match
                 record = self._records.get(each.place, each.id)
                 if record is None:
                     continue
-                more, lines = self.more(record), list(self.lines(record))
+                fields, lines = self.extra_fields(record), list(self.lines(record))
             document = {
                 "project": record.project,
                 "location": record.location,
                 "id": record.id,
                 "resource": as_json(record.message),
-                **more,
+                **fields,
             }
             yield document, lines
 
-    def more(self, _: Record) -> Document:
-        """What its document has besides."""
+    def extra_fields(self, _: Record) -> Document:
+        """Return additional fields of the document."""
         return {}
 
     def lines(self, _: Record) -> Iterable[Document]:
-        """What is behind it."""
+        """Return the lines after the document."""
         return ()
 
 
 class RestoredRecord:
-    """A resource of an archive without lines. Subclasses check what is particular about their kind."""
+    """A resource of an archive without lines. Subclasses add the checks of their kind."""
 
     count = 1
     has_name = True
-    """Whether the stored message has its name."""
+    """True if the stored message includes its name."""
 
     ids_everywhere = True
-    """Whether an id is in one place only, as those that the emulator makes are."""
+    """True if IDs are unique across locations, as those that the emulator generates are."""
 
     def __init__(self, records: Records, document: Document) -> None:
         self.records = records
         self.place = names.read_place(_text(document, "project"), _text(document, "location"))
         self.id = _text(document, "id")
         if not self.is_id(self.id):
-            raise ValueError(f"{self.id!r} is not the id of a {records.collection.noun}")
+            raise ValueError(f"{self.id!r} is not the ID of a {records.collection.noun}")
         self.message = read_message(records.collection.message, document.get("resource"))
         name = names.name_of(self.place, records.collection.id, self.id)
         if self.message.name != (name if self.has_name else ""):
-            raise ValueError(f"the resource's name is {self.message.name!r}, which is another one's")
+            raise ValueError(f"the resource's name is {self.message.name!r}, the name of another resource")
         if not self.message.HasField("create_time"):
             raise ValueError("the resource has no create_time")
         self.ended = False
@@ -138,17 +138,17 @@ class RestoredRecord:
         return self.records.collection.state_of(self.message)
 
     def is_id(self, text: str) -> bool:
-        """Whether a resource can have that id."""
+        """Return whether a resource can have that ID."""
         return _ID.fullmatch(text) is not None
 
-    def take(self, _: Document) -> Document:
-        """There are no lines."""
+    def read_line(self, _: Document) -> Document:
+        """Raise ValueError, because there are no lines."""
         raise ValueError(f"a {self.records.collection.noun} has no lines")
 
     def check(self) -> None:
-        """Nothing is to be looked at together."""
+        """Accept the resource; there is nothing to check after the last line."""
 
-    def is_taken(self) -> bool:
+    def exists(self) -> bool:
         if self.ids_everywhere:
             return self.records.find(self.id) is not None
         return self.records.get(self.place, self.id) is not None
@@ -158,33 +158,33 @@ class RestoredRecord:
 
 
 def as_json(message: Any) -> Document:
-    """A message in the API's JSON."""
+    """Return a message in the API's JSON form."""
     found: Document = json_format.MessageToDict(message, descriptor_pool=descriptors.pool())
     return found
 
 
 def read_message(kind: str, value: Any) -> Any:
-    """The message of a type, by its full name, that a JSON value is. Raises `ValueError`."""
+    """Return the message of that full type name from its JSON form. Raises `ValueError`."""
     message, again = descriptors.message(kind), descriptors.message(kind)
     try:
         json_format.ParseDict(value, message, descriptor_pool=descriptors.pool())
-        again.ParseFromString(message.SerializeToString())  # what is nested too deeply could not be read here
+        again.ParseFromString(message.SerializeToString())  # fails for messages that are nested too deeply
     except (json_format.ParseError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it is no {kind.rpartition('.')[2]}: {error}") from error
+        raise ValueError(f"it is not a {kind.rpartition('.')[2]}: {error}") from error
     except (EncodeError, DecodeError) as error:
         raise ValueError(f"its {kind.rpartition('.')[2]} cannot be stored: {error}") from error
     return message
 
 
 def read_id(value: object, what: str) -> str:
-    """An id that the emulator has made. Raises `ValueError`."""
+    """Return an ID that an emulator generated. Raises `ValueError`."""
     if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise ValueError(f"{what} has to be an id, up to 19 digits")
+        raise ValueError(f"{what} must be an ID, up to 19 digits")
     return value
 
 
 def _text(document: Document, name: str) -> str:
     value = document.get(name)
     if not isinstance(value, str):
-        raise ValueError(f"{name} has to be a text")
+        raise ValueError(f"{name} must be a string")
     return value

@@ -1,7 +1,7 @@
-"""What the list methods of Vertex AI have in common: `filter`, `order_by`, pages, `read_mask`.
+"""Filters, sort orders, pages and read masks of the list methods of Vertex AI.
 
-Which fields a filter may name, and with which operators, is a table of each kind's own (Vertex AI API, the
-comments of `filter` in the List...Request messages).
+Each kind has its own table of the fields and operators in filters (Vertex AI API, the comments of `filter` in
+the List...Request messages).
 """
 
 from __future__ import annotations
@@ -33,12 +33,11 @@ _CAPITAL = re.compile("([A-Z])")
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field that a filter may name: its value in what is listed (`Listed`) as text, and the
-    operators for it.
+    """A field of filters: its value in a listed item as text, and its operators.
 
-    `known` are the values that there are, for a field with few of them; `is_time`: values are times, compared
-    as such. Of `labels` the value is a mapping, and the filter names a key: `labels.KEY=VALUE`, and both
-    `labels.KEY:*` and `labels:KEY` where the key is to be there.
+    `known` are the possible values of an enum; `is_time` values are compared as times. With `is_map`, the
+    value is a mapping and the filter names a key: `labels.KEY=VALUE`, and `labels.KEY:*` or `labels:KEY` for
+    an existing key.
     """
 
     value: Callable[[Any], Any]
@@ -59,16 +58,16 @@ CREATE_TIME = Field(
 
 
 def state_field(names: Iterable[str]) -> Field:
-    """The field `state` of a kind with these states."""
+    """Return the field `state` of a kind with these states."""
     return Field(value=lambda record: record.state, known=tuple(names))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """A list method: `answer` is the full name of its response, `items` the field that has the resources.
+    """A list method: `answer` is the full name of its response, `items` the response's field of resources.
 
-    `orders` are the fields that `order_by` may name, where the method has it, as texts or whole numbers;
-    `shown` makes the message that the answer has of a record.
+    `orders` are the fields of `order_by`, as strings or integers, if the method has it. `shown` converts a
+    record to its message in the response.
     """
 
     answer: str
@@ -79,7 +78,7 @@ class Listing:
 
 
 class Listed(Protocol):
-    """What is listed: a `Record`, or what a kind of resource makes of it."""
+    """A listed item: a `Record`, or a kind's own view of it."""
 
     @property
     def created(self) -> int: ...
@@ -89,36 +88,36 @@ class Listed(Protocol):
 
 
 class NewestFirst(Protocol):
-    """Where it comes from: `Records`, or a view of some."""
+    """A source of listed items: `Records`, or a view of them."""
 
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Listed]:
-        """Those of a place that come after `before`, a pair of `created` and `number`."""
+        """Yield the items of a location after `before`, a pair of `created` and `number`."""
 
 
 def list_records(
     records: NewestFirst, request: Any, listing: Listing, *, place: Place | None = None
 ) -> Message:
-    """The answer to a list method for the records of a place, by default of the request's parent: the newest
-    first, by `created` and `number`, unless the request asks otherwise.
+    """Return the response of a list method, by default for the location in the request's parent.
 
-    A page goes on behind the last record of the page before, however many were added or deleted meanwhile.
-    Raises `RpcError` INVALID_ARGUMENT.
+    The order is newest first, by `created` and `number`, unless the request has another. A page begins after
+    the last record of the previous page, even if records were added or deleted since. Raises `RpcError`
+    INVALID_ARGUMENT.
     """
     of = request.parent if place is None else request.name
     place = place or parse_parent(of)
     text = request.filter if _has(request, "filter") else ""
     order_by = request.order_by if _has(request, "order_by") else ""
-    lets_through = record_filter(text, listing.fields)
+    matches = record_filter(text, listing.fields)
     keys = _order(order_by, listing.orders) if order_by else []
     size = _size(request)
     query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)
     if keys:
-        ordered = _ordered(filter(lets_through, records.newest_first(place)), keys, after=position)
+        ordered = _ordered(filter(matches, records.newest_first(place)), keys, after=position)
         found = ordered[: size + 1]
     else:
         newest = records.newest_first(place, before=tuple(position) if position else None)
-        found = list(islice(filter(lets_through, newest), size + 1))
+        found = list(islice(filter(matches, newest), size + 1))
     answer = descriptors.message(listing.answer)
     _fill(answer, listing, found[:size], request)
     if len(found) > size:
@@ -132,8 +131,9 @@ def list_records(
 def _ordered(
     records: Iterable[Listed], keys: Sequence[tuple[_Key, bool]], *, after: Sequence[Any] | None
 ) -> list[Listed]:
-    """Records by their keys, of equal ones the newest first, from behind a position: the values of the keys
-    and the number of a record, which need not be there any more.
+    """Sort records by keys, then newest first, and drop those up to the position `after`.
+
+    The position consists of the values of the keys and the number of a record, which may have been deleted.
     """
     rows = [([*(key(record) for key, _ in keys), record.number], record) for record in records]
     directions = [*(descending for _, descending in keys), True]
@@ -158,13 +158,13 @@ def _fill(answer: Any, listing: Listing, found: Iterable[Listed], request: Any) 
 
 
 def masked(message: Any, mask: Any) -> Any:
-    """The fields of a message that a `read_mask` names; all for an empty one, and for "*"."""
+    """Return the fields of a message in a `read_mask`; all for an empty mask and for "*"."""
     if mask is None or not mask.paths or list(mask.paths) == ["*"]:
         return message
     if not mask.IsValidForDescriptor(message.DESCRIPTOR):
         raise RpcError(
             "INVALID_ARGUMENT",
-            f"read_mask {mask.ToJsonString()!r} names fields that a {message.DESCRIPTOR.name} has not.",
+            f"read_mask {mask.ToJsonString()!r} has fields that {message.DESCRIPTOR.name} does not have.",
         )
     answer = descriptors.message(message.DESCRIPTOR.full_name)
     mask.MergeMessage(message, answer)
@@ -182,7 +182,7 @@ def _has(request: Any, field: str) -> bool:
 
 
 def _order(text: str, known: Mapping[str, _Key]) -> list[tuple[_Key, bool]]:
-    """What `order_by` stands for: keys to sort by, and whether the greatest comes first."""
+    """Parse `order_by`: return the sort keys, each with whether the order is descending."""
     keys = []
     for part in text.split(","):
         field, _, direction = " ".join(part.split()).partition(" ")
@@ -190,15 +190,15 @@ def _order(text: str, known: Mapping[str, _Key]) -> list[tuple[_Key, bool]]:
         if name not in known or direction.lower() not in ("", "asc", "desc"):
             raise RpcError(
                 "INVALID_ARGUMENT",
-                f"order_by {text!r} is not valid. Write one of {', '.join(known)}, with ' desc' after it for "
-                "the greatest first; several are separated by commas.",
+                f"order_by {text!r} is not valid. Use {', '.join(known)}, followed by ' desc' for descending "
+                "order, and separate several by commas.",
             )
         keys.append((known[name], direction.lower() == "desc"))
     return keys
 
 
 def record_filter(text: str, fields: Fields) -> Callable[[Any], bool]:
-    """The test that a list's `filter` stands for. Raises `RpcError` INVALID_ARGUMENT."""
+    """Parse `filter` and return its predicate. Raises `RpcError` INVALID_ARGUMENT."""
     try:
         expression = filters.mapped(filters.parse(text), lambda each: _checked(each, fields))
     except filters.FilterError as error:
@@ -261,15 +261,13 @@ def _snake(name: str) -> str:
 
 
 def page_token(position: Sequence[object], *, query: str) -> str:
-    """An opaque token for the page after `position`, a pair; it goes with one query only."""
+    """Return an opaque token for the page after `position`, a pair. It is valid for one query only."""
     text = json.dumps([position, _fingerprint(position, query)], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def read_page_token(token: str, *, query: str) -> list[Any] | None:
-    """The position in a token, None for an empty one. Raises `RpcError` for one that was not given for this
-    query.
-    """
+    """Return the position of a token, or None for an empty token. Raises `RpcError` for an invalid token."""
     if not token:
         return None
     try:
@@ -280,12 +278,12 @@ def read_page_token(token: str, *, query: str) -> list[Any] | None:
     except (ValueError, TypeError, RecursionError, binascii.Error):
         raise RpcError(
             "INVALID_ARGUMENT",
-            "The page token is not valid here. Use the token of the page before, with the same filter and "
+            "The page token is not valid. Use the token of the previous page, with the same filter and "
             "order.",
         ) from None
     return position
 
 
 def _fingerprint(position: object, query: str) -> str:
-    """Of all that belongs together: a position that was not given is not taken for one."""
+    """Return a hash of position and query, so that a forged position is rejected."""
     return hashlib.sha256(json.dumps([position, query]).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Names, ids and labels of resources."""
+"""Names, IDs and labels of resources."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)")
 
 
 def parse_parent(name: str) -> Place:
-    """Read `projects/P/locations/L`. Raises `RpcError` INVALID_ARGUMENT."""
+    """Parse `projects/P/locations/L`. Raises `RpcError` INVALID_ARGUMENT."""
     match = _PARENT.fullmatch(name)
     if match is None or not _LOCATION.fullmatch(match[2]):
         raise RpcError(
             "INVALID_ARGUMENT",
-            f"{name!r} is not a place for jobs. Write projects/PROJECT/locations/REGION with the name of a "
-            "Google Cloud region, such as us-central1.",
+            f"{name!r} is not a location. Write projects/PROJECT/locations/REGION with the name of a Google "
+            "Cloud region, such as us-central1.",
         )
     return Place(project=match[1], location=match[2])
 
 
 def read_place(project: str, location: str) -> Place:
-    """A place that somebody else wrote down. Raises `RpcError` INVALID_ARGUMENT."""
+    """Return the location from an archive. Raises `RpcError` INVALID_ARGUMENT."""
     if not _PROJECT.fullmatch(project):
         raise RpcError("INVALID_ARGUMENT", f"{project!r} is not a project.")
     return parse_parent(f"projects/{project}/locations/{location}")
 
 
 def parse_name(name: str, collection: str) -> tuple[Place, str]:
-    """The place and the id in `projects/P/locations/L/COLLECTION/ID`.
+    """Return the location and the ID of `projects/P/locations/L/COLLECTION/ID`.
 
     Raises `RpcError` INVALID_ARGUMENT.
     """
@@ -42,18 +42,18 @@ def parse_name(name: str, collection: str) -> tuple[Place, str]:
     if not found or not rest or "/" in rest or not _PARENT.fullmatch(parent):
         raise RpcError(
             "INVALID_ARGUMENT",
-            f"{name!r} is not a name of {collection}, projects/PROJECT/locations/REGION/{collection}/ID.",
+            f"{name!r} is not a name of the form projects/PROJECT/locations/REGION/{collection}/ID.",
         )
     return parse_parent(parent), rest
 
 
 def name_of(place: Place, collection: str, resource_id: str) -> str:
-    """The name that the service answers with."""
+    """Return the resource name in the service's form."""
     return f"{place}/{collection}/{resource_id}"
 
 
 def new_id() -> str:
-    """19 decimal digits, as the service makes them."""
+    """Return a random ID of 19 decimal digits, as the service generates."""
     return str(10**18 + secrets.randbelow(8 * 10**18))
 
 
@@ -70,7 +70,7 @@ _VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 
 
 def label_problems(labels: Mapping[str, str], path: str) -> Iterator[Violation]:
-    """What is wrong with the labels of a resource."""
+    """Check the labels of a resource and yield each violation."""
     if len(labels) > _MOST or not all(
         _KEY.fullmatch(key) and _VALUE.fullmatch(value) for key, value in labels.items()
     ):

@@ -1,6 +1,6 @@
-"""The records of one kind of resource, and their recent past: a row each, the message as bytes.
+"""The records of one kind of resource: one row each with the message as bytes, and their recent history.
 
-Kept in memory, and only so far back: the last changes of jobs, each with the row as it was before.
+The history is in memory: the last changes of jobs, each with the previous row.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex import names
 
-_KEPT = 500
+_MAX_CHANGES = 500
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LookBack:
-    """Either `seconds` ago, or before the last `changes` times that a job was created or deleted."""
+    """A past state of lists: `seconds` ago, or before the last `changes` creations and deletions of jobs."""
 
     seconds: float | None = None
     changes: int | None = None
@@ -40,7 +40,7 @@ _LOOK_BACK: ContextVar[LookBack | None] = ContextVar("look_back", default=None)
 
 @contextmanager
 def looking_back(how_far: LookBack) -> Iterator[None]:
-    """Within it, lists of jobs in this thread are answered as they were then."""
+    """Run the context's body with lists of jobs in this thread as of that past state."""
     token = _LOOK_BACK.set(how_far)
     try:
         yield
@@ -56,28 +56,31 @@ class _Change(Generic[Row]):
     counts: bool
 
 
-class Past(Generic[Row]):
-    """The last changes of one store; `clock` counts seconds."""
+class ChangeHistory(Generic[Row]):
+    """The last changes of one store. `clock` returns seconds."""
 
-    def __init__(self, *, kept: int = _KEPT, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, kept: int = _MAX_CHANGES, clock: Callable[[], float] = time.monotonic) -> None:
         self._changes: deque[_Change[Row]] = deque(maxlen=kept)
         self._lock = threading.Lock()
         self._clock = clock
 
-    def remember(self, job_id: str, *, before: Row | None, counts: bool) -> None:
-        """A job changes. `before` is None for a new one; `counts`: it was created or deleted."""
+    def record(self, job_id: str, *, before: Row | None, counts: bool) -> None:
+        """Record a change of a job.
+
+        `before` is None for a new job. `counts` is true if the job was created or deleted.
+        """
         with self._lock:
             self._changes.append(_Change(self._clock(), job_id, before, counts))
 
     def clear(self) -> None:
-        """Forget all changes so far."""
+        """Drop all changes."""
         with self._lock:
             self._changes.clear()
 
-    def undone(self) -> Mapping[str, Row | None]:
-        """The jobs that have changed since the moment looked back to, as they were then: None for not there.
+    def rows_before(self) -> Mapping[str, Row | None]:
+        """Return the rows before the changes since the past state, by job; None for a job that did not exist.
 
-        Empty when nobody looks back.
+        The result is empty outside of `looking_back`.
         """
         how_far = _LOOK_BACK.get()
         if how_far is None:
@@ -102,9 +105,9 @@ _LAST = 2**62
 class Collection:
     """One kind of resource of the API.
 
-    `id` is the part of a name, "customJobs"; `message` the full name of its message; `noun` what the
-    service's errors call it, "CustomJob". `state_of` gives the name of a message's state, "" where the kind
-    has none; `is_live` tells of a state whether something is still to happen.
+    `id` is the part of a name, "customJobs"; `message` the full name of its message; `noun` its name in the
+    service's errors, "CustomJob". `state_of` returns the name of a message's state, or "" if the kind has
+    none. `is_live` returns whether a resource in a state has not ended.
     """
 
     id: str
@@ -116,10 +119,9 @@ class Collection:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A resource as it is stored; `created` is in microseconds since 1970.
+    """A stored resource; `created` is in microseconds since 1970.
 
-    `number` tells apart those that were created at one moment of a frozen clock: the later one has the
-    higher.
+    `number` orders records of the same time, as with a frozen clock: the later one has the higher number.
     """
 
     number: int
@@ -142,8 +144,9 @@ class Record:
 
 
 class Records:
-    """All resources of one kind, in a table of their own. Ids may be unique within a place only: what is
-    asked for without its place is found by an id that the emulator has made.
+    """All resources of one kind, in their own table.
+
+    IDs may be unique within a location only. Lookups without a location use IDs that the emulator generated.
     """
 
     def __init__(
@@ -156,22 +159,25 @@ class Records:
         component: str = "",
         schema: Sequence[str] = (),
     ) -> None:
-        """`component` and `schema`: of a table that an earlier version made otherwise."""
+        """Open the table.
+
+        `component` and `schema` are for a table that an earlier version created differently.
+        """
         self.collection = collection
         self.database = database
         self._message: type[Any] = type(descriptors.message(collection.message))
         self._table = table
-        self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
+        self._history: ChangeHistory[sqlite3.Row] = ChangeHistory(clock=time.seconds)
         database.migrate(component or table, schema or (_schema(table),))
 
     def transaction(self) -> AbstractContextManager[object]:
-        """All or nothing of what is written in the block."""
+        """Return a context whose writes are committed together, or not at all."""
         return self.database.transaction()
 
     def insert(self, place: Place, resource_id: str, message: Any) -> None:
-        """Add a resource, whose message has its `create_time`; it is on the disk when this returns.
+        """Add a resource, whose message has a `create_time`. It is on the disk on return.
 
-        Raises `sqlite3.IntegrityError` for an id that is taken.
+        Raises `sqlite3.IntegrityError` for an ID that is in use.
         """
         state = self.collection.state_of(message)
         with self.database.transaction() as connection:
@@ -189,37 +195,37 @@ class Records:
                     message.SerializeToString(),
                 ),
             )
-            self._past.remember(_key(place, resource_id), before=None, counts=True)
+            self._history.record(_key(place, resource_id), before=None, counts=True)
 
     def get(self, place: Place, resource_id: str) -> Record | None:
-        """The resource of that place."""
+        """Return the resource of a location, or None."""
         return self._first(
             "id = ? AND project_number = ? AND location = ?", resource_id, place.number, place.location
         )
 
     def find(self, resource_id: str) -> Record | None:
-        """The resource wherever it is."""
+        """Return the resource in any location, or None."""
         return self._first("id = ?", resource_id)
 
     def live(self) -> list[Record]:
-        """Those with which something is still to happen, the oldest first."""
+        """Return the live resources, oldest first."""
         return self.where("live ORDER BY created, number")
 
     def everywhere(self) -> list[Record]:
-        """All, the newest first."""
+        """Return all resources, newest first."""
         return self.where("1 ORDER BY created DESC, number DESC")
 
     def where(self, condition: str, *parameters: object) -> list[Record]:
-        """Those that meet a condition in SQL, which is part of the emulator."""
+        """Return the resources that meet an SQL condition, which must be a constant of the emulator."""
         return [self._record(row) for row in self.database.rows(self._select(condition), parameters)]
 
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
-        """Those of a place that come after `before`, a pair of `created` and `number`.
+        """Yield the resources of a location after `before`, a pair of `created` and `number`.
 
-        Within `looking_back`: those that were there then, as they were.
+        Within `looking_back`, yield those of the past state.
         """
         start = before or (_LAST, _LAST)
-        then = self._past.undone()
+        then = self._history.rows_before()
         here = [
             row for row in then.values() if row is not None and _place(row) == (place.number, place.location)
         ]
@@ -231,7 +237,10 @@ class Records:
     def change(
         self, resource_id: str, change: Callable[[Any], bool], *, place: Place | None = None
     ) -> Record | None:
-        """Let `change` work on the message and store it when it says so; the resource as it is then."""
+        """Apply `change` to the message, and store it if `change` returns true.
+
+        Return the current resource.
+        """
         with self.database.transaction() as connection:
             row = self._locked(connection, resource_id, place)
             if row is None:
@@ -249,28 +258,28 @@ class Records:
                     row["number"],
                 ),
             )
-            self._past.remember(_key(record.place, record.id), before=row, counts=False)
+            self._history.record(_key(record.place, record.id), before=row, counts=False)
             return self._record(self._locked(connection, resource_id, place))
 
     def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
-        """Remove the resource; False when it was not there."""
+        """Delete a resource. Return False if it did not exist."""
         with self.database.transaction() as connection:
             row = self._locked(connection, resource_id, place)
             if row is None:
                 return False
             connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row["number"],))  # noqa: S608
             found = Place(project=row["project"], location=row["location"])
-            self._past.remember(_key(found, resource_id), before=row, counts=True)
+            self._history.record(_key(found, resource_id), before=row, counts=True)
             return True
 
     def clear(self) -> None:
-        """Remove all, and the past."""
+        """Delete all resources and their history."""
         self.database.execute(f"DELETE FROM {self._table}")  # noqa: S608
-        self.forget_past()
+        self.clear_history()
 
-    def forget_past(self) -> None:
-        """Let nobody look back beyond this moment."""
-        self._past.clear()
+    def clear_history(self) -> None:
+        """Drop the history, so that no list can go back beyond this moment."""
+        self._history.clear()
 
     def _select(self, condition: str) -> str:
         return f"SELECT rowid AS number, * FROM {self._table} WHERE {condition}"  # noqa: S608
@@ -280,7 +289,7 @@ class Records:
         return self._record(row) if row else None
 
     def _locked(self, connection: sqlite3.Connection, resource_id: str, place: Place | None) -> Any:
-        """The row as the transaction sees it."""
+        """Return the row as the transaction sees it."""
         if place is None:
             return connection.execute(self._select("id = ?"), (resource_id,)).fetchone()
         return connection.execute(

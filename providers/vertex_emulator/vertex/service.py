@@ -1,4 +1,4 @@
-"""The base class of the services that make up Vertex AI here: tuning jobs, pipelines, models and so on."""
+"""The base class of the services that make up Vertex AI: tuning jobs, pipelines, models and so on."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from vertex_emulator.vertex.archived import Archived
 
 
 class Service(ABC):
-    """What `service.VertexService` needs of each of them: nothing, unless it says otherwise."""
+    """A service of `VertexService`."""
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods that it answers, by their full names."""
+        """Return the implemented methods by full name."""
         return {}
 
     def routes(self) -> Sequence[Route]:
-        """What it answers besides, such as an admin view."""
+        """Return additional routes, such as those of an admin view."""
         return ()
 
     def start(self) -> None:
-        """Called once the port answers and the custom jobs have been taken up: go on after a restart."""
+        """Resume after a restart. Called once the port is open and the custom jobs have been resumed."""
         return
 
     def live(self) -> int:
-        """How many of its resources are not finished; the emulator does not leave while there are any."""
+        """Return the number of live resources, which keep the emulator running."""
         return 0
 
     @abstractmethod
     def archived(self) -> Sequence[Archived]:
-        """What of it is exported and imported."""
+        """Return the kinds of things that are exported and imported."""
 
     @abstractmethod
     def remove_all(self) -> None:
-        """End what runs, and forget everything; called before all custom jobs are removed."""
+        """End and delete all resources. Called before all custom jobs are removed."""

@@ -1,4 +1,4 @@
-"""The states of what runs: their names and numbers in an enum of the API, and the ways between them."""
+"""The states of a job resource: their names and numbers in an enum of the API, and the transitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from vertex_emulator.rpc import descriptors
 
 @dataclass(frozen=True, kw_only=True)
 class States:
-    """`enum` is the full name of the API's; `transitions` has the states that a resource here can leave."""
+    """The states of the API's `enum` (a full name).
+
+    `transitions` has all non-terminal states of the emulator.
+    """
 
     enum: str
     pending: str
@@ -20,30 +23,30 @@ class States:
     transitions: Mapping[str, frozenset[str]]
 
     def names(self) -> tuple[str, ...]:
-        """All states of the API; resources here come into some of them only."""
+        """Return all states of the API; the emulator uses only some of them."""
         return tuple(self._enum().values_by_name)
 
     def state_of(self, message: Any) -> str:
-        """The name of a message's state."""
+        """Return the name of a message's state."""
         name: str = self._enum().values_by_number[message.state].name
         return name
 
     def number(self, state: str) -> int:
-        """The number of a state."""
+        """Return the number of a state."""
         number: int = self._enum().values_by_name[state].number
         return number
 
     def begin(self, message: Any, *, at: str) -> None:
-        """Make the message one that was created at the time `at`."""
+        """Initialize the state and times of a message that is created at the time `at`."""
         message.state = self.number(self.pending)
         message.create_time.FromJsonString(at)
         message.update_time.FromJsonString(at)
 
     def enter(self, message: Any, state: str, *, at: str, error: Mapping[str, Any] | None = None) -> bool:
-        """Put the message into `state` at the time `at` and stamp its times.
+        """Put the message into `state` at the time `at` and set its times.
 
-        False, and nothing changes, where no way leads there: what a supervisor told before a job was
-        cancelled arrives after the cancellation. `error` is a google.rpc.Status in its JSON form.
+        Return False, and change nothing, if there is no such transition: a report of a supervisor may arrive
+        after the job was cancelled. `error` is a google.rpc.Status in its JSON form.
         """
         if state not in self.transitions.get(self.state_of(message), frozenset()):
             return False

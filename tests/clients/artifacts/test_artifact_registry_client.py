@@ -28,7 +28,7 @@ def emulator(tmp_path: Any) -> Iterator[Daemon]:
 
 @pytest.fixture
 def registry(emulator: Daemon) -> Any:
-    """The client, and a repository `images`."""
+    """Return the client, with a repository `images`."""
     found = client(emulator)
     found.create_repository(
         parent=PARENT, repository_id="images", repository=api.Repository(format_="DOCKER")

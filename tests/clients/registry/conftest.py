@@ -1,4 +1,4 @@
-"""The emulator's registry, and other people's programs that know nothing but its address and credentials."""
+"""The emulator's registry and other programs, which get only its address and credentials."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture
 def registry(emulator: Daemon) -> RegistryClient:
-    """A repository that no other test uses, over plain HTTP."""
+    """Return a repository of its own for each test, over plain HTTP."""
     return RegistryClient(emulator.url, emulator.token, new_name())
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program in a folder of the test's own."""
+    """A program in the test's own folder."""
 
     command: tuple[str, ...]
     folder: Path
     environ: dict[str, str]
 
     def run(self, *arguments: str | Path, fails: bool = False) -> str:
-        """What it printed; on failure what it said of that."""
+        """Return the output; of a failure, the error output."""
         done = subprocess.run(
             [*self.command, *(str(argument) for argument in arguments)],
             cwd=self.folder,
@@ -77,7 +77,7 @@ def skopeo(emulator: Daemon, tmp_path: Path) -> Program:
 
 @pytest.fixture
 def buildah(emulator: Daemon, tmp_path: Path) -> Program:
-    """With a storage of its own, and a driver that works everywhere."""
+    """Return buildah with its own storage, and a driver that works everywhere."""
     options = ("--storage-driver", "vfs", "--root", tmp_path / "storage", "--runroot", tmp_path / "run")
     return _program(emulator, tmp_path, "buildah", options)
 
@@ -98,7 +98,7 @@ def regctl(emulator: Daemon, tmp_path: Path, host: str) -> Program:
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    """That images need no signatures; machines may have no file that says so."""
+    """Write a policy that requires no signatures; some machines have none."""
     (tmp_path / "policy.json").write_text(_POLICY)
     return tmp_path / "policy.json"
 

@@ -1,4 +1,4 @@
-"""oras against the emulator's registry: artifacts, and what refers to them."""
+"""oras against the emulator's registry: artifacts and referrers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_manifests(oras: Any, pushed: str, registry: RegistryClient) -> None:
     assert registry.ask("GET", "manifests/v1").status == 404
 
 
-def test_without_the_token_nothing_is_told(oras: Any, pushed: str, tmp_path: Path) -> None:
+def test_without_the_token_nothing_is_reported(oras: Any, pushed: str, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     oras.environ["DOCKER_CONFIG"] = str(tmp_path / "none")
     said = oras.run("manifest", "fetch", PLAIN, pushed, fails=True).lower()

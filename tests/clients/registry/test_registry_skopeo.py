@@ -32,7 +32,7 @@ CONFIG = json.dumps(
 
 
 def push(registry: RegistryClient, tag: str, layer: bytes = b"layer") -> str:
-    """An image that skopeo takes for one, compressed: it would compress it otherwise."""
+    """Push an image that skopeo accepts. It is compressed, or else skopeo would compress it."""
     compressed = gzip.compress(layer, mtime=0)
     registry.push_blob(CONFIG)
     registry.push_blob(compressed)
@@ -142,12 +142,12 @@ def test_sync(skopeo: Any, registry: RegistryClient, host: str) -> None:
         assert other.ask("HEAD", f"manifests/{tag}").headers["Docker-Content-Digest"] == digest
 
 
-def test_what_is_not_there_is_told(skopeo: Any, ref: str) -> None:
+def test_missing_content_is_reported(skopeo: Any, ref: str) -> None:
     assert "manifest unknown" in skopeo.run("inspect", PLAIN, f"{ref}:nothing", fails=True).lower()
 
 
 @pytest.mark.parametrize("auth", ["none", "wrong"])
-def test_without_the_token_nothing_is_told(
+def test_without_the_token_nothing_is_reported(
     skopeo: Any, registry: RegistryClient, ref: str, tmp_path: Path, host: str, auth: str
 ) -> None:
     push(registry, "v1")

@@ -1,4 +1,4 @@
-"""An emulator for clients that know nothing of it but what `vertex-training emulator env` says."""
+"""An emulator for clients that get only the output of `vertex-training emulator env`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture(scope="module")
 def settings(emulator: Daemon) -> dict[str, str]:
-    """What `vertex-training emulator env` prints."""
+    """Return the variables of `vertex-training emulator env`."""
     return variables(
         Emulator(
             url=emulator.url,
@@ -57,12 +57,12 @@ def client(emulator: Daemon) -> Iterator[Any]:
 
 @pytest.fixture
 def bucket(client: Any) -> Any:
-    """A new bucket of Google's client."""
+    """Create a bucket with Google's client."""
     return client.create_bucket(f"client-bucket-{next(_numbers)}", location="us-central1")
 
 
 @pytest.fixture(scope="module")
 def key_file(emulator: Daemon) -> Path:
-    """The key that signs URLs for the emulator."""
+    """Return the key that signs URLs for the emulator."""
     answer = call(emulator.url, "GET", "/_local/service-account", token=emulator.token)
     return Path(answer.json()["path"])

@@ -21,7 +21,7 @@ def fs(settings: dict[str, str]) -> Any:
 
 @pytest.fixture
 def root(fs: Any, bucket: Any) -> str:
-    """A bucket with three objects."""
+    """Create a bucket with three objects."""
     for name, content in (("a/1.txt", b"one"), ("a/2.csv", b"two"), ("b/c/3.txt", b"three")):
         bucket.blob(name).upload_from_string(content)
     return str(bucket.name)
@@ -29,7 +29,7 @@ def root(fs: Any, bucket: Any) -> str:
 
 @pytest.mark.timeout(60)
 def test_the_first_call_on_a_bucket_does_not_wait_for_grpc(fs: Any, root: str) -> None:
-    """The wait would end after minutes."""
+    """Check that the call returns before the wait for gRPC would end, after minutes."""
     assert sorted(fs.ls(root)) == [f"{root}/a", f"{root}/b"]
 
 

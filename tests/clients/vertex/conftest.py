@@ -1,4 +1,4 @@
-"""Programs that know nothing of the emulator but what `vertex-training emulator env` has put around them."""
+"""Programs that know the emulator only from the variables of `vertex-training emulator env`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
-    """An emulator as its users have it."""
+    """Yield an emulator with its default settings."""
     daemon = Daemon(Settings(data_dir=tmp_path_factory.mktemp("emulator")))
     try:
         daemon.start()
@@ -36,7 +36,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
 
 @pytest.fixture(scope="module")
 def environment(emulator: JobEmulator, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a shell in which `vertex-training emulator env` was evaluated, without a proxy."""
+    """Return a shell environment after `vertex-training emulator env` was evaluated, without a proxy."""
     outer = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     daemon = emulator.daemon
     settings = variables(
@@ -110,7 +110,7 @@ def gcloud(environment: Mapping[str, str]) -> Run:
 
 @pytest.fixture(scope="module")
 def bucket(emulator: JobEmulator) -> str:
-    """The name of a bucket in the location of the jobs."""
+    """Create a bucket in the location of the jobs and return its name."""
     answer = emulator.call(
         "POST", f"/storage/v1/b?project={PROJECT}", {"name": "train", "location": "us-central1"}
     )
@@ -120,13 +120,13 @@ def bucket(emulator: JobEmulator) -> str:
 
 @pytest.fixture(scope="module")
 def token(emulator: JobEmulator) -> Token:
-    """The emulator's token, for what a test does beside its client."""
+    """Return the emulator's token, for requests without the tested client."""
     return Token(emulator.daemon.token)
 
 
 @pytest.fixture
 def written(emulator: JobEmulator) -> Callable[[str], str]:
-    """The content of an object."""
+    """Return a function that reads an object."""
 
     def read(name: str) -> str:
         return Path(emulator.data_dir, "buckets", name).read_text()

@@ -65,7 +65,7 @@ tell(seen=seen, all=texts())
 
 
 @pytest.fixture(scope="module")
-def told(script: Any, emulator: JobEmulator) -> Any:
+def results(script: Any, emulator: JobEmulator) -> Any:
     chatty = f"for n in range({LINES}): print('line', n)\n" + wait_for_flags("1")
     trouble = f"import sys; print('fine'); print('trouble here', file=sys.stderr)\n{raise_flag('1')}"
     name = emulator.create(pool(chatty), pool(trouble))
@@ -95,16 +95,16 @@ def told(script: Any, emulator: JobEmulator) -> Any:
         pytest.param("empty", [], id="of a job that is not there"),
     ],
 )
-def test_what_the_program_sees(told: Mapping[str, Any], what: str, expected: Any) -> None:
-    assert told[what] == expected
+def test_what_the_program_sees(results: Mapping[str, Any], what: str, expected: Any) -> None:
+    assert results[what] == expected
 
 
-def test_polling_brings_every_entry_once(told: Mapping[str, Any]) -> None:
-    assert [message for _, message in told["seen"]] == told["all"]
+def test_polling_brings_every_entry_once(results: Mapping[str, Any]) -> None:
+    assert [message for _, message in results["seen"]] == results["all"]
 
 
-def test_insert_ids_are_unique(told: Mapping[str, Any]) -> None:
-    ids = [insert_id for insert_id, _ in told["seen"]]
+def test_insert_ids_are_unique(results: Mapping[str, Any]) -> None:
+    ids = [insert_id for insert_id, _ in results["seen"]]
     assert len(set(ids)) == len(ids) > LINES
 
 

@@ -1,7 +1,7 @@
-"""What `sitecustomize` on PYTHONPATH does to TensorFlow in a replica whose machine was to have accelerators.
+"""The effects of `sitecustomize` on PYTHONPATH on TensorFlow in a replica with declared accelerators.
 
-`TENSORFLOW` stands for the library, which is too large to be installed for this: it has the functions of
-`tf.config` that are called, and says what it was told.
+`TENSORFLOW` replaces the library, which is too large to install: it has the called functions of `tf.config`,
+and prints their arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vertex_emulator.addresses import REDIRECT
 
 TENSORFLOW = """
 import json, os
-told = []
+results = []
 class config:
     class LogicalDeviceConfiguration:
         pass
@@ -27,9 +27,9 @@ class config:
         return [kind + ":0"] if kind in os.environ["DEVICES"] else []
     @staticmethod
     def set_logical_device_configuration(device, configurations):
-        told.append([device, len(configurations)])
+        results.append([device, len(configurations)])
 """
-PROGRAM = "import json, tensorflow; print(json.dumps(tensorflow.told))"
+PROGRAM = "import json, tensorflow; print(json.dumps(tensorflow.results))"
 
 
 def run(
@@ -80,7 +80,7 @@ def test_a_program_without_tensorflow_does_not_import_it(tmp_path: Path) -> None
 
 
 def test_another_version_is_imported_all_the_same(tmp_path: Path) -> None:
-    done = run(tmp_path, source="told = ['as it is']", VERTEX_CLUSTER_LOCAL_DEVICES="2")
+    done = run(tmp_path, source="results = ['as it is']", VERTEX_CLUSTER_LOCAL_DEVICES="2")
     assert done.stdout == '["as it is"]\n'
     assert "tensorflow does not find 2 devices of the CPU" in done.stderr
 

@@ -1,4 +1,4 @@
-"""`vertex-training logs --follow` shows every line of a job once, whatever happens meanwhile."""
+"""`vertex-training logs --follow` shows every line of a job once, under all circumstances."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Follower:
         eventually(lambda: self.shown.stat().st_size > 0)
 
     def end(self) -> list[dict[str, Any]]:
-        """The entries that it has shown, once it has ended by itself."""
+        """Return the shown entries after the command has ended."""
         code = self.process.wait(timeout=120)
         text = self.shown.read_text()
         assert code == 0, text[-1000:] + self.shown.with_suffix(".errors").read_text()
@@ -89,7 +89,7 @@ class Follower:
 
 
 def said(entries: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """The numbers of the lines of each rank, in the order in which they were shown."""
+    """Return the numbers of the lines of each rank, in the shown order."""
     found: dict[str, list[int]] = {}
     for entry in entries:
         words = entry["message"].split()
@@ -133,8 +133,8 @@ def test_nothing_is_shown_twice(data_dir: Path) -> None:
     assert max(Counter((each["timestamp"], each["insertId"]) for each in entries).values()) == 1
 
 
-def test_a_clock_that_stands_still(data_dir: Path) -> None:
-    """All entries then have times that differ by microseconds only, and equal ones in different tasks."""
+def test_a_frozen_clock(data_dir: Path) -> None:
+    """Check entries whose times differ by microseconds only, or are equal in different tasks."""
     emulator = launcher.ensure(data_dir)
     Control(url=emulator.url, token=emulator.token).freeze_clock()
     code = CHATTY.replace("0.5", "0.2") + WAIT

@@ -1,4 +1,4 @@
-"""`gcloud ai custom-jobs` and `gcloud logging read`, as their users type them."""
+"""`gcloud ai custom-jobs` and `gcloud logging read`, as users type them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GPUS = "machine-type=n1-highmem-96,replica-count={},accelerator-type=NVIDIA_TESL
 
 @pytest.fixture(scope="module")
 def reduction(gcloud: Run, emulator: JobEmulator) -> Any:
-    """The job of the documentation's example with a reduction server, with a program of our own."""
+    """Create the documentation's example of a job with a reduction server, with the test's own program."""
     text = gcloud(
         *("beta", "ai", "custom-jobs", "create", REGION, "--display-name=reduction"),
         f"--worker-pool-spec={GPUS.format(1)},container-image-uri={TRAINER}",
@@ -88,7 +88,7 @@ def test_describe_of_what_is_not_there(gcloud: Run) -> None:
 def others(
     gcloud: Run, emulator: JobEmulator, reduction: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> list[str]:
-    """Two more jobs: one that fails, from a file, and one that goes on, from flags."""
+    """Create two more jobs: one that fails, from a file, and one that keeps running, from flags."""
     config = tmp_path_factory.mktemp("config") / "job.yaml"
     config.write_text(
         "workerPoolSpecs:\n"

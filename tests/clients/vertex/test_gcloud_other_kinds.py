@@ -1,4 +1,4 @@
-"""`gcloud ai hp-tuning-jobs`, `models` and `persistent-resources`, as their users type them."""
+"""`gcloud ai hp-tuning-jobs`, `models` and `persistent-resources`, as users type them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ REPORT = """python3 -c '
 
 @pytest.fixture(scope="module")
 def studies(gcloud: Run, emulator: JobEmulator, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The names of a tuning job that has ended, and of one that goes on."""
+    """Return the names of a tuning job that has ended and of one that is running."""
     folder = tmp_path_factory.mktemp("config")
     names = []
     for name, code in (("short", REPORT), ("long", "sleep 600")):
@@ -107,7 +107,7 @@ def models_of(emulator: JobEmulator) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def model(gcloud: Run, emulator: JobEmulator, bucket: str) -> str:
-    """The id of a model with two versions."""
+    """Upload two versions of a model and return its ID."""
     folder = emulator.data_dir / "buckets" / bucket / "model"
     folder.mkdir()
     (folder / "model.pkl").write_text("weights")
@@ -162,7 +162,7 @@ def test_models_delete_version_and_delete(gcloud: Run, model: str, emulator: Job
 
 @pytest.fixture(scope="module")
 def resource(gcloud: Run, emulator: JobEmulator) -> str:
-    """The id of a persistent resource that runs."""
+    """Create a persistent resource, wait until it is running and return its ID."""
     pool = "--resource-pool-spec=replica-count=1,machine-type=n1-standard-4,disk-size=100,disk-type=pd-ssd"
     create = ("ai", "persistent-resources", "create", REGION, "--persistent-resource-id=cluster")
     gcloud(*create, "--display-name=a cluster", pool, "--labels=team=a")

@@ -77,7 +77,7 @@ except exceptions.BadRequest as error:
 
 
 @pytest.fixture(scope="module", params=["aiplatform_v1", "aiplatform_v1beta1"])
-def told(script: Any, emulator: Any, request: pytest.FixtureRequest) -> Any:
+def results(script: Any, emulator: Any, request: pytest.FixtureRequest) -> Any:
     for each in (
         emulator.call("GET", "/v1/projects/local/locations/us-central1/customJobs")
         .json()
@@ -103,20 +103,20 @@ def told(script: Any, emulator: Any, request: pytest.FixtureRequest) -> Any:
         pytest.param("label", True, id="the service's words of what is wrong"),
     ],
 )
-def test_what_the_program_sees(told: Mapping[str, Any], what: str, expected: Any) -> None:
-    assert told[what] == expected
+def test_what_the_program_sees(results: Mapping[str, Any], what: str, expected: Any) -> None:
+    assert results[what] == expected
 
 
-def test_messages_are_those_of_the_version(told: Mapping[str, Any]) -> None:
-    assert told["type"].startswith(f"google.cloud.{told['version']}.types")
+def test_messages_are_those_of_the_version(results: Mapping[str, Any]) -> None:
+    assert results["type"].startswith(f"google.cloud.{results['version']}.types")
 
 
-def test_a_deleted_job_is_not_found(told: Mapping[str, Any]) -> None:
-    assert "does not exist" in told["missing"]
+def test_a_deleted_job_is_not_found(results: Mapping[str, Any]) -> None:
+    assert "does not exist" in results["missing"]
 
 
-def test_a_faulty_job_is_refused_by_its_fields(told: Mapping[str, Any]) -> None:
-    assert told["refused"] == ["display_name", "job_spec.worker_pool_specs"]
+def test_a_faulty_job_is_refused_by_its_fields(results: Mapping[str, Any]) -> None:
+    assert results["refused"] == ["display_name", "job_spec.worker_pool_specs"]
 
 
 CREDENTIALS = """

@@ -14,23 +14,23 @@ from vertex_emulator.kernel.projects import project_number
 
 PROGRAM = """
 import json, os, time, urllib.error, urllib.request
-told = {}
+results = {}
 import google.auth
 credentials, project = google.auth.default()
-told.update(credentials=type(credentials).__module__, project=project)
+results.update(credentials=type(credentials).__module__, project=project)
 
 from google.cloud import storage
 bucket = storage.Client().bucket("train")
-told["read"] = bucket.blob("data.txt").download_as_text()
+results["read"] = bucket.blob("data.txt").download_as_text()
 bucket.blob("made/by-replica.txt").upload_from_string("from a replica")
-told["mounted"] = open("/gcs/train/made/by-replica.txt").read()
+results["mounted"] = open("/gcs/train/made/by-replica.txt").read()
 
 from google.cloud import aiplatform
 aiplatform.init(staging_bucket="gs://train")
-told["sdk_project"] = aiplatform.initializer.global_config.project
-told["listed"] = [each.display_name for each in aiplatform.CustomJob.list()]
+results["sdk_project"] = aiplatform.initializer.global_config.project
+results["listed"] = [each.display_name for each in aiplatform.CustomJob.list()]
 me = aiplatform.CustomJob.get(os.environ["CLOUD_ML_JOB_ID"])
-told["me"] = [me.display_name, me.state.name]
+results["me"] = [me.display_name, me.state.name]
 inner = aiplatform.CustomJob(
     display_name="inner",
     worker_pool_specs=[{
@@ -42,13 +42,14 @@ inner = aiplatform.CustomJob(
 inner.submit()
 while inner.state.name not in ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"):
     time.sleep(0.2)
-told["inner"] = [inner.resource_name, inner.state.name]
+results["inner"] = [inner.resource_name, inner.state.name]
 
 from google.cloud import aiplatform_v1
-told["endpoint"] = aiplatform_v1.JobServiceClient().transport.kind
+results["endpoint"] = aiplatform_v1.JobServiceClient().transport.kind
 from google.cloud import logging
 text = f'resource.labels.job_id="{inner.name}" severity=INFO resource.labels.task_name="workerpool0-0"'
-told["log"] = [each.payload["message"] for each in logging.Client(project="local").list_entries(filter_=text)]
+entries = logging.Client(project="local").list_entries(filter_=text)
+results["log"] = [each.payload["message"] for each in entries]
 
 def status(path):
     request = urllib.request.Request(
@@ -58,15 +59,15 @@ def status(path):
         return urllib.request.urlopen(request).status
     except urllib.error.HTTPError as error:
         return error.code
-told["controls"] = status("/_local/info")
-told["secrets"] = sorted(name for name, value in os.environ.items() if THE_SECRET in value)
-print(json.dumps(told))
+results["controls"] = status("/_local/info")
+results["secrets"] = sorted(name for name, value in os.environ.items() if THE_SECRET in value)
+print(json.dumps(results))
 """
 
 
 @pytest.fixture(scope="module")
 def outer(emulator: JobEmulator, bucket: str) -> str:
-    """The name of the job that calls the clients."""
+    """Return the name of the job that calls the clients."""
     Path(emulator.data_dir, "buckets", bucket, "data.txt").write_text("content")
     code = PROGRAM.replace("THE_SECRET", repr(emulator.daemon.token))
     name = emulator.create(pool(code), name="outer")
@@ -76,7 +77,7 @@ def outer(emulator: JobEmulator, bucket: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def told(emulator: JobEmulator, outer: str) -> Any:
+def results(emulator: JobEmulator, outer: str) -> Any:
     return json.loads(next(line for line in emulator.said(outer) if line.startswith('{"credentials"')))
 
 
@@ -96,12 +97,12 @@ def told(emulator: JobEmulator, outer: str) -> Any:
         pytest.param("secrets", [], id="no variable has the emulator's token"),
     ],
 )
-def test_what_a_replica_sees(told: Mapping[str, Any], what: str, expected: Any) -> None:
-    assert told[what] == expected
+def test_what_a_replica_sees(results: Mapping[str, Any], what: str, expected: Any) -> None:
+    assert results[what] == expected
 
 
-def test_a_job_that_a_replica_submits_runs(told: Mapping[str, Any], emulator: JobEmulator) -> None:
-    name, state = told["inner"]
+def test_a_job_that_a_replica_submits_runs(results: Mapping[str, Any], emulator: JobEmulator) -> None:
+    name, state = results["inner"]
     assert (state, emulator.get(name)["displayName"]) == ("JOB_STATE_SUCCEEDED", "inner")
 
 

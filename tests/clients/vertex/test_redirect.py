@@ -1,4 +1,4 @@
-"""What `sitecustomize` on PYTHONPATH does to a program: what is asked for, and nothing else."""
+"""The effects of `sitecustomize` on PYTHONPATH on a program, and no others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(code: str, *flags: str, **environment: str) -> subprocess.CompletedProce
     )
 
 
-def told(code: str, **environment: str) -> Any:
+def results(code: str, **environment: str) -> Any:
     done = run(f"import json\nfound = {{}}\n{code}\nprint(json.dumps(found))", **environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return json.loads(done.stdout)
@@ -82,7 +82,7 @@ found["parameters"] = list(inspect.signature(J).parameters)
 
 @pytest.fixture(scope="module")
 def clients() -> Any:
-    return told(CLIENTS)
+    return results(CLIENTS)
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ def test_without_the_variable_clients_go_to_google() -> None:
         "from google.cloud.aiplatform_v1 import JobServiceClient\n"
         "found['host'] = JobServiceClient(credentials=AnonymousCredentials()).transport._host"
     )
-    assert told(code, VERTEX_EMULATOR_HOST="") == {"host": "aiplatform.googleapis.com:443"}
+    assert results(code, VERTEX_EMULATOR_HOST="") == {"host": "aiplatform.googleapis.com:443"}
 
 
 def test_nothing_is_imported_for_a_program_that_does_not_ask_for_it() -> None:
     code = "import sys\nfound['modules'] = sorted(sys.modules)"
-    without = set(told(code, PYTHONPATH="")["modules"])
-    assert set(told(code)["modules"]) - without <= {
+    without = set(results(code, PYTHONPATH="")["modules"])
+    assert set(results(code)["modules"]) - without <= {
         *(
             "sitecustomize",
             "vertex_training_redirect",
@@ -184,13 +184,13 @@ def test_another_sitecustomize_is_run_as_well(tmp_path: Path) -> None:
     code = "import sitecustomize\nfound.update(mine=mine, module=sitecustomize.__file__)"
     path = f"{REDIRECT}:{tmp_path}"
     file = str(tmp_path / "sitecustomize.py")
-    assert told(code, PYTHONPATH=path) == {"mine": file, "module": file}
+    assert results(code, PYTHONPATH=path) == {"mine": file, "module": file}
 
 
 def test_another_sitecustomize_is_run_without_the_emulator(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.mine = 1\n")
     path = f"{REDIRECT}:{tmp_path}"
-    assert told("found['mine'] = mine", PYTHONPATH=path, VERTEX_EMULATOR_HOST="") == {"mine": 1}
+    assert results("found['mine'] = mine", PYTHONPATH=path, VERTEX_EMULATOR_HOST="") == {"mine": 1}
 
 
 def test_the_failure_of_another_sitecustomize_is_its_own(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ try:
 except ModuleNotFoundError as error:
     found["name"] = error.name
 """
-    assert told(code) == {"name": "google.cloud.aiplatform_v1.services.no_such"}
+    assert results(code) == {"name": "google.cloud.aiplatform_v1.services.no_such"}
 
 
 def test_a_client_module_that_is_built_otherwise_is_imported_all_the_same(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ tell(local=local.state.name, local_name=local.resource_name,
 
 
 @pytest.fixture(scope="module")
-def told(script: Any, bucket: str) -> Any:
+def results(script: Any, bucket: str) -> Any:
     return script(PROGRAM)
 
 
@@ -155,47 +155,49 @@ def told(script: Any, bucket: str) -> Any:
         pytest.param("local", "JOB_STATE_SUCCEEDED", id="from_local_script"),
     ],
 )
-def test_what_the_program_sees(told: Mapping[str, Any], what: str, expected: Any) -> None:
-    assert told[what] == expected
+def test_what_the_program_sees(results: Mapping[str, Any], what: str, expected: Any) -> None:
+    assert results[what] == expected
 
 
-def test_times_are_in_order(told: Mapping[str, Any]) -> None:
-    assert told["created"] <= told["started"] <= told["ended"]
+def test_times_are_in_order(results: Mapping[str, Any]) -> None:
+    assert results["created"] <= results["started"] <= results["ended"]
 
 
-def test_the_name_has_the_projects_number(told: Mapping[str, Any]) -> None:
-    assert told["name"].split("/")[1].isdigit()
+def test_the_name_has_the_projects_number(results: Mapping[str, Any]) -> None:
+    assert results["name"].split("/")[1].isdigit()
 
 
-def test_the_failure_has_the_services_words(told: Mapping[str, Any]) -> None:
-    assert "The replica workerpool0-0 exited with a non-zero status of 3." in told["failure"]
+def test_the_failure_has_the_services_words(results: Mapping[str, Any]) -> None:
+    assert "The replica workerpool0-0 exited with a non-zero status of 3." in results["failure"]
 
 
-def test_waiting_for_a_job_that_fails_raises_what_it_does_on_the_service(told: Mapping[str, Any]) -> None:
-    kind, message = told["waiting"]
+def test_waiting_for_a_job_that_fails_raises_what_it_does_on_the_service(results: Mapping[str, Any]) -> None:
+    kind, message = results["waiting"]
     assert (kind, message.startswith("Job failed with:")) == ("RuntimeError", True)
 
 
-def test_cancelling_what_has_ended_fails_as_on_the_service(told: Mapping[str, Any]) -> None:
-    kind, message = told["again"]
+def test_cancelling_what_has_ended_fails_as_on_the_service(results: Mapping[str, Any]) -> None:
+    kind, message = results["again"]
     assert kind == "BadRequest"  # over REST; over gRPC the library calls it FailedPrecondition
     assert "is in state JOB_STATE_CANCELLED and cannot be canceled." in message
 
 
-def test_what_was_deleted_is_not_found(told: Mapping[str, Any]) -> None:
-    assert told["deleted"][0] == "NotFound"
+def test_what_was_deleted_is_not_found(results: Mapping[str, Any]) -> None:
+    assert results["deleted"][0] == "NotFound"
 
 
-def test_every_replica_has_run(told: Mapping[str, Any], emulator: JobEmulator) -> None:
-    said = [each for each in messages(emulator.entries(told["name"])) if " of 3" in each]
+def test_every_replica_has_run(results: Mapping[str, Any], emulator: JobEmulator) -> None:
+    said = [each for each in messages(emulator.entries(results["name"])) if " of 3" in each]
     assert sorted(said) == ["0 of 3", "1 of 3", "2 of 3"]
 
 
-def test_the_script_was_packed_and_uploaded(told: Mapping[str, Any], emulator: JobEmulator) -> None:
-    (package,) = told["packages"]
+def test_the_script_was_packed_and_uploaded(results: Mapping[str, Any], emulator: JobEmulator) -> None:
+    (package,) = results["packages"]
     assert package.startswith("gs://train/aiplatform-")
     assert Path(emulator.data_dir, "buckets", package.removeprefix("gs://")).is_file()
 
 
-def test_the_script_got_its_arguments_and_variables(told: Mapping[str, Any], emulator: JobEmulator) -> None:
-    assert "hello from a script ['--epochs', '3'] test" in messages(emulator.entries(told["local_name"]))
+def test_the_script_got_its_arguments_and_variables(
+    results: Mapping[str, Any], emulator: JobEmulator
+) -> None:
+    assert "hello from a script ['--epochs', '3'] test" in messages(emulator.entries(results["local_name"]))

@@ -151,7 +151,7 @@ tell(
 
 @pytest.fixture(scope="module")
 def scripted(script: Any, bucket: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """What a program with CustomTrainingJob found."""
+    """Return the results of a program with CustomTrainingJob."""
     task = tmp_path_factory.mktemp("task") / "task.py"
     task.write_text(TASK)
     found: Mapping[str, Any] = script(BEGIN + SCRIPT, str(task))
@@ -258,7 +258,7 @@ tell(bare=list(bare.version_aliases), copied=copied.location)
 
 @pytest.fixture(scope="module")
 def contained(script: Any, bucket: str) -> Mapping[str, Any]:
-    """What a program with CustomContainerTrainingJob found."""
+    """Return the results of a program with CustomContainerTrainingJob."""
     found: Mapping[str, Any] = script(BEGIN + CONTAINER)
     return found
 

@@ -50,8 +50,8 @@ PIPELINES = Section(
             source=CAPTURED,
             tests=(
                 f"{INPUTS}::test_the_form_of_the_sdk",
-                f"{INPUTS}::test_inputs_that_cannot_be_read",
-                f"{INPUTS}::test_whatever_is_sent_is_read_or_refused",
+                f"{INPUTS}::test_invalid_inputs",
+                f"{INPUTS}::test_any_inputs_are_parsed_or_rejected",
             ),
         ),
         Row(
@@ -83,7 +83,7 @@ PIPELINES = Section(
                 f"{DATA}::test_splits_of_tables",
                 f"{DATA}::test_items_are_split_by_filters",
                 f"{SPLITS}::test_counts_are_within_one_of_the_share",
-                f"{SPLITS}::test_categories_are_split_each_exactly",
+                f"{SPLITS}::test_each_category_is_split_exactly",
             ),
         ),
         Row(
@@ -93,8 +93,8 @@ PIPELINES = Section(
             here="refused with the remedy when data are wanted",
             source=API,
             tests=(
-                f"{DATA}::test_bigquery_is_refused_where_data_are_wanted",
-                f"{INPUTS}::test_configurations_that_cannot_be",
+                f"{DATA}::test_bigquery_is_rejected",
+                f"{INPUTS}::test_invalid_configurations",
             ),
         ),
         Row(
@@ -117,7 +117,7 @@ PIPELINES = Section(
             source=CAPTURED,
             tests=(
                 f"{LIFE}::test_cancelling_a_pipeline_cancels_its_job",
-                f"{LIFE}::test_what_has_ended_cannot_be_cancelled",
+                f"{LIFE}::test_an_ended_pipeline_cannot_be_cancelled",
                 f"{LIFE}::test_deleting",
             ),
         ),
@@ -165,7 +165,7 @@ DATASETS = Section(
             here="every field comes back",
             source=API,
             tests=(
-                f"{DATASETS_TESTS}::test_a_dataset_is_echoed",
+                f"{DATASETS_TESTS}::test_a_dataset_is_returned_as_sent",
                 f"{DATASETS_TESTS}::test_listing",
                 f"{DATASETS_TESTS}::test_updating",
                 f"{DATASETS_TESTS}::test_deleting",
@@ -201,7 +201,7 @@ DATASETS = Section(
             likeness="not",
             here="such calls are refused by name",
             source=API,
-            tests=(f"{DATASETS_TESTS}::test_what_is_not_implemented_is_named",),
+            tests=(f"{DATASETS_TESTS}::test_the_error_names_an_unimplemented_method",),
         ),
     ),
 )
@@ -216,8 +216,8 @@ MODELS = Section(
             here="every field comes back; a model without a container, or without files, is refused",
             source=API,
             tests=(
-                f"{REGISTRY}::test_a_model_as_the_service_shows_it",
-                f"{REGISTRY}::test_models_that_are_refused",
+                f"{REGISTRY}::test_a_model_in_the_form_of_the_service",
+                f"{REGISTRY}::test_invalid_models",
                 f"{GCLOUD}::test_models_describe",
             ),
         ),
@@ -249,7 +249,7 @@ MODELS = Section(
             likeness="same",
             here="by the name with or without a version",
             source=API,
-            tests=(f"{REGISTRY}::test_updating_a_version", f"{REGISTRY}::test_updates_that_are_refused"),
+            tests=(f"{REGISTRY}::test_updating_a_version", f"{REGISTRY}::test_invalid_updates"),
         ),
         Row(
             feature="export and copy of models",
@@ -265,7 +265,7 @@ MODELS = Section(
             likeness="like",
             here="they are where `artifactUri` says; a deleted model leaves them",
             source=API,
-            tests=(f"{REGISTRY}::test_deleting_a_model_leaves_its_files",),
+            tests=(f"{REGISTRY}::test_deleting_a_model_keeps_its_files",),
         ),
     ),
 )

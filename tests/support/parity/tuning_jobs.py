@@ -61,7 +61,7 @@ TUNING_JOBS = Section(
             tests=(
                 f"{JOBS}::test_twenty_trials_four_at_a_time",
                 f"{JOBS}::test_a_trial_is_a_custom_job",
-                f"{JOBS}::test_what_a_trial_finds",
+                f"{JOBS}::test_the_environment_of_a_trial",
                 f"{MEASUREMENTS}::test_an_argument",
             ),
             fields=("max_trial_count", "parallel_trial_count", "trial_job_spec", "study_spec.parameters"),
@@ -154,7 +154,7 @@ TUNING_JOBS = Section(
             source=API,
             tests=(
                 f"{JOBS}::test_a_study_stops_after_so_many_trials",
-                f"{JOBS}::test_a_study_whose_time_is_over_lets_its_trials_end",
+                f"{JOBS}::test_trials_end_after_the_duration_of_the_study",
                 f"{JOBS}::test_a_study_without_progress_stops",
                 f"{RULES}::test_a_study_of_three_trials_after_ten_minutes",
             ),

@@ -584,7 +584,7 @@ def line_changed(**values: Any) -> Edit:
         pytest.param(with_member("buckets/0.json", b"{"), "is not JSON", id="no JSON"),
         pytest.param(with_member("buckets/0.json", b"[" * 100_000), "is not JSON", id="nested too deeply"),
         pytest.param(changed(f"jobs/{ID}.json", project="a/b"), "is not a project", id="project"),
-        pytest.param(changed(f"jobs/{ID}.json", location="moon"), "is not a place for jobs", id="region"),
+        pytest.param(changed(f"jobs/{ID}.json", location="moon"), "is not a location", id="region"),
         pytest.param(changed(f"jobs/{ID}.json", job=None), "has no custom job", id="no job"),
         pytest.param(job_changed(name="projects/1/locations/us-central1/customJobs/1"), "another", id="name"),
         pytest.param(job_changed(state="JOB_STATE_PAUSED"), "JOB_STATE_PAUSED here", id="state"),

@@ -1,4 +1,4 @@
-"""One emulator for the tests of a module; each test makes repositories of its own."""
+"""One emulator for the tests of a module. Each test creates its own repositories."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """An emulator in this process."""
+    """Yield an emulator in this process."""
     with running(tmp_path_factory.mktemp("emulator")) as daemon:
         yield daemon
 
 
 @pytest.fixture
 def repository(emulator: Daemon) -> str:
-    """The id of a new repository for images."""
+    """Create a repository for images and return its ID."""
     name = f"repository-{next(_numbers)}"
     create(emulator, name)
     return name
@@ -32,7 +32,7 @@ def repository(emulator: Daemon) -> str:
 
 @pytest.fixture
 def make(emulator: Daemon) -> Callable[..., str]:
-    """Makes repositories with fields; gives their ids."""
+    """Return a function that creates a repository with fields and returns its ID."""
 
     def made(**fields: Any) -> str:
         name = f"repository-{next(_numbers)}"

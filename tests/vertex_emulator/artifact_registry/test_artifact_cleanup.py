@@ -1,4 +1,4 @@
-"""Cleanup policies as they are carried out, by the emulator's clock; what survives a restart, and a reset."""
+"""Scheduled cleanup by the emulator's clock, restarts and resets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OLD = {
 
 @pytest.fixture
 def emulator(tmp_path: Path) -> Iterator[Daemon]:
-    """One whose clock a test may set."""
+    """Yield an emulator of its own, whose clock the test may set."""
     with running(tmp_path / "data") as daemon:
         yield daemon
 
@@ -55,14 +55,14 @@ def uri(name: str) -> str:
 
 
 def due_at(daemon: Daemon, name: str) -> int | None:
-    """When the policies of a repository are carried out next, from the record that survives a restart."""
+    """Return the time of the next cleanup of a repository, from the record that survives a restart."""
     row = daemon.artifacts.store._database.row(
         "SELECT cleanup_at FROM artifact_repositories WHERE id = ?", (name,)
     )
     return row["cleanup_at"] if row else None
 
 
-def test_a_day_after_they_were_set(emulator: Daemon) -> None:
+def test_the_first_cleanup_is_a_day_after_the_policies_were_set(emulator: Daemon) -> None:
     create(emulator, "images", **UNTAGGED)
     tagged = push(emulator, uri("images"), "v1")
     push(emulator, uri("images"), layer=b"other")
@@ -70,7 +70,7 @@ def test_a_day_after_they_were_set(emulator: Daemon) -> None:
     settled(emulator, "images", {tagged.digest})
 
 
-def test_not_before(emulator: Daemon) -> None:
+def test_no_cleanup_within_a_day(emulator: Daemon) -> None:
     create(emulator, "images", **UNTAGGED)
     create(emulator, "earlier", **UNTAGGED)
     pass_time(emulator, 0.5)
@@ -83,7 +83,7 @@ def test_not_before(emulator: Daemon) -> None:
     assert versions(emulator, "images") == {kept.digest}
 
 
-def test_every_day(emulator: Daemon) -> None:
+def test_a_cleanup_every_day(emulator: Daemon) -> None:
     create(emulator, "images", **OLD)
     push(emulator, uri("images"), "v1")
     pass_time(emulator, 20)
@@ -92,7 +92,7 @@ def test_every_day(emulator: Daemon) -> None:
     settled(emulator, "images", {second.digest})
 
 
-def test_parts_of_an_index_stay_with_it(emulator: Daemon) -> None:
+def test_parts_of_an_index_are_kept_with_it(emulator: Daemon) -> None:
     create(emulator, "images", **UNTAGGED)
     part = push(emulator, uri("images"))
     whole = push_index(emulator, uri("images"), "v1", images=[part])
@@ -101,7 +101,7 @@ def test_parts_of_an_index_stay_with_it(emulator: Daemon) -> None:
     settled(emulator, "images", {part.digest, whole.digest})
 
 
-def test_a_dry_run_only_says_it(emulator: Daemon, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_dry_run_only_logs(emulator: Daemon, caplog: pytest.LogCaptureFixture) -> None:
     create(emulator, "images", cleanupPolicyDryRun=True, **UNTAGGED)
     pushed = push(emulator, uri("images"))
     with caplog.at_level(logging.INFO):
@@ -119,15 +119,15 @@ def test_immutable_tags_keep_their_versions(emulator: Daemon) -> None:
     settled(emulator, "images", {tagged.digest})
 
 
-def test_without_policies_nothing_is_ever_due(emulator: Daemon) -> None:
+def test_without_policies_no_cleanup_is_scheduled(emulator: Daemon) -> None:
     create(emulator, "images", **UNTAGGED)
     assert due_at(emulator, "images") is not None
     ask(emulator, "PATCH", f"/v1/{PARENT}/repositories/images?updateMask=cleanupPolicies", {})
     assert due_at(emulator, "images") is None
 
 
-def test_setting_the_clock_back_moves_what_is_due(emulator: Daemon) -> None:
-    """A clock that is set back makes nobody wait for longer than a day."""
+def test_setting_the_clock_back_moves_cleanups(emulator: Daemon) -> None:
+    """Check that no cleanup is more than a day away after the clock was set back."""
     pass_time(emulator, 400)
     create(emulator, "images", **UNTAGGED)
     ask(emulator, "POST", "/_local/clock/reset", {})
@@ -136,7 +136,7 @@ def test_setting_the_clock_back_moves_what_is_due(emulator: Daemon) -> None:
     assert at <= emulator.clock.microseconds() + DAY * 1_000_000
 
 
-def test_what_came_due_while_the_emulator_was_away(tmp_path: Path) -> None:
+def test_a_cleanup_that_was_due_while_the_emulator_was_stopped(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         create(daemon, "images", **UNTAGGED)
         push(daemon, uri("images"))
@@ -199,7 +199,7 @@ def test_an_export_has_all(tmp_path: Path) -> None:
         assert state(daemon) == before
 
 
-def test_an_import_of_what_is_there(emulator: Daemon, tmp_path: Path) -> None:
+def test_an_import_of_an_existing_repository(emulator: Daemon, tmp_path: Path) -> None:
     create(emulator, "images")
     control(emulator).export_state(tmp_path / "archive")
     with pytest.raises(ControlError, match="repositories/images already"):

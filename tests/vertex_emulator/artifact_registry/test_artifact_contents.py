@@ -1,4 +1,4 @@
-"""Packages, versions, tags, files and images, as views of what was pushed."""
+"""Packages, versions, tags, files and images as views of pushed images."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_an_image(emulator: Daemon, repository: str) -> None:
 @pytest.mark.parametrize(
     "created", [None, 7, "yesterday", "2026-13-45T00:00:00Z", "0001-01-01T00:00:00+14:00"]
 )
-def test_an_image_that_was_built_at_no_time(emulator: Daemon, repository: str, created: Any) -> None:
+def test_an_image_without_a_build_time(emulator: Daemon, repository: str, created: Any) -> None:
     push(emulator, uri(repository), "v1", config={"created": created})
     (image,) = ask(emulator, "GET", at(repository, "/dockerImages")).json()["dockerImages"]
     assert "buildTime" not in image
@@ -133,7 +133,7 @@ def test_a_file(emulator: Daemon, repository: str) -> None:
         f"/dockerImages/none@sha256:{'0' * 64}",
     ],
 )
-def test_what_is_not_there(emulator: Daemon, repository: str, rest: str) -> None:
+def test_a_missing_item(emulator: Daemon, repository: str, rest: str) -> None:
     assert refused(emulator, "GET", at(repository, rest))[:2] == (404, "NOT_FOUND")
 
 
@@ -239,7 +239,7 @@ def test_packages_by_annotation(emulator: Daemon, repository: str, query: str, i
     assert bool(answer.get("packages")) == is_found
 
 
-def test_annotations_go_with_their_version(emulator: Daemon, repository: str) -> None:
+def test_annotations_are_deleted_with_their_version(emulator: Daemon, repository: str) -> None:
     pushed = push(emulator, uri(repository))
     path = at(repository, f"{PACKAGE}/versions/{pushed.digest}")
     found = ask(emulator, "PATCH", path, {"annotations": {"a": "b"}}).json()
@@ -250,7 +250,7 @@ def test_annotations_go_with_their_version(emulator: Daemon, repository: str) ->
 
 
 @pytest.mark.parametrize("mask", ["colour", "annotations.a"])
-def test_annotations_that_are_refused(emulator: Daemon, repository: str, mask: str) -> None:
+def test_invalid_annotations(emulator: Daemon, repository: str, mask: str) -> None:
     push(emulator, uri(repository, "a"), "v1")
     assert refused(emulator, "PATCH", at(repository, f"/packages/a?updateMask={mask}"), {})[0] == 400
 
@@ -270,7 +270,7 @@ def test_a_new_tag_can_be_pulled(emulator: Daemon, repository: str) -> None:
     assert answer.headers["Docker-Content-Digest"] == pushed.digest
 
 
-def test_a_tag_that_is_moved(emulator: Daemon, repository: str) -> None:
+def test_a_tag_is_moved(emulator: Daemon, repository: str) -> None:
     push(emulator, uri(repository), "v1")
     other = push(emulator, uri(repository), layer=b"other")
     path = at(repository, f"{PACKAGE}/tags/v1")
@@ -278,7 +278,7 @@ def test_a_tag_that_is_moved(emulator: Daemon, repository: str) -> None:
     assert ask(emulator, "GET", path).json()["version"].endswith(other.digest)
 
 
-def test_a_tag_that_is_deleted_leaves_its_version(emulator: Daemon, repository: str) -> None:
+def test_deleting_a_tag_keeps_its_version(emulator: Daemon, repository: str) -> None:
     pushed = push(emulator, uri(repository), "v1")
     assert ask(emulator, "DELETE", at(repository, f"{PACKAGE}/tags/v1")).json() == {}
     assert ask(emulator, "GET", at(repository, f"{PACKAGE}/versions/{pushed.digest}")).status == 200
@@ -294,7 +294,7 @@ def test_a_tag_that_is_deleted_leaves_its_version(emulator: Daemon, repository: 
         pytest.param("v2", "sha256:00", (404, "NOT_FOUND"), id="no such version"),
     ],
 )
-def test_a_tag_that_is_refused(
+def test_an_invalid_tag(
     emulator: Daemon, repository: str, tag: str, digest: str | None, expected: tuple[int, str]
 ) -> None:
     pushed = push(emulator, uri(repository), "v1")
@@ -312,7 +312,7 @@ def test_a_tag_for_the_version_of_another_package(emulator: Daemon, repository: 
 # --- deletions
 
 
-def test_a_version_with_tags_is_deleted_by_force_only(emulator: Daemon, repository: str) -> None:
+def test_deleting_a_version_with_tags_requires_force(emulator: Daemon, repository: str) -> None:
     pushed = push(emulator, uri(repository), "v1")
     path = at(repository, f"{PACKAGE}/versions/{pushed.digest}")
     assert refused(emulator, "DELETE", path)[1] == "FAILED_PRECONDITION"
@@ -350,7 +350,7 @@ def test_many_versions_only_checked(emulator: Daemon, repository: str) -> None:
 
 
 @pytest.mark.parametrize("names", [[], ["x"], [f"{PARENT}/repositories/other/packages/p/versions/v"]])
-def test_many_versions_that_are_refused(emulator: Daemon, repository: str, names: list[str]) -> None:
+def test_an_invalid_batch(emulator: Daemon, repository: str, names: list[str]) -> None:
     path = at(repository, f"{PACKAGE}/versions:batchDelete")
     assert refused(emulator, "POST", path, {"names": names})[0] == 400
 
@@ -377,7 +377,7 @@ def test_a_push_to_a_repository_of_another_format(emulator: Daemon, make: Callab
     assert (answer.status, answer.json()["errors"][0]["code"]) == (400, "UNSUPPORTED")
 
 
-def test_a_push_to_another_host_needs_none(emulator: Daemon) -> None:
+def test_a_push_to_another_host_needs_no_repository(emulator: Daemon) -> None:
     assert push_blob(emulator, "gcr.io/local/images/trainer", b"x").status == 201
 
 
@@ -387,7 +387,7 @@ def test_a_short_name_finds_the_only_repository(emulator: Daemon, repository: st
     assert [each["uri"] for each in found] == [f"{uri(repository, 'trainer')}@{pushed.digest}"]
 
 
-def test_a_short_name_of_two_repositories(emulator: Daemon, repository: str) -> None:
+def test_an_ambiguous_short_name(emulator: Daemon, repository: str) -> None:
     create(emulator, repository, parent="projects/local/locations/us")
     assert push_blob(emulator, f"local/{repository}/trainer", b"x").status == 400
 
@@ -410,7 +410,7 @@ def test_a_tag_is_not_moved_by_a_push(emulator: Daemon, make: Callable[..., str]
     assert (answer.status, answer.json()["errors"][0]["code"]) == (400, "TAG_INVALID")
 
 
-def test_a_tag_may_be_pushed_again_as_it_is(emulator: Daemon, make: Callable[..., str]) -> None:
+def test_the_same_image_may_be_pushed_again(emulator: Daemon, make: Callable[..., str]) -> None:
     name = make(**IMMUTABLE)
     pushed = push(emulator, uri(name), "v1")
     assert push_manifest(emulator, uri(name), "v1", pushed.manifest).status == 201
@@ -434,7 +434,7 @@ def test_immutable(emulator: Daemon, make: Callable[..., str], method: str, rest
     assert answer[:2] == (400, "FAILED_PRECONDITION")
 
 
-def test_a_batch_leaves_what_is_immutable(emulator: Daemon, make: Callable[..., str]) -> None:
+def test_a_batch_keeps_immutable_versions(emulator: Daemon, make: Callable[..., str]) -> None:
     name = make(**IMMUTABLE)
     pushed = push(emulator, uri(name), "v1")
     assert len(batch(emulator, name, pushed.digest)["metadata"]["failedVersions"]) == 1

@@ -47,13 +47,13 @@ def test_the_rule_of_operations_is_one_of_those_for_jobs() -> None:
         pytest.param("DELETE", "repositories/r/files/f", "DeleteFile", id="files"),
     ],
 )
-def test_what_is_not_there_says_so_by_name(emulator: Daemon, method: str, path: str, name: str) -> None:
+def test_the_error_names_the_missing_item(emulator: Daemon, method: str, path: str, name: str) -> None:
     body = None if method in ("GET", "DELETE") else {}
     answer = ask(emulator, method, f"/v1/projects/local/locations/us-central1/{path}", body)
     assert (answer.status, name in answer.message) == (501, True)
 
 
-def test_a_verb_that_there_is_not_is_no_identifier(emulator: Daemon) -> None:
+def test_an_unknown_verb_is_not_an_identifier(emulator: Daemon) -> None:
     path = "/v1/projects/local/locations/us-central1/repositories/r:unheardOf"
     assert ask(emulator, "GET", path).status == 501
 

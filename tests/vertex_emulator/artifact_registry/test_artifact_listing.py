@@ -1,4 +1,4 @@
-"""Pages, orders and wildcards of lists, whatever they list."""
+"""Pages, sort orders and wildcards of all lists."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def all_pages(found: list[Item], size: int, *, by_size: bool, descending: bool) 
 
 
 @given(items, st.integers(1, 5), st.booleans(), st.booleans())
-def test_pages_together_are_the_list(found: list[Item], size: int, by_size: bool, descending: bool) -> None:
+def test_all_pages_make_up_the_list(found: list[Item], size: int, by_size: bool, descending: bool) -> None:
     listed = all_pages(found, size, by_size=by_size, descending=descending)
     expected = sorted(found, key=lambda each: each.name)
     if by_size:
@@ -56,7 +56,7 @@ def test_pages_together_are_the_list(found: list[Item], size: int, by_size: bool
 
 
 @given(items.filter(lambda found: len(found) > 2), st.booleans(), st.booleans(), st.data())
-def test_what_goes_between_pages_hides_nothing(
+def test_a_deletion_between_pages_hides_no_item(
     found: list[Item], by_size: bool, descending: bool, data: st.DataObject
 ) -> None:
     order = (lambda each: each.size) if by_size else None
@@ -98,7 +98,7 @@ def test_wildcards_are_those_of_a_regular_expression(pattern: str, text: str) ->
     assert filter_of(f'name="{pattern}"', ("name",), lambda item, _: [item])(text) == expected
 
 
-def test_many_wildcards_do_not_take_for_ever() -> None:
+def test_many_wildcards_are_fast() -> None:
     test = filter_of(f'name="{"*a" * 200}b"', ("name",), lambda item, _: [item])
     assert not test("a" * 5000)
 
@@ -111,6 +111,6 @@ def test_orders(text: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["x", "!", "W10", "bnVsbA", "W1siIiwieCJdLCJ4Il0"])
-def test_tokens_that_were_never_given(token: str) -> None:
+def test_invalid_page_tokens(token: str) -> None:
     with pytest.raises(RpcError, match="page token"):
         page_of([Item("a")], page(token, 1), key=lambda each: each.name)

@@ -1,4 +1,4 @@
-"""Many clients at once: every answer is one that the service gives, and nothing is left half done."""
+"""Many clients at once: every response is one of the service's, and no change is left incomplete."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_changes_of_different_fields_are_all_kept(emulator: Daemon, repository: 
 
 
 def test_pushes_and_deletions(emulator: Daemon, repository: str) -> None:
-    """Whatever the order, a repository is there with what was pushed to it, or not there."""
+    """Check that, in any order, a repository either exists with its images or does not exist."""
     image = f"{HOST}/local/{repository}/trainer"
     path = f"/v1/{PARENT}/repositories/{repository}"
     pushed = push(emulator, image)
@@ -102,23 +102,23 @@ def test_pushes_and_deletions(emulator: Daemon, repository: str) -> None:
     assert ask(emulator, "GET", f"{path}/dockerImages").json() == {}
 
 
-def test_a_manifest_that_comes_when_its_repository_is_gone(
-    emulator: Daemon, repository: str, monkeypatch: pytest.MonkeyPatch
+def test_a_manifest_for_a_repository_deleted_during_the_push(
+    emulator: Daemon, repository: str, request: pytest.FixtureRequest
 ) -> None:
-    """Deleted between the first look and the record: it would be there without a repository for good."""
+    """Delete the repository between the API's check and the write of the manifest."""
     image = f"{HOST}/local/{repository}/trainer"
     pushed = push(emulator, image)
     registry = emulator.registry.registry
-    store = registry.put_manifest
 
-    def deleted_first(*arguments: Any, **options: Any) -> Any:
+    def delete_first(step: str) -> None:
+        assert step == "put manifest"
         assert ask(emulator, "DELETE", f"/v1/{PARENT}/repositories/{repository}").status == 200
-        with registry.store.transaction():  # the blobs came again, for another push
+        with registry.store.transaction():  # another push sends the blobs again
             for blob in registry.store.blobs():
                 registry.store.link(image, blob, at=0)
-        return store(*arguments, **options)
 
-    monkeypatch.setattr(registry, "put_manifest", deleted_first)
+    registry.store.on_step = delete_first
+    request.addfinalizer(lambda: setattr(registry.store, "on_step", None))
     answer = push_manifest(emulator, image, "v1", pushed.manifest)
     assert (answer.status, answer.json()["errors"][0]["code"]) == (404, "NAME_UNKNOWN")
     assert registry.store.manifests(image) == []

@@ -1,4 +1,4 @@
-"""Which versions cleanup policies delete: the pure decision."""
+"""The decision which versions cleanup policies delete."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def gone(*policies: Policy, versions: tuple[Version, ...] = ALL, **options: Any)
         pytest.param([most_recent(1)], [], id="without a policy that deletes"),
     ],
 )
-def test_what_goes(policies: list[Policy], expected: list[str]) -> None:
+def test_deleted_versions(policies: list[Policy], expected: list[str]) -> None:
     assert gone(*policies) == expected
 
 
-def test_immutable_tags_keep_what_has_a_tag() -> None:
+def test_immutable_tags_keep_tagged_versions() -> None:
     assert gone(delete(), immutable_tags=True) == ["ab"]
 
 
@@ -104,11 +104,11 @@ DEEP = Version(package="p", name="deep", created=NOW - 10 * DAY, parents=("part"
         pytest.param(delete(version_name_prefixes=("part",)), [], id="of a part alone"),
     ],
 )
-def test_parts_of_an_index_go_with_it_only(policy: Policy, expected: list[str]) -> None:
+def test_parts_of_an_index_are_deleted_with_it_only(policy: Policy, expected: list[str]) -> None:
     assert gone(policy, versions=(INDEX, PART, DEEP)) == expected
 
 
-def test_a_part_whose_index_is_gone_goes() -> None:
+def test_a_part_of_a_deleted_index_is_deleted() -> None:
     assert gone(delete(), versions=(PART,)) == ["part"]
 
 
@@ -157,22 +157,22 @@ def test_more_to_keep_never_deletes_more(found: list[Policy], versions: tuple[Ve
 
 
 @given(policies, some_versions())
-def test_what_is_left_is_whole(found: list[Policy], versions: tuple[Version, ...]) -> None:
-    """No index stays without its parts."""
+def test_kept_indexes_are_complete(found: list[Policy], versions: tuple[Version, ...]) -> None:
+    """Check that no index is kept without its parts."""
     chosen = {each.version for each in deletions(found, versions, now=NOW)}
     left = {(each.package, each.name) for each in versions if each not in chosen}
     assert not [each for each in chosen if any((each.package, parent) in left for parent in each.parents)]
 
 
 @given(policies, some_versions())
-def test_doing_it_twice_is_doing_it_once(found: list[Policy], versions: tuple[Version, ...]) -> None:
+def test_cleanup_is_idempotent(found: list[Policy], versions: tuple[Version, ...]) -> None:
     chosen = {each.version for each in deletions(found, versions, now=NOW)}
     left = tuple(each for each in versions if each not in chosen)
     assert not deletions(found, left, now=NOW)
 
 
 @given(some_versions(), st.integers(1, 4))
-def test_as_many_of_each_package_stay_as_are_to_be_kept(versions: tuple[Version, ...], count: int) -> None:
+def test_keep_count_versions_of_each_package_are_kept(versions: tuple[Version, ...], count: int) -> None:
     chosen = {each.version for each in deletions([delete(), most_recent(count)], versions, now=NOW)}
     for package in ("a", "b"):
         of_package = [each for each in versions if each.package == package]

@@ -1,4 +1,4 @@
-"""Who may talk to the registry, and what its clients are told who may not."""
+"""Access to the registry, and the error responses for unauthorized clients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_token_may_be_a_bearer_s(emulator: Daemon) -> None:
         pytest.param("Bearer wrong", id="another bearer"),
     ],
 )
-def test_who_may_not_is_asked_for_a_password(emulator: Daemon, authorization: str | None) -> None:
+def test_an_unauthorized_client_is_asked_for_a_password(emulator: Daemon, authorization: str | None) -> None:
     answer = ping(emulator, **({} if authorization is None else {"Authorization": authorization}))
     assert answer.status == 401
     assert answer.headers["WWW-Authenticate"].startswith("Basic realm=")
@@ -53,7 +53,7 @@ def test_who_may_not_is_asked_for_a_password(emulator: Daemon, authorization: st
 
 
 @pytest.mark.parametrize("user", ["", "root", "_json_key", "oauth2accesstoken2"])
-def test_another_user_is_told_the_right_one(emulator: Daemon, user: str) -> None:
+def test_the_error_names_the_right_user(emulator: Daemon, user: str) -> None:
     answer = ping(emulator, Authorization=basic(user, emulator.token))
     assert answer.status == 401
     assert "oauth2accesstoken" in answer.json()["errors"][0]["message"]
@@ -126,7 +126,7 @@ def test_the_file_has_the_credentials_for(
 
 
 @pytest.mark.parametrize(("where", "mode"), [("file", 0o600), ("folder", 0o700)])
-def test_nobody_else_reads_it(emulator: Daemon, where: str, mode: int) -> None:
+def test_only_the_owner_can_read_the_file(emulator: Daemon, where: str, mode: int) -> None:
     path = emulator.folder.registry_auth
     assert stat.S_IMODE((path if where == "file" else path.parent).stat().st_mode) == mode
 
@@ -139,7 +139,7 @@ def test_it_follows_the_port(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["blobs", "uploads"])
-def test_nobody_else_reads_the_blobs(emulator: Daemon, registry: RegistryClient, folder: str) -> None:
+def test_only_the_owner_can_read_the_blobs(emulator: Daemon, registry: RegistryClient, folder: str) -> None:
     registry.push_blob(b"secret")
     registry.ask("PATCH", registry.begin(), body=b"secret")
     paths = [path for path in (emulator.folder.registry / folder).rglob("*") if path.is_file()]

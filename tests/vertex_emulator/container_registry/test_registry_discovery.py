@@ -26,7 +26,7 @@ from vertex_emulator.container_registry import manifests_api
 from vertex_emulator.daemon import Daemon
 
 TAGS = ["2", "a", "B", "c-1", "D.0"]
-"""In the specification's order, whatever the case."""
+"""Sorted in the specification's order, regardless of case."""
 
 
 @pytest.fixture
@@ -81,17 +81,17 @@ def test_tags_page_by_page(tagged: RegistryClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["n=0", "n=5", "", "last=zzz"])
-def test_no_link_where_nothing_follows(tagged: RegistryClient, query: str) -> None:
+def test_the_last_page_has_no_link(tagged: RegistryClient, query: str) -> None:
     assert "Link" not in tagged.ask("GET", f"tags/list?{query}").headers
 
 
 @pytest.mark.parametrize("number", ["-1", "x", "1.5", "9" * 40, "%00"])
-def test_a_number_that_is_not_one(tagged: RegistryClient, number: str) -> None:
+def test_an_invalid_page_size(tagged: RegistryClient, number: str) -> None:
     answer = tagged.ask("GET", f"tags/list?n={number}")
     assert (answer.status, codes(answer)) == (400, ["PAGINATION_NUMBER_INVALID"])
 
 
-def test_the_tags_of_a_repository_that_is_not_there(registry: RegistryClient) -> None:
+def test_the_tags_of_an_unknown_repository(registry: RegistryClient) -> None:
     answer = registry.ask("GET", "tags/list")
     assert (answer.status, codes(answer)) == (404, ["NAME_UNKNOWN"])
 
@@ -132,12 +132,12 @@ def referred(registry: RegistryClient) -> RegistryClient:
     return registry
 
 
-def test_nothing_refers(registry: RegistryClient) -> None:
+def test_no_referrers(registry: RegistryClient) -> None:
     assert referrers(registry, sha256(b"x")).json()["manifests"] == []
 
 
 @pytest.mark.parametrize("algorithm", [sha256, sha512])
-def test_what_refers(referred: RegistryClient, algorithm: Any) -> None:
+def test_referrers(referred: RegistryClient, algorithm: Any) -> None:
     subject = descriptor(b"it", OCI_MANIFEST, digest=algorithm(b"it"))
     content = manifest(subject=subject, artifactType="application/vnd.test", annotations={"a": "1"})
     referred.put_manifest(sha256(content), content)
@@ -151,7 +151,9 @@ def test_what_refers(referred: RegistryClient, algorithm: Any) -> None:
 
 
 @pytest.mark.parametrize("media_type", [OCI_MANIFEST, DOCKER_MANIFEST])
-def test_without_an_artifact_type_the_config_s_is_told(referred: RegistryClient, media_type: str) -> None:
+def test_the_artifact_type_defaults_to_the_type_of_the_config(
+    referred: RegistryClient, media_type: str
+) -> None:
     referred.put_manifest("v1", manifest(subject=SUBJECT, media_type=media_type), media_type)
     found = referrers(referred, SUBJECT["digest"]).json()["manifests"]
     assert [each["artifactType"] for each in found] == [OCI_CONFIG]
@@ -175,7 +177,7 @@ def test_referrers_by_type(referred: RegistryClient) -> None:
     assert [each["artifactType"] for each in answer.json()["manifests"]] == ["a/two"]
 
 
-def test_no_filter_is_told_where_there_is_none(referred: RegistryClient) -> None:
+def test_without_a_filter_no_filter_is_reported(referred: RegistryClient) -> None:
     assert "OCI-Filters-Applied" not in referrers(referred, SUBJECT["digest"]).headers
 
 
@@ -186,7 +188,7 @@ def test_referrers_of_another_repository_do_not_count(referred: RegistryClient) 
     assert referrers(referred, SUBJECT["digest"]).json()["manifests"] == []
 
 
-def test_a_referrer_that_is_deleted_does_not_refer(referred: RegistryClient) -> None:
+def test_a_deleted_referrer_is_not_listed(referred: RegistryClient) -> None:
     content = manifest(subject=SUBJECT)
     referred.put_manifest("v1", content)
     referred.ask("DELETE", f"manifests/{sha256(content)}")

@@ -1,4 +1,4 @@
-"""Whatever a client sends: it is told what is wrong, nothing outside of the registry is touched."""
+"""Malformed requests get an error response and touch nothing outside of the registry."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_any_bytes_as_a_manifest(content: bytes, media_type: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(data=st.data(), index=st.booleans())
 def test_a_manifest_with_one_other_value(data: st.DataObject, index: bool) -> None:
-    """One field of a good manifest is replaced by anything: it is read or refused, never anything else."""
+    """Replace one field of a valid manifest. It is either parsed or rejected."""
     value = json.loads(manifest([descriptor(b"a")], subject=descriptor(b"b"), annotations={"c": "d"}))
     name = data.draw(
         st.sampled_from([*FIELDS, "layers.0", "config.digest", "config.size", "layers.0.mediaType"])
@@ -157,7 +157,7 @@ def test_no_path_leads_out(target: RegistryClient, path: str) -> None:
     assert target.token.encode() not in answer
 
 
-def test_nothing_was_written_elsewhere(tmp_path: Path) -> None:
+def test_nothing_was_written_outside_of_the_registry(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         before = {path for path in tmp_path.rglob("*") if "registry" not in path.parts}
         client = RegistryClient(daemon.url, daemon.token, "docker.io/../x")

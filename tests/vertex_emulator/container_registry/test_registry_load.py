@@ -1,4 +1,4 @@
-"""Many clients at once, large layers in little memory, and kills in the middle of it all."""
+"""Many clients at once, large layers in little memory, and kills during pushes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ import pytest
 
 from support.emulator import Answer, kill, peak_memory
 from support.registry import RegistryClient, descriptor, manifest, new_name, sha256
+from support.waiting import eventually
 from vertex_emulator import launcher
 
 MB = 1 << 20
 LARGE = 1024
-"""MB of a large layer."""
+"""Size of a large layer in MB."""
 
 
 def client(emulator: launcher.Emulator) -> RegistryClient:
@@ -40,7 +41,7 @@ def test_64_connections(start: Callable[..., launcher.Emulator]) -> None:
 
 
 def pieces(count: int) -> Iterator[bytes]:
-    """So many MB, none like another."""
+    """Yield that many different blocks of 1 MB."""
     block = random.Random(count).randbytes(MB)
     for number in range(count):
         yield number.to_bytes(8, "big") + block[8:]
@@ -75,7 +76,7 @@ def test_a_layer_of_1_gb_in_constant_memory(start: Callable[..., launcher.Emulat
 
 @pytest.mark.slow
 def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulator], tmp_path: Path) -> None:
-    """Eight clients push images all the while. What one was told to be stored is there after each restart."""
+    """Push images with eight clients. Each acknowledged image is there after each restart."""
     stored: dict[str, tuple[str, str]] = {}
     written, ended = threading.Lock(), threading.Event()
     current = start()
@@ -90,7 +91,7 @@ def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulato
             try:
                 digest = registry.push_image(tag, layer)
             except (OSError, http.client.HTTPException, KeyError):
-                continue  # nobody answers now, or not any more
+                continue  # the emulator was killed
             except AssertionError as refused:
                 answer = refused.args[0] if refused.args else None
                 # An upload whose end was not told may be over.
@@ -120,7 +121,7 @@ def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulato
         assert sha256(registry.ask("GET", f"blobs/{layer}").body) == layer
 
 
-def test_an_upload_goes_on_after_a_kill(start: Callable[..., launcher.Emulator]) -> None:
+def test_an_upload_continues_after_a_kill(start: Callable[..., launcher.Emulator]) -> None:
     registry = client(first := start())
     halves = random.Random(1).randbytes(MB), random.Random(2).randbytes(MB)
     location = registry.begin()
@@ -134,7 +135,11 @@ def test_an_upload_goes_on_after_a_kill(start: Callable[..., launcher.Emulator])
     assert answer.status == 201
 
 
-def test_a_client_that_goes_away_goes_on(start: Callable[..., launcher.Emulator]) -> None:
+def last_byte(registry: RegistryClient, location: str) -> int:
+    return int(registry.ask("GET", location).headers["Range"].removeprefix("0-"))
+
+
+def test_a_client_resumes_after_a_disconnect(start: Callable[..., launcher.Emulator]) -> None:
     registry = client(emulator := start())
     content, location = random.Random(1).randbytes(4 * MB), registry.begin()
     parts = urlsplit(emulator.url)
@@ -144,14 +149,16 @@ def test_a_client_that_goes_away_goes_on(start: Callable[..., launcher.Emulator]
     connection.putheader("Content-Length", str(len(content)))
     connection.endheaders(content[: 2 * MB])
     connection.close()
-    came = int(registry.ask("GET", location).headers["Range"].removeprefix("0-")) + 1
-    assert 0 < came <= 2 * MB
-    registry.ask("PATCH", location, body=content[came:], Content_Range=f"{came}-{len(content) - 1}")
+    # The status has to wait for the end of the first PATCH, but only once that has begun.
+    eventually(lambda: last_byte(registry, location))
+    size = last_byte(registry, location) + 1
+    assert size <= 2 * MB
+    registry.ask("PATCH", location, body=content[size:], Content_Range=f"{size}-{len(content) - 1}")
     assert registry.finish(location, sha256(content)).status == 201
 
 
 def test_one_upload_by_two_clients_at_once(start: Callable[..., launcher.Emulator]) -> None:
-    """The same chunk sent twice at once counts once."""
+    """Check that a chunk that is sent twice at once is stored once."""
     registry = client(start())
     content, location = random.Random(1).randbytes(MB), registry.begin()
     with ThreadPoolExecutor(4) as pool:

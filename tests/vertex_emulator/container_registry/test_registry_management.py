@@ -1,4 +1,4 @@
-"""Deletion ("Content Management"), and garbage that is collected by the emulator's clock."""
+"""Deletion ("Content Management"), and garbage collection by the emulator's clock."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_deleted_blob_can_be_pushed_again(registry: RegistryClient) -> None:
         pytest.param(f"blobs/{sha256(b'nothing')}", "BLOB_UNKNOWN", id="blob"),
     ],
 )
-def test_what_is_not_there_cannot_be_deleted(registry: RegistryClient, path: str, code: str) -> None:
+def test_missing_content_cannot_be_deleted(registry: RegistryClient, path: str, code: str) -> None:
     answer = registry.ask("DELETE", path)
     assert (answer.status, codes(answer)) == (404, [code])
 
@@ -78,7 +78,7 @@ def test_what_is_not_there_cannot_be_deleted(registry: RegistryClient, path: str
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Daemon]:
-    """An emulator whose clock stands still."""
+    """Yield an emulator with a frozen clock."""
     with running(tmp_path / "data") as daemon:
         control(daemon, "clock/freeze")
         yield daemon
@@ -95,7 +95,7 @@ def repository(daemon: Daemon) -> RegistryClient:
 
 
 def after(daemon: Daemon, seconds: float) -> object:
-    """What is collected so many seconds later."""
+    """Advance the clock by that many seconds, collect garbage and return the numbers."""
     control(daemon, "clock/advance", seconds=seconds)
     return control(daemon, "registry/collect")
 
@@ -104,13 +104,13 @@ def files(daemon: Daemon) -> set[str]:
     return set(daemon.registry.registry.files.digests())
 
 
-def test_a_blob_that_no_manifest_names_lives_for_an_hour(own: Daemon) -> None:
+def test_an_unreferenced_blob_is_kept_for_an_hour(own: Daemon) -> None:
     digest = repository(own).push_blob(LAYER)
     assert after(own, 3599) == {"uploads": 0, "blobs": 0}
     assert files(own) == {digest}
 
 
-def test_then_it_is_garbage(own: Daemon) -> None:
+def test_an_unreferenced_blob_is_deleted_after_an_hour(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_blob(LAYER)
     assert after(own, 3601) == {"uploads": 0, "blobs": 1}
@@ -118,7 +118,7 @@ def test_then_it_is_garbage(own: Daemon) -> None:
     assert registry.ask("HEAD", f"blobs/{digest}").status == 404
 
 
-def test_whoever_asks_for_a_blob_has_another_hour(own: Daemon) -> None:
+def test_a_lookup_keeps_a_blob_for_another_hour(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_blob(LAYER)
     control(own, "clock/advance", seconds=3000)
@@ -126,7 +126,7 @@ def test_whoever_asks_for_a_blob_has_another_hour(own: Daemon) -> None:
     assert after(own, 3000) == {"uploads": 0, "blobs": 0}
 
 
-def test_a_mounted_blob_lives_for_its_hour(own: Daemon) -> None:
+def test_a_mounted_blob_is_kept_for_an_hour(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_blob(LAYER)
     control(own, "clock/advance", seconds=3000)
@@ -136,14 +136,14 @@ def test_a_mounted_blob_lives_for_its_hour(own: Daemon) -> None:
     assert other.ask("GET", f"blobs/{digest}").body == LAYER
 
 
-def test_what_a_manifest_names_stays(own: Daemon) -> None:
+def test_a_referenced_blob_is_kept(own: Daemon) -> None:
     registry = repository(own)
     registry.push_image("v1", LAYER)
     after(own, 10**7)
     assert files(own) == {sha256(b"{}"), sha256(LAYER)}
 
 
-def test_a_manifest_without_a_tag_stays(own: Daemon) -> None:
+def test_an_untagged_manifest_is_kept(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_image("v1", LAYER)
     registry.ask("DELETE", "manifests/v1")
@@ -151,14 +151,14 @@ def test_a_manifest_without_a_tag_stays(own: Daemon) -> None:
     assert registry.ask("GET", f"manifests/{digest}").status == 200
 
 
-def test_with_a_manifest_go_its_blobs(own: Daemon) -> None:
+def test_the_blobs_of_a_deleted_manifest_are_deleted(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_image("v1", LAYER)
     registry.ask("DELETE", f"manifests/{digest}")
     assert after(own, 3601) == {"uploads": 0, "blobs": 2}
 
 
-def test_what_another_manifest_names_stays(own: Daemon) -> None:
+def test_a_blob_of_another_manifest_is_kept(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_image("v1", LAYER)
     registry.push_image("v2", b"another layer")
@@ -167,7 +167,7 @@ def test_what_another_manifest_names_stays(own: Daemon) -> None:
     assert files(own) == {sha256(b"{}"), sha256(b"another layer")}
 
 
-def test_what_another_repository_names_stays(own: Daemon) -> None:
+def test_a_blob_of_another_repository_is_kept(own: Daemon) -> None:
     registry, other = repository(own), repository(own)
     digest = registry.push_image("v1", LAYER)
     other.push_image("v1", LAYER)
@@ -177,7 +177,7 @@ def test_what_another_repository_names_stays(own: Daemon) -> None:
     assert registry.ask("GET", f"blobs/{sha256(LAYER)}").status == 404
 
 
-def test_images_of_an_index_stay(own: Daemon) -> None:
+def test_images_of_an_index_are_kept(own: Daemon) -> None:
     registry = repository(own)
     image = registry.push_image("v1", LAYER)
     content = manifest([descriptor(LAYER)])
@@ -187,7 +187,7 @@ def test_images_of_an_index_stay(own: Daemon) -> None:
     assert registry.ask("GET", f"manifests/{image}").body == content
 
 
-def test_while_an_upload_is_under_way_its_repository_is_left_alone(own: Daemon) -> None:
+def test_nothing_is_deleted_from_a_repository_with_an_active_upload(own: Daemon) -> None:
     registry = repository(own)
     digest = registry.push_blob(LAYER)
     control(own, "clock/advance", seconds=3601)
@@ -197,7 +197,7 @@ def test_while_an_upload_is_under_way_its_repository_is_left_alone(own: Daemon) 
 
 
 @pytest.mark.parametrize(("days", "left"), [(6.9, 1), (7.1, 0)])
-def test_an_abandoned_upload_is_forgotten_after_a_week(own: Daemon, days: float, left: int) -> None:
+def test_an_abandoned_upload_is_deleted_after_a_week(own: Daemon, days: float, left: int) -> None:
     registry = repository(own)
     location = registry.begin()
     registry.ask("PATCH", location, body=LAYER)

@@ -1,4 +1,4 @@
-"""What names in requests mean, who may write where, and what stands in for images that nobody pushed."""
+"""Repository names in requests, write access, and stand-ins for images that were never pushed."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def test_a_canonical_name(text: str, expected: ImageName) -> None:
         "gcr.io/" + "a" * 250,
     ],
 )
-def test_what_is_no_canonical_name(text: str) -> None:
+def test_an_invalid_canonical_name(text: str) -> None:
     with pytest.raises(RegistryError) as caught:
         parse_image_name(text)
     assert caught.value.status == 400
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_a_name_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     try:
         parsed = parse_image_name(text)
     except RegistryError as error:
@@ -102,7 +102,7 @@ def test_a_name_in_a_request(name: str, canonical: str) -> None:
         pytest.param("P/r/a", ["us"], 400, "NAME_INVALID", id="no name"),
     ],
 )
-def test_a_name_without_a_meaning(name: str, locations: list[str], status: int, code: str) -> None:
+def test_an_unknown_or_ambiguous_name(name: str, locations: list[str], status: int, code: str) -> None:
     with pytest.raises(RegistryError) as caught:
         Authority(locations_of=places(*locations)).canonical(name)
     assert (caught.value.status, caught.value.reason) == (status, code)
@@ -138,7 +138,7 @@ def registry(tmp_path: Path, database: Database) -> Registry:
     return Registry(tmp_path / "registry", database, Clock(), stand_in=stand_in)
 
 
-def test_a_stand_in_answers_for_what_nobody_pushed(registry: Registry) -> None:
+def test_a_stand_in_replaces_an_image_that_was_not_pushed(registry: Registry) -> None:
     found = registry.resolve(f"{PYTHON}:3.11")
     assert found is not None
     assert (found.stand_in, found.tag, found.content) == (True, "3.11", CONTENT)
@@ -163,7 +163,7 @@ def test_a_stand_in_is_not_listed(registry: Registry) -> None:
     assert registry.store.tags(PYTHON) == []
 
 
-def test_what_was_pushed_goes_before_a_stand_in(registry: Registry) -> None:
+def test_a_pushed_image_precedes_a_stand_in(registry: Registry) -> None:
     registry.resolve(f"{PYTHON}:3.11")
     registry.put_blob(PYTHON, b"{}")
     own = manifest()
@@ -173,23 +173,23 @@ def test_what_was_pushed_goes_before_a_stand_in(registry: Registry) -> None:
     assert (found.stand_in, found.content) == (False, own)
 
 
-def test_a_stand_in_that_is_pushed_is_one_no_more(registry: Registry) -> None:
+def test_a_pushed_stand_in_becomes_an_image(registry: Registry) -> None:
     registry.resolve(f"{PYTHON}:3.11")
     registry.put_manifest(PYTHON, "mine", OCI_MANIFEST, CONTENT)
     assert registry.store.repositories() == [PYTHON]
 
 
-def test_nothing_stands_in_for_other_tags(registry: Registry) -> None:
+def test_other_tags_have_no_stand_in(registry: Registry) -> None:
     assert registry.resolve(f"{PYTHON}:2.7") is None
 
 
-def test_without_a_tag_the_latest_is_meant(registry: Registry) -> None:
+def test_the_tag_defaults_to_latest(registry: Registry) -> None:
     registry.put_blob(PYTHON, b"{}")
     registry.put_manifest(PYTHON, "latest", OCI_MANIFEST, manifest())
     assert registry.resolve(PYTHON) is not None
 
 
-def test_a_digest_goes_before_a_tag(registry: Registry) -> None:
+def test_a_digest_precedes_a_tag(registry: Registry) -> None:
     registry.put_blob(PYTHON, b"{}")
     registry.put_manifest(PYTHON, "v1", OCI_MANIFEST, manifest())
     registry.put_manifest(PYTHON, "v1", OCI_MANIFEST, manifest(annotations={"a": "b"}))
@@ -198,7 +198,7 @@ def test_a_digest_goes_before_a_tag(registry: Registry) -> None:
     assert found.content == manifest()
 
 
-def test_a_tag_may_be_kept_where_it_is(registry: Registry) -> None:
+def test_moving_a_tag_can_be_rejected(registry: Registry) -> None:
     registry.put_blob(PYTHON, b"{}")
     registry.put_manifest(PYTHON, "v1", OCI_MANIFEST, manifest())
 
@@ -210,7 +210,7 @@ def test_a_tag_may_be_kept_where_it_is(registry: Registry) -> None:
     assert registry.store.tagged(PYTHON, "v1") == sha256(manifest())
 
 
-def test_a_tag_that_stays_may_be_pushed_again(registry: Registry) -> None:
+def test_the_same_image_may_be_pushed_to_an_immutable_tag(registry: Registry) -> None:
     registry.put_blob(PYTHON, b"{}")
     registry.put_manifest(PYTHON, "v1", OCI_MANIFEST, manifest())
 
@@ -220,7 +220,7 @@ def test_a_tag_that_stays_may_be_pushed_again(registry: Registry) -> None:
     registry.put_manifest(PYTHON, "v1", OCI_MANIFEST, manifest(), moving=refuse)
 
 
-def test_a_repository_goes_with_all_that_is_in_it(registry: Registry) -> None:
+def test_a_repository_is_deleted_with_its_contents(registry: Registry) -> None:
     registry.put_blob(PYTHON, b"{}")
     registry.put_manifest(PYTHON, "v1", OCI_MANIFEST, manifest())
     registry.delete_repository(PYTHON)
@@ -228,7 +228,7 @@ def test_a_repository_goes_with_all_that_is_in_it(registry: Registry) -> None:
     assert registry.blob_size(PYTHON, sha256(b"{}")) is None
 
 
-def test_a_digest_is_told_from_a_tag() -> None:
+def test_digests_and_tags_are_distinguished() -> None:
     assert names.is_digest(DIGEST)
     assert not names.is_digest("v1")
 

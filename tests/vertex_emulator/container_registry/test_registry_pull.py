@@ -1,4 +1,4 @@
-"""Pulling, as the OCI distribution specification 1.1 has it ("Pull")."""
+"""Pulls, by the OCI distribution specification 1.1 ("Pull")."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_empty_blob(registry: RegistryClient) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("kind", ["blobs", "manifests"])
-def test_what_is_not_there(registry: RegistryClient, method: str, kind: str) -> None:
+def test_missing_content(registry: RegistryClient, method: str, kind: str) -> None:
     assert registry.ask(method, f"{kind}/{ABSENT}").status == 404
 
 
@@ -50,7 +50,7 @@ def test_what_is_not_there(registry: RegistryClient, method: str, kind: str) -> 
         pytest.param("manifests/nothing", "MANIFEST_UNKNOWN", id="manifest by tag"),
     ],
 )
-def test_the_code_of_what_is_not_there(registry: RegistryClient, path: str, code: str) -> None:
+def test_the_code_of_missing_content(registry: RegistryClient, path: str, code: str) -> None:
     assert codes(registry.ask("GET", path)) == [code]
 
 
@@ -59,17 +59,17 @@ NO_TAGS = [
     pytest.param("a" * 129, id="too long"),
     pytest.param("v1%2B2", id="a plus"),
 ]
-"""What no manifest can be tagged with: the suite of the specification asks for the first."""
+"""Invalid tags. The first one is in the specification's conformance suite."""
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
 @pytest.mark.parametrize("tag", NO_TAGS)
-def test_what_can_be_no_tag_is_not_there(registry: RegistryClient, method: str, tag: str) -> None:
+def test_an_invalid_tag_is_not_found(registry: RegistryClient, method: str, tag: str) -> None:
     assert registry.ask(method, f"manifests/{tag}").status == 404
 
 
 @pytest.mark.parametrize("tag", NO_TAGS)
-def test_the_code_of_what_can_be_no_tag(registry: RegistryClient, tag: str) -> None:
+def test_the_code_of_an_invalid_tag(registry: RegistryClient, tag: str) -> None:
     assert codes(registry.ask("GET", f"manifests/{tag}")) == ["MANIFEST_UNKNOWN"]
 
 
@@ -118,14 +118,14 @@ def test_a_part_of_a_blob(registry: RegistryClient, header: str, part: slice) ->
 
 
 @pytest.mark.parametrize("header", ["bytes=1024-", "bytes=5000-6000", "bytes=-0", "bytes=5-1", "bytes=500-0"])
-def test_a_part_that_is_not_there(registry: RegistryClient, header: str) -> None:
+def test_a_range_outside_of_the_blob(registry: RegistryClient, header: str) -> None:
     answer = registry.ask("GET", f"blobs/{registry.push_blob(DATA)}", Range=header)
     assert answer.status == 416
     assert answer.headers["Content-Range"] == "bytes */1024"
 
 
 @pytest.mark.parametrize("header", ["bytes=a-b", "pages=1-2", "bytes=0-1,3-4", "bytes="])
-def test_a_range_that_cannot_be_read_is_left_aside(registry: RegistryClient, header: str) -> None:
+def test_an_invalid_range_is_ignored(registry: RegistryClient, header: str) -> None:
     answer = registry.ask("GET", f"blobs/{registry.push_blob(DATA)}", Range=header)
     assert (answer.status, answer.body) == (200, DATA)
 
@@ -159,7 +159,7 @@ def ping(emulator: Daemon, **headers: str) -> Answer:
     return call(emulator.url, "GET", "/v2/", headers=headers)
 
 
-def test_the_base_says_that_there_is_a_registry(emulator: Daemon) -> None:
+def test_the_base_identifies_the_registry(emulator: Daemon) -> None:
     answer = ping(emulator, Authorization=f"Bearer {emulator.token}")
     assert answer.status == 200
     assert answer.headers["Docker-Distribution-Api-Version"] == "registry/2.0"
@@ -167,12 +167,12 @@ def test_the_base_says_that_there_is_a_registry(emulator: Daemon) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v2/a/b/manifests", "/v2/x", "/v2/a/blobs/uploads/x/y", "/v2//tags/list"])
-def test_a_path_that_no_registry_has(registry: RegistryClient, path: str) -> None:
+def test_an_unknown_path(registry: RegistryClient, path: str) -> None:
     answer = registry.ask("GET", path)
     assert 400 <= answer.status < 500
     assert codes(answer)
 
 
-def test_a_method_that_a_path_does_not_answer(registry: RegistryClient) -> None:
+def test_a_method_that_a_path_does_not_allow(registry: RegistryClient) -> None:
     answer = registry.ask("POST", "tags/list")
     assert (answer.status, codes(answer)) == (405, ["UNSUPPORTED"])

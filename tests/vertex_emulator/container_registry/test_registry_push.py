@@ -1,9 +1,8 @@
-"""Pushing, as the OCI distribution specification 1.1 has it ("Push")."""
+"""Pushes, by the OCI distribution specification 1.1 ("Push")."""
 
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,20 +55,19 @@ def test_one_post_of_another_digest_leaves_nothing(registry: RegistryClient) -> 
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT"])
-def test_an_upload_whose_repository_goes_at_that_moment(
-    emulator: Daemon, registry: RegistryClient, monkeypatch: pytest.MonkeyPatch, method: str
+def test_an_upload_deleted_during_a_request(
+    emulator: Daemon, registry: RegistryClient, request: pytest.FixtureRequest, method: str
 ) -> None:
-    """Its record is still there for the first look, its file no more for the second."""
+    """Delete the upload's file between the check of its record and the opening."""
     location = registry.begin()
-    files = emulator.registry.registry.files
-    path_of = files.upload_path
+    store, files = emulator.registry.registry.store, emulator.registry.registry.files
 
-    def gone_after_a_look(identifier: str) -> Any:
-        path = path_of(identifier)
-        monkeypatch.setattr(files, "upload_path", path_of)
-        return SimpleNamespace(is_file=lambda: path.unlink() is None)
+    def delete_file(step: str) -> None:
+        assert step == "open upload"
+        files.remove_upload(location.rpartition("/")[2])
 
-    monkeypatch.setattr(files, "upload_path", gone_after_a_look)
+    store.on_step = delete_file
+    request.addfinalizer(lambda: setattr(store, "on_step", None))
     query = f"?digest={sha256(A)}" if method == "PUT" else ""
     answer = registry.ask(method, location + query, body=None if method == "GET" else A)
     assert (answer.status, codes(answer)) == (404, ["BLOB_UPLOAD_UNKNOWN"])
@@ -118,7 +116,7 @@ def test_a_chunk_out_of_order(registry: RegistryClient, header: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["0-998", "0-1000"])
-def test_a_chunk_that_is_not_as_long_as_it_says(registry: RegistryClient, header: str) -> None:
+def test_a_chunk_of_the_wrong_length(registry: RegistryClient, header: str) -> None:
     location = registry.begin()
     assert registry.ask("PATCH", location, body=A, Content_Range=header).status == 400
     assert registry.ask("PATCH", location, body=B, Content_Range="0-499").headers["Range"] == "0-499"
@@ -146,13 +144,13 @@ def test_a_finished_upload_is_gone(registry: RegistryClient) -> None:
     assert registry.finish(location, sha256(A), A).status == 404
 
 
-def test_an_upload_is_of_its_repository(registry: RegistryClient) -> None:
+def test_an_upload_belongs_to_its_repository(registry: RegistryClient) -> None:
     upload = registry.begin().rsplit("/", 1)[1]
     assert registry.at(new_name()).ask("GET", f"blobs/uploads/{upload}").status == 404
 
 
 @pytest.mark.parametrize("identifier", ["x", "..%2f..%2ftoken", "%00", "a" * 5000, "0" * 36])
-def test_an_upload_that_nobody_began(registry: RegistryClient, identifier: str) -> None:
+def test_an_unknown_upload(registry: RegistryClient, identifier: str) -> None:
     assert registry.ask("PATCH", f"blobs/uploads/{identifier}", body=A).status == 404
 
 
@@ -187,7 +185,7 @@ def test_a_blob_is_mounted(registry: RegistryClient, source: str) -> None:
         pytest.param(f"mount={sha256(A)}&from=docker.io/tests/nothing", id="from a repository without it"),
     ],
 )
-def test_what_cannot_be_mounted_is_to_be_uploaded(registry: RegistryClient, query: str) -> None:
+def test_a_failed_mount_begins_an_upload(registry: RegistryClient, query: str) -> None:
     registry.at(new_name()).push_blob(A)
     answer = registry.ask("POST", f"blobs/uploads/?{query}")
     assert answer.status == 202
@@ -199,7 +197,7 @@ def test_what_cannot_be_mounted_is_to_be_uploaded(registry: RegistryClient, quer
 
 @pytest.fixture
 def stocked(registry: RegistryClient) -> RegistryClient:
-    """A repository with the blobs b"{}", A and B."""
+    """Return a repository with the blobs b"{}", A and B."""
     for content in (b"{}", A, B):
         registry.push_blob(content)
     return registry
@@ -225,7 +223,7 @@ def test_an_index_keeps_its_type(stocked: RegistryClient, media_type: str) -> No
     assert stocked.ask("GET", "manifests/v1").headers["Content-Type"] == media_type
 
 
-def test_parameters_of_the_type_are_left_aside(stocked: RegistryClient) -> None:
+def test_parameters_of_the_media_type_are_ignored(stocked: RegistryClient) -> None:
     stocked.put_manifest("v1", manifest(), f"{OCI_MANIFEST}; charset=utf-8")
     assert stocked.ask("GET", "manifests/v1").headers["Content-Type"] == OCI_MANIFEST
 
@@ -276,12 +274,12 @@ def test_a_missing_image_of_an_index_is_named(registry: RegistryClient) -> None:
         "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
     ],
 )
-def test_a_layer_that_is_not_distributed_is_not_missed(stocked: RegistryClient, media_type: str) -> None:
+def test_a_non_distributable_layer_is_not_required(stocked: RegistryClient, media_type: str) -> None:
     layer = descriptor(b"elsewhere", media_type) | {"urls": ["https://example.com/layer"]}
     assert stocked.put_manifest("v1", manifest([layer])).status == 201
 
 
-def test_a_size_that_is_not_the_blob_s(stocked: RegistryClient) -> None:
+def test_a_wrong_size(stocked: RegistryClient) -> None:
     answer = stocked.put_manifest("v1", manifest([descriptor(A) | {"size": 1}]))
     assert (answer.status, codes(answer)) == (400, ["SIZE_INVALID"])
 
@@ -322,23 +320,23 @@ def test_the_largest_manifest(stocked: RegistryClient, size: int, status: int) -
         pytest.param(json.dumps({"schemaVersion": 2, "layers": 1}).encode(), id="layers as a number"),
     ],
 )
-def test_a_manifest_that_is_not_one(stocked: RegistryClient, content: bytes) -> None:
+def test_an_invalid_manifest(stocked: RegistryClient, content: bytes) -> None:
     answer = stocked.put_manifest("v1", content)
     assert (answer.status, codes(answer)) == (400, ["MANIFEST_INVALID"])
     assert stocked.ask("GET", "manifests/v1").status == 404
 
 
-def test_an_index_with_layers_is_not_one(stocked: RegistryClient) -> None:
+def test_an_index_with_layers_is_invalid(stocked: RegistryClient) -> None:
     assert codes(stocked.put_manifest("v1", index([], layers=[]), OCI_INDEX)) == ["MANIFEST_INVALID"]
 
 
-def test_a_type_that_is_no_manifest_s(stocked: RegistryClient) -> None:
+def test_an_unsupported_media_type(stocked: RegistryClient) -> None:
     answer = stocked.put_manifest("v1", manifest(), "application/vnd.docker.distribution.manifest.v1+json")
     assert (answer.status, codes(answer)) == (415, ["MANIFEST_INVALID"])
 
 
 @pytest.mark.parametrize("tag", ["-v1", ".v1", "a" * 129, "v%201", "%2e%2e", "a%2fb", "%ff", "a+b"])
-def test_a_tag_that_is_not_one(stocked: RegistryClient, tag: str) -> None:
+def test_an_invalid_tag(stocked: RegistryClient, tag: str) -> None:
     assert stocked.put_manifest(tag, manifest()).status == 400
 
 
@@ -350,12 +348,12 @@ def test_a_tag(stocked: RegistryClient, tag: str) -> None:
 @pytest.mark.parametrize(
     "name", ["docker.io/A", "docker.io/a//b", "docker.io/a%2fb", "docker.io/-a", "x." + "a" * 300]
 )
-def test_a_name_that_is_not_one(registry: RegistryClient, name: str) -> None:
+def test_an_invalid_name(registry: RegistryClient, name: str) -> None:
     answer = registry.at(name).ask("POST", "blobs/uploads/")
     assert (answer.status, codes(answer)) == (400, ["NAME_INVALID"])
 
 
-def test_a_subject_is_told_to_be_understood(stocked: RegistryClient) -> None:
+def test_the_response_names_the_subject(stocked: RegistryClient) -> None:
     subject = descriptor(b"not there yet", OCI_MANIFEST)
     answer = stocked.put_manifest("v1", manifest(subject=subject))
     assert answer.status == 201

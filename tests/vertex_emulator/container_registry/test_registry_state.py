@@ -46,7 +46,7 @@ def imported(registry: RegistryClient, archive: bytes) -> Answer:
     )
 
 
-def test_an_image_is_there_again(source: RegistryClient, target: RegistryClient) -> None:
+def test_an_image_is_restored(source: RegistryClient, target: RegistryClient) -> None:
     digest = source.push_image("v1", b"the layer")
     source.push_image("v2", b"the layer")
     assert imported(target, exported(source)).json()["images"] == 1
@@ -55,7 +55,7 @@ def test_an_image_is_there_again(source: RegistryClient, target: RegistryClient)
     assert target.ask("GET", f"blobs/{descriptor(b'the layer')['digest']}").body == b"the layer"
 
 
-def test_an_index_is_there_again(source: RegistryClient, target: RegistryClient) -> None:
+def test_an_index_is_restored(source: RegistryClient, target: RegistryClient) -> None:
     source.push_image("v1", b"the layer")
     content = index([descriptor(manifest([descriptor(b"the layer")]), OCI_MANIFEST)])
     source.put_manifest("all", content, OCI_INDEX)
@@ -63,7 +63,7 @@ def test_an_index_is_there_again(source: RegistryClient, target: RegistryClient)
     assert target.ask("GET", "manifests/all").body == content
 
 
-def test_what_refers_is_there_again(source: RegistryClient, target: RegistryClient) -> None:
+def test_a_referrer_is_restored(source: RegistryClient, target: RegistryClient) -> None:
     subject = descriptor(b"subject", OCI_MANIFEST)
     source.push_image("v1", subject=subject, artifactType="a/b", annotations={"c": "d"})
     imported(target, exported(source))
@@ -71,7 +71,7 @@ def test_what_refers_is_there_again(source: RegistryClient, target: RegistryClie
     assert (found["artifactType"], found["annotations"]) == ("a/b", {"c": "d"})
 
 
-def test_a_blob_by_sha512_is_there_again(source: RegistryClient, target: RegistryClient) -> None:
+def test_a_sha512_blob_is_restored(source: RegistryClient, target: RegistryClient) -> None:
     digest = source.push_blob(b"long", digest=sha512(b"long"))
     source.push_blob(b"{}")
     source.put_manifest("v1", manifest([descriptor(b"long", digest=digest)]))
@@ -79,7 +79,7 @@ def test_a_blob_by_sha512_is_there_again(source: RegistryClient, target: Registr
     assert target.ask("GET", f"blobs/{digest}").body == b"long"
 
 
-def test_what_no_manifest_names_is_left_out(source: RegistryClient, target: RegistryClient) -> None:
+def test_an_unreferenced_blob_is_left_out(source: RegistryClient, target: RegistryClient) -> None:
     digest = source.push_blob(b"unused")
     imported(target, exported(source))
     assert target.ask("HEAD", f"blobs/{digest}").status == 404
@@ -100,7 +100,10 @@ def test_another_image_of_that_tag_is_a_conflict(source: RegistryClient, target:
 
 
 def changed(archive: bytes, name: str, change: Callable[[bytes], bytes | None]) -> bytes:
-    """The archive with another content of members whose name begins so; None leaves one out."""
+    """Return the archive with changed content of members with that prefix.
+
+    `change` returns None to delete one.
+    """
     found = io.BytesIO()
     with (
         tarfile.open(fileobj=io.BytesIO(archive)) as old,
@@ -131,7 +134,7 @@ def changed(archive: bytes, name: str, change: Callable[[bytes], bytes | None]) 
         pytest.param("manifests/0", lambda content: content.replace(b"2", b"1", 1), id="another manifest"),
     ],
 )
-def test_an_archive_that_was_tampered_with(
+def test_a_tampered_archive(
     source: RegistryClient,
     target: RegistryClient,
     tmp_path: Path,
@@ -145,7 +148,7 @@ def test_an_archive_that_was_tampered_with(
     assert target.ask("GET", "manifests/v1").status == 404
 
 
-def test_a_reset_emulator_takes_its_own_archive(source: RegistryClient) -> None:
+def test_a_reset_emulator_imports_its_own_archive(source: RegistryClient) -> None:
     source.push_image("v1", b"the layer")
     archive = exported(source)
     call(source.url, "POST", "/_local/reset", body={}, token=source.token)
@@ -153,8 +156,8 @@ def test_a_reset_emulator_takes_its_own_archive(source: RegistryClient) -> None:
     assert source.ask("GET", "manifests/v1").status == 200
 
 
-def test_a_running_emulator_s_type(source: RegistryClient, emulator: Daemon) -> None:
-    """What is imported is found by whoever resolves names within the emulator, too."""
+def test_an_imported_image_is_found_by_the_emulator(source: RegistryClient, emulator: Daemon) -> None:
+    """Check that imported images are found by lookups within the emulator, too."""
     source.push_image("v1", b"the layer")
     imported(RegistryClient(emulator.url, emulator.token, NAME), exported(source))
     found = emulator.registry.registry.resolve(f"{NAME}:v1")

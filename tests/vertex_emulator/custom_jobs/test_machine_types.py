@@ -20,7 +20,7 @@ from support.tuning import QUICK, tuning_job
 from vertex_emulator.vertex.machine_types import HEADER
 
 NEW = "n9-standard-4"
-WORDS = f"Machine type {NEW} is not supported. If Google Cloud has it by now, let the emulator take it: "
+WORDS = f"Machine type {NEW} is not supported. If Google Cloud has it by now, allow it: "
 Wires = Callable[[str], dict[str, Any]]
 
 
@@ -202,4 +202,4 @@ def test_a_reset_forgets_the_setting(emulator: JobEmulator) -> None:
 
 @pytest.mark.parametrize("value", [None, 1, "yes"])
 def test_a_setting_that_is_neither(idle: JobEmulator, value: object) -> None:
-    assert allowed(idle, value).json()["error"]["message"] == "allowed has to be true or false."
+    assert allowed(idle, value).json()["error"]["message"] == "allowed must be true or false."

@@ -16,27 +16,27 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.vertex.answers import V1, Answers
+from vertex_emulator.vertex.operations import V1, ResourceOperations
 
 HERE = Place(project="local", location="us-central1")
 
 
 @pytest.fixture
-def answers(tmp_path: Path) -> Answers:
-    return Answers(Operations(connect(tmp_path / "emulator.db")), Clock(tmp_path / "clock.json"))
+def operations(tmp_path: Path) -> ResourceOperations:
+    return ResourceOperations(Operations(connect(tmp_path / "emulator.db")), Clock(tmp_path / "clock.json"))
 
 
-def call(answers: Answers, method: str, name: str, **fields: Any) -> Any:
+def call(operations: ResourceOperations, method: str, name: str, **fields: Any) -> Any:
     request = descriptors.message(f"google.longrunning.{method}Request")
     request.name = name
     if "seconds" in fields:
         request.timeout.FromNanoseconds(int(fields["seconds"] * 1e9))
-    return answers.operations.bindings()[f"{descriptors.OPERATIONS}.{method}"](request)
+    return operations.stored.bindings()[f"{descriptors.OPERATIONS}.{method}"](request)
 
 
-def begun(answers: Answers, **options: Any) -> str:
+def begun(operations: ResourceOperations, **options: Any) -> str:
     metadata = descriptors.message(f"{V1}.CreatePersistentResourceOperationMetadata")
-    operation: Any = answers.begin(f"{HERE}/persistentResources/a", metadata, **options)
+    operation: Any = operations.begin(f"{HERE}/persistentResources/a", metadata, **options)
     return str(operation.name)
 
 
@@ -46,82 +46,82 @@ def resource() -> Any:
     return found
 
 
-def test_an_operation_is_named_below_its_resource(answers: Answers) -> None:
-    assert begun(answers).startswith(f"{HERE}/persistentResources/a/operations/")
+def test_an_operation_is_named_below_its_resource(operations: ResourceOperations) -> None:
+    assert begun(operations).startswith(f"{HERE}/persistentResources/a/operations/")
 
 
-def test_an_operation_that_was_begun_is_not_done(answers: Answers) -> None:
-    assert not call(answers, "GetOperation", begun(answers)).done
+def test_an_operation_that_was_begun_is_not_done(operations: ResourceOperations) -> None:
+    assert not call(operations, "GetOperation", begun(operations)).done
 
 
-def test_an_operation_ends_with_its_response(answers: Answers) -> None:
-    name = begun(answers)
-    answers.finish(name, resource())
-    found = call(answers, "GetOperation", name)
+def test_an_operation_ends_with_its_response(operations: ResourceOperations) -> None:
+    name = begun(operations)
+    operations.finish(name, resource())
+    found = call(operations, "GetOperation", name)
     answer = descriptors.message(f"{V1}.PersistentResource")
     assert found.done
     assert found.response.Unpack(answer)
     assert answer.display_name == "pool"
 
 
-def test_the_end_is_later_than_the_beginning(answers: Answers) -> None:
-    name = begun(answers)
+def test_the_end_is_later_than_the_beginning(operations: ResourceOperations) -> None:
+    name = begun(operations)
     time.sleep(0.001)
-    answers.finish(name, resource())
+    operations.finish(name, resource())
     metadata = descriptors.message(f"{V1}.CreatePersistentResourceOperationMetadata")
-    call(answers, "GetOperation", name).metadata.Unpack(metadata)
+    call(operations, "GetOperation", name).metadata.Unpack(metadata)
     times = metadata.generic_metadata
     assert times.update_time.ToMicroseconds() > times.create_time.ToMicroseconds()
 
 
-def test_an_operation_that_failed_says_why(answers: Answers) -> None:
-    name = begun(answers)
-    answers.fail(name, 9, "no machines")
-    assert call(answers, "GetOperation", name).error.message == "no machines"
+def test_an_operation_that_failed_says_why(operations: ResourceOperations) -> None:
+    name = begun(operations)
+    operations.fail(name, 9, "no machines")
+    assert call(operations, "GetOperation", name).error.message == "no machines"
 
 
-def test_what_is_done_does_not_change_again(answers: Answers) -> None:
-    name = begun(answers)
-    answers.finish(name, resource())
-    answers.fail(name, 9, "too late")
-    assert not call(answers, "GetOperation", name).HasField("error")
+def test_what_is_done_does_not_change_again(operations: ResourceOperations) -> None:
+    name = begun(operations)
+    operations.finish(name, resource())
+    operations.fail(name, 9, "too late")
+    assert not call(operations, "GetOperation", name).HasField("error")
 
 
-def test_waiting_ends_with_the_operation(answers: Answers) -> None:
-    name = begun(answers)
-    timer = threading.Timer(0.1, answers.finish, [name, resource()])
+def test_waiting_ends_with_the_operation(operations: ResourceOperations) -> None:
+    name = begun(operations)
+    timer = threading.Timer(0.1, operations.finish, [name, resource()])
     timer.start()
-    assert call(answers, "WaitOperation", name, seconds=3600).done
+    assert call(operations, "WaitOperation", name, seconds=3600).done
     timer.join()
 
 
-def test_waiting_ends_after_its_timeout(answers: Answers) -> None:
-    assert not call(answers, "WaitOperation", begun(answers), seconds=0.05).done
+def test_waiting_ends_after_its_timeout(operations: ResourceOperations) -> None:
+    assert not call(operations, "WaitOperation", begun(operations), seconds=0.05).done
 
 
-def test_a_cancelled_operation_ends_with_code_1(answers: Answers) -> None:
-    name = begun(answers, cancel=lambda name: answers.fail(name, 1, "CANCELLED"))
-    call(answers, "CancelOperation", name)
-    assert call(answers, "GetOperation", name).error.code == 1
+def test_a_cancelled_operation_ends_with_code_1(operations: ResourceOperations) -> None:
+    name = begun(operations, cancel=lambda name: operations.fail(name, 1, "CANCELLED"))
+    call(operations, "CancelOperation", name)
+    assert call(operations, "GetOperation", name).error.code == 1
 
 
-def test_an_operation_that_cannot_be_cancelled_goes_on(answers: Answers) -> None:
-    name = begun(answers)
-    call(answers, "CancelOperation", name)
-    assert not call(answers, "GetOperation", name).done
+def test_an_operation_that_cannot_be_cancelled_goes_on(operations: ResourceOperations) -> None:
+    name = begun(operations)
+    call(operations, "CancelOperation", name)
+    assert not call(operations, "GetOperation", name).done
 
 
-def test_what_is_done_cannot_be_cancelled(answers: Answers) -> None:
-    name = begun(answers)
-    answers.finish(name, resource())
+def test_what_is_done_cannot_be_cancelled(operations: ResourceOperations) -> None:
+    name = begun(operations)
+    operations.finish(name, resource())
     with pytest.raises(RpcError) as error:
-        call(answers, "CancelOperation", name)
+        call(operations, "CancelOperation", name)
     assert error.value.code == "FAILED_PRECONDITION"
 
 
-def test_after_a_restart_the_undone_ones_are_known(answers: Answers, tmp_path: Path) -> None:
-    done, undone = begun(answers), begun(answers)
-    answers.finish(done, resource())
+def test_after_a_restart_the_undone_ones_are_known(operations: ResourceOperations, tmp_path: Path) -> None:
+    done, undone = begun(operations), begun(operations)
+    operations.finish(done, resource())
     again = Operations(connect(tmp_path / "emulator.db"))
     assert [each.name for each in again.undone()] == [undone]
 

@@ -10,13 +10,13 @@ from support.pipelines import Pipelines, emptied, emulating
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
-    """One for all tests of a file."""
+    """Yield an emulator for all tests of a module."""
     with emulating(tmp_path_factory.mktemp("emulator")) as found:
         yield found
 
 
 @pytest.fixture
 def data(emulator: JobEmulator) -> Iterator[Pipelines]:
-    """It is empty."""
+    """Yield a client of the emptied emulator."""
     with emptied(emulator) as found:
         yield found

@@ -1,4 +1,4 @@
-"""Which set each row belongs to: exact counts, and always the same ones."""
+"""The split of a dataset into sets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_shares(given: tuple[float, float, float], expected: Shares) -> None:
         pytest.param((1.5, 0, 0), id="one-above-1"),
     ],
 )
-def test_shares_that_cannot_be(given: tuple[float, float, float]) -> None:
+def test_invalid_shares(given: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="fraction"):
         splitting.shares(*given)
 
@@ -77,7 +77,7 @@ def test_counts_are_within_one_of_the_share(total: int, cuts: list[int]) -> None
     assert sizes(splitting.by_fraction(total, parts)) == found
 
 
-def test_a_split_at_random_is_mixed_and_always_the_same() -> None:
+def test_a_random_split_is_mixed_and_reproducible() -> None:
     first = splitting.by_fraction(100, DEFAULT)
     assert first == splitting.by_fraction(100, DEFAULT)
     assert first[:80] != [0] * 80
@@ -124,7 +124,7 @@ def test_rows_without_a_time_are_ignored(value: str | None) -> None:
     assert splitting.by_time([value, "2024-01-01T00:00:00Z"], percent(100, 0, 0)) == [None, 0]
 
 
-def test_categories_are_split_each_exactly() -> None:
+def test_each_category_is_split_exactly() -> None:
     values = ["A"] * 50 + ["B"] * 30 + ["C"] * 20
     assignment = splitting.by_category(values, DEFAULT)
     assert sizes(assignment[:50]) == (40, 5, 5)
@@ -176,7 +176,7 @@ def test_filters(text: str, expected: bool) -> None:
         pytest.param("labels.a<1", id="not-by-order"),
     ],
 )
-def test_filters_that_cannot_be_read(text: str) -> None:
+def test_invalid_filters(text: str) -> None:
     with pytest.raises(filters.FilterError):
         splitting.item_filter(text)
 

@@ -1,4 +1,4 @@
-"""Datasets as they are stored."""
+"""The tables of datasets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors
 
 
-def test_items_of_a_dataset_that_was_deleted_meanwhile(tmp_path: Path) -> None:
-    """None is kept: nobody could remove it any more."""
+def test_items_of_a_dataset_that_was_deleted_during_the_import(tmp_path: Path) -> None:
+    """Check that no item is stored, because nothing could delete it."""
     store = DatasetStore(connect(tmp_path / "emulator.db"), Clock(tmp_path / "clock.json"))
     place = Place(project="p", location="us-central1")
     store.insert(place, "1", descriptors.message(DATASET))

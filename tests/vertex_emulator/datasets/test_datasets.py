@@ -1,4 +1,4 @@
-"""Datasets on the emulator, over HTTP."""
+"""Datasets of the emulator over HTTP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def exported(data: Pipelines, dataset: str, **config: Any) -> dict[str, Any]:
     return data.operation("POST", f"/v1/{dataset}:export", body)
 
 
-def test_a_dataset_is_echoed(data: Pipelines) -> None:
+def test_a_dataset_is_returned_as_sent(data: Pipelines) -> None:
     name = data.dataset("gs://work/rows.csv", labels={"a": "b"}, description="rows")
     found = data.get(name)
     assert found.pop("createTime") == found.pop("updateTime")
@@ -54,18 +54,18 @@ def test_the_operation_of_a_creation_is_below_the_dataset(data: Pipelines) -> No
         pytest.param({"labels": {"A": "b"}}, "dataset.labels", id="labels"),
     ],
 )
-def test_datasets_that_are_refused(data: Pipelines, fields: dict[str, Any], text: str) -> None:
+def test_invalid_datasets(data: Pipelines, fields: dict[str, Any], text: str) -> None:
     body = {"displayName": "rows", "metadataSchemaUri": f"{METADATA}text_1.0.0.yaml", **fields}
     assert text in data.refused("POST", DATASETS, body)["message"]
 
 
-def test_a_table_that_is_no_object_is_refused(data: Pipelines) -> None:
+def test_a_table_outside_of_cloud_storage_is_rejected(data: Pipelines) -> None:
     body = {
         "displayName": "rows",
         "metadataSchemaUri": f"{METADATA}tabular_1.0.0.yaml",
         "metadata": {"inputConfig": {"gcsSource": {"uri": ["gs://work/rows.csv", "data/rows.csv"]}}},
     }
-    assert "'data/rows.csv' is no object in a bucket" in data.refused("POST", DATASETS, body)["message"]
+    assert "'data/rows.csv' is not an object in a bucket" in data.refused("POST", DATASETS, body)["message"]
     assert "gs://work" not in data.refused("POST", DATASETS, body)["message"]
 
 
@@ -141,13 +141,13 @@ def test_exporting_for_training(data: Pipelines) -> None:
     }
 
 
-def test_what_is_not_implemented_is_named(data: Pipelines) -> None:
+def test_the_error_names_an_unimplemented_method(data: Pipelines) -> None:
     error = data.refused("GET", f"/v1/{data.dataset()}/dataItems")
     assert (error["status"], "ListDataItems" in error["message"]) == ("UNIMPLEMENTED", True)
 
 
 def test_a_name_that_no_object_can_have(data: Pipelines) -> None:
-    """The folder of an export has the dataset's name in it."""
+    """Check that an export fails if its folder, which has the dataset's name, is not a valid object name."""
     name = data.dataset(data.put("rows.csv", "a\n1\n"), displayName="of\ntwo lines")
     error = exported(data, name)["error"]
     assert error["code"] == 3

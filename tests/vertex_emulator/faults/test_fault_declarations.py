@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.tables import every_row
 from vertex_emulator.faults.fault import STATUSES, Fault, FaultError, matches_name, parse_fault
 from vertex_emulator.faults.switchboard import Faults
-from vertex_emulator.vertex.records import LookBack, Past, looking_back
+from vertex_emulator.vertex.records import ChangeHistory, LookBack, looking_back
 
 CREATE = "JobService.CreateCustomJob"
 
@@ -146,25 +146,25 @@ class Time:
 )
 def test_the_past(how_far: LookBack, undone: dict[str, Any]) -> None:
     clock = Time()
-    past: Past[str] = Past(clock=clock)
+    history: ChangeHistory[str] = ChangeHistory(clock=clock)
     for job, before, counts in (
         ("a", None, True),
         ("b", None, True),
         ("a", "a queued", False),
         ("a", "a running", True),
     ):
-        past.remember(job, before=before, counts=counts)
+        history.record(job, before=before, counts=counts)
         clock.now += 10
     clock.now -= 6
-    assert past.undone() == {}
+    assert history.rows_before() == {}
     with looking_back(how_far):
-        assert past.undone() == undone
-    assert past.undone() == {}
+        assert history.rows_before() == undone
+    assert history.rows_before() == {}
 
 
 def test_the_past_is_bounded() -> None:
-    past: Past[str] = Past(kept=2)
+    history: ChangeHistory[str] = ChangeHistory(kept=2)
     for job in "abc":
-        past.remember(job, before=None, counts=True)
+        history.record(job, before=None, counts=True)
     with looking_back(LookBack(changes=3)):
-        assert past.undone() == {"b": None, "c": None}
+        assert history.rows_before() == {"b": None, "c": None}

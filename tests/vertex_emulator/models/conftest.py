@@ -10,14 +10,14 @@ from support.pipelines import Pipelines, emptied, emulating
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
-    """One for all tests of a file."""
+    """Yield an emulator for all tests of a module."""
     with emulating(tmp_path_factory.mktemp("emulator")) as found:
         yield found
 
 
 @pytest.fixture
 def registry(emulator: JobEmulator) -> Iterator[Pipelines]:
-    """It is empty but for files of a model at gs://work/model."""
+    """Yield a client of the emulated service with only the files of a model at gs://work/model."""
     with emptied(emulator) as found:
         found.put("model/model.bin", "weights")
         found.put("model/more/vocabulary.txt", "words")

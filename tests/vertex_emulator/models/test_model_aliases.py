@@ -1,4 +1,4 @@
-"""Rules of models' ids, versions and aliases."""
+"""Rules for model IDs, versions and aliases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TWO: Mapping[int, tuple[str, ...]] = {1: ("default", "old"), 2: ("new",)}
     ],
 )
 def test_ids(text: str, valid: bool) -> None:
-    assert store.is_id(text) is valid
+    assert store.is_model_id(text) is valid
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ def test_references(version: str, number: int | None) -> None:
 
 
 def test_the_first_version_is_the_default() -> None:
-    assert store.with_new({}, 1, ["golden"]) == {1: ("default", "golden")}
+    assert store.add_version({}, 1, ["golden"]) == {1: ("default", "golden")}
 
 
 def test_a_new_version_is_not_the_default() -> None:
-    assert store.with_new({1: ("default",)}, 2, []) == {1: ("default",), 2: ()}
+    assert store.add_version({1: ("default",)}, 2, []) == {1: ("default",), 2: ()}
 
 
 def test_aliases_move_to_a_new_version() -> None:
-    assert store.with_new(TWO, 3, ["default", "new"]) == {1: ("old",), 2: (), 3: ("default", "new")}
+    assert store.add_version(TWO, 3, ["default", "new"]) == {1: ("old",), 2: (), 3: ("default", "new")}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_aliases_move_to_a_new_version() -> None:
     ],
 )
 def test_merging(version: int, changes: list[str], after: dict[int, tuple[str, ...]]) -> None:
-    assert store.merged(TWO, version, changes) == after
+    assert store.merge_aliases(TWO, version, changes) == after
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_merging(version: int, changes: list[str], after: dict[int, tuple[str, .
         pytest.param(["7"], "INVALID_ARGUMENT", id="not-an-alias"),
     ],
 )
-def test_merging_what_cannot_be(changes: list[str], code: str) -> None:
+def test_merging_invalid_aliases(changes: list[str], code: str) -> None:
     with pytest.raises(AliasError) as refused:
-        store.merged(TWO, 1, changes)
+        store.merge_aliases(TWO, 1, changes)
     assert refused.value.code == code

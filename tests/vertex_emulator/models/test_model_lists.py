@@ -1,4 +1,4 @@
-"""Lists of models and of their versions, beside what plain sorting of all of them says."""
+"""Lists of models and versions, compared with plain sorting."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from vertex_emulator.models.uploading import upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.vertex.answers import V1, Answers
 from vertex_emulator.vertex.archived import read_message
+from vertex_emulator.vertex.operations import V1, ResourceOperations
 
 PLACE = Place(project="local", location="us-central1")
 NAMES = st.sampled_from(["a", "b", "B", "aa", "é"])
 LABELS = st.sampled_from([{}, {"kind": "x"}, {"kind": "y"}])
 TIMES = st.integers(0, 2)
-"""The clock stands still at one of few times, and goes back as well."""
+"""The clock is frozen at one of few times, and is also set back."""
 
 UPLOADS = st.lists(st.tuples(NAMES, LABELS, TIMES, st.integers(1, 3)), max_size=8)
 ORDERS = st.lists(
@@ -49,14 +49,14 @@ HOLDS: dict[str, Callable[[Any], bool]] = {
 
 
 class Registry:
-    """The models of one place, and a clock that stands still."""
+    """The models of one location, and a frozen clock."""
 
     def __init__(self, folder: Path) -> None:
         self.clock = Clock()
         opened = database.connect(folder / "state.db")
-        answers = Answers(Operations(opened), self.clock)
+        operations = ResourceOperations(Operations(opened), self.clock)
         no_buckets: Any = None
-        self.service: Any = ModelService(opened, answers, no_buckets, self.clock)
+        self.service: Any = ModelService(opened, operations, no_buckets, self.clock)
         self.names: list[str] = []
 
     def add(self, name: str, labels: dict[str, str], at: int, versions: int = 1) -> None:
@@ -72,7 +72,7 @@ class Registry:
         self.names.clear()
 
     def plainly(self, order: Sequence[tuple[str, bool]], text: str) -> list[str]:
-        """The names of all models that are let through, the later ones first where nothing else decides."""
+        """Return the names of all matching models, the latest first where the order does not decide."""
         found = [self.service.get(_request("GetModel", name=name)) for name in reversed(self.names)]
         for key, descending in reversed(order or [("create_time", True)]):
             found.sort(key=KEYS[key], reverse=descending)
@@ -82,7 +82,7 @@ class Registry:
         return self.service.list_models(_request("ListModels", parent=str(PLACE), page_token=token, **fields))
 
     def pages(self, **fields: Any) -> Iterator[Any]:
-        """All pages, each asked for when it is wanted."""
+        """Yield all pages, each requested when it is needed."""
         answer = self.page(**fields)
         yield answer
         while answer.next_page_token:
@@ -118,7 +118,7 @@ def test_pages_are_as_if_all_were_sorted(
 
 
 @given(uploads=UPLOADS, added=st.lists(st.tuples(NAMES, LABELS, TIMES), min_size=1, max_size=4), order=ORDERS)
-def test_what_is_added_meanwhile_moves_nothing(
+def test_a_model_added_between_pages_moves_nothing(
     emptied: Registry, uploads: list[Any], added: list[Any], order: list[Any]
 ) -> None:
     emptied.clear()
@@ -135,7 +135,7 @@ def test_what_is_added_meanwhile_moves_nothing(
     assert [name for name in found if name in expected] == expected
 
 
-def test_a_page_goes_on_behind_a_model_that_is_gone(emptied: Registry) -> None:
+def test_a_page_continues_after_a_deleted_model(emptied: Registry) -> None:
     emptied.clear()
     for name in ("a", "b", "c"):
         emptied.add(name, {}, 0)
@@ -145,7 +145,7 @@ def test_a_page_goes_on_behind_a_model_that_is_gone(emptied: Registry) -> None:
     assert [model.display_name for model in second.models] == ["c"]
 
 
-def test_versions_by_time_though_the_clock_goes_back(emptied: Registry) -> None:
+def test_versions_by_time_with_a_clock_set_back(emptied: Registry) -> None:
     emptied.clear()
     emptied.add("a", {}, 5)
     for at in (3, 4, 4):
@@ -171,7 +171,7 @@ def test_versions_by_time_though_the_clock_goes_back(emptied: Registry) -> None:
         pytest.param({"parent": "projects/local/locations/us-east1"}, id="place"),
     ],
 )
-def test_a_token_goes_with_its_list(emptied: Registry, other: dict[str, str]) -> None:
+def test_a_token_is_valid_for_its_list_only(emptied: Registry, other: dict[str, str]) -> None:
     emptied.clear()
     for name in ("a", "b"):
         emptied.add(name, {}, 0)

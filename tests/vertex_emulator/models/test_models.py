@@ -1,4 +1,4 @@
-"""The Model Registry on the emulator, over HTTP."""
+"""The Model Registry of the emulator over HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILES = {"artifactUri": "gs://work/model"}
 
 
 def three(registry: Pipelines) -> str:
-    """A model of three versions; the first is the default, the third is called golden."""
+    """Upload three versions of a model: the first is the default, the third has the alias golden."""
     name = registry.upload(serving(**FILES), modelId="digits")["model"]
     registry.upload(serving(labels={"stage": "second"}), parentModel=name)
     registry.upload(serving(versionAliases=["golden"]), parentModel=name)
@@ -28,7 +28,7 @@ def aliases(registry: Pipelines, name: str) -> dict[str, list[str]]:
 
 
 def test_operations_are_below_the_model(registry: Pipelines) -> None:
-    """As the SDK tells of them: "Create Model backing LRO: projects/P/locations/L/models/M/operations/O"."""
+    """Check the names that the SDK prints ("Create Model backing LRO: projects/P/.../operations/O")."""
     uploaded = registry.operation("POST", f"{MODELS}:upload", {"model": serving(**FILES)})
     name = uploaded["response"]["model"]
     body = {"outputConfig": {"artifactDestination": {"outputUriPrefix": "gs://work/out"}}}
@@ -53,7 +53,7 @@ def test_an_operation_is_found_below_its_place(registry: Pipelines) -> None:
     assert registry.call("GET", f"/v1/{uploaded['name']}").status == 404
 
 
-def test_a_model_as_the_service_shows_it(registry: Pipelines) -> None:
+def test_a_model_in_the_form_of_the_service(registry: Pipelines) -> None:
     container = {
         "imageUri": SERVING,
         "command": ["serve"],
@@ -100,7 +100,7 @@ def test_a_model_as_the_service_shows_it(registry: Pipelines) -> None:
             serving(),
             {"parentModel": f"{MODELS[4:]}/taken", "modelId": "other"},
             "INVALID_ARGUMENT",
-            "leave one out",
+            "Leave one of the two out",
             id="an-id-beside-the-parent",
         ),
         pytest.param(
@@ -113,7 +113,7 @@ def test_a_model_as_the_service_shows_it(registry: Pipelines) -> None:
         pytest.param(serving(artifactUri="/tmp/x"), {}, "INVALID_ARGUMENT", "artifact_uri", id="no-address"),
     ],
 )
-def test_models_that_are_refused(
+def test_invalid_models(
     registry: Pipelines, model: dict[str, Any], more: dict[str, Any], status: str, text: str
 ) -> None:
     registry.upload(serving(), modelId="taken")
@@ -137,7 +137,7 @@ def test_versions_by_name(registry: Pipelines, reference: str, version: str) -> 
 
 
 @pytest.mark.parametrize("reference", [pytest.param("@4", id="number"), pytest.param("@nobody", id="alias")])
-def test_versions_that_are_not_there(registry: Pipelines, reference: str) -> None:
+def test_missing_versions(registry: Pipelines, reference: str) -> None:
     assert registry.refused("GET", f"/v1/{three(registry)}{reference}")["status"] == "NOT_FOUND"
 
 
@@ -176,7 +176,7 @@ def test_aliases_are_merged(registry: Pipelines, changes: list[str], expected: d
     assert aliases(registry, name) == expected
 
 
-def test_an_alias_is_taken_away(registry: Pipelines) -> None:
+def test_an_alias_is_removed(registry: Pipelines) -> None:
     name = three(registry)
     registry.done("POST", f"/v1/{name}@3:mergeVersionAliases", {"versionAliases": ["-golden"]})
     assert aliases(registry, name)["3"] == []
@@ -249,12 +249,12 @@ def test_updating_a_version(registry: Pipelines) -> None:
         pytest.param("@9", "version_description", "NOT_FOUND", id="no-version"),
     ],
 )
-def test_updates_that_are_refused(registry: Pipelines, reference: str, mask: str, status: str) -> None:
+def test_invalid_updates(registry: Pipelines, reference: str, mask: str, status: str) -> None:
     path = f"/v1/{three(registry)}{reference}?updateMask={mask}"
     assert registry.refused("PATCH", path, {"displayName": "x"})["status"] == status
 
 
-def test_an_update_of_what_has_changed_meanwhile(registry: Pipelines) -> None:
+def test_an_update_with_an_outdated_etag(registry: Pipelines) -> None:
     name = three(registry)
     etag = registry.get(name)["etag"]
     registry.done("PATCH", f"/v1/{name}?updateMask=displayName", {"displayName": "a", "etag": etag})
@@ -289,7 +289,7 @@ def test_the_only_version_cannot_be_deleted(registry: Pipelines) -> None:
     assert "Use DeleteModel for deleting the Model instead." in error["message"]
 
 
-def test_deleting_a_model_leaves_its_files(registry: Pipelines) -> None:
+def test_deleting_a_model_keeps_its_files(registry: Pipelines) -> None:
     name = three(registry)
     assert registry.operation("DELETE", f"/v1/{name}")["done"]
     assert registry.refused("GET", f"/v1/{name}")["status"] == "NOT_FOUND"

@@ -10,28 +10,28 @@ from support.pipelines import Pipelines, emptied, emulating, pipeline
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
-    """One for all tests of a file."""
+    """Yield an emulator for all tests of a module."""
     with emulating(tmp_path_factory.mktemp("emulator")) as found:
         yield found
 
 
 @pytest.fixture
 def pipelines(emulator: JobEmulator) -> Iterator[Pipelines]:
-    """It is empty; what a test left running is ended."""
+    """Yield a client of the emptied emulator. At the end, everything that still runs is ended."""
     with emptied(emulator) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
-    """An emulator for tests that create nothing."""
+    """Yield an emulator for tests that create nothing."""
     with emulating(tmp_path_factory.mktemp("idle")) as found:
         yield Pipelines(found)
 
 
 @pytest.fixture(scope="module")
 def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
-    """An emulator with a pipeline that has succeeded and one that runs."""
+    """Yield an emulator with a succeeded and a running pipeline."""
     with emulating(tmp_path_factory.mktemp("listed")) as emulator, emptied(emulator) as found:
         found.wait(found.create(pipeline("", name="one", labels={"kind": "x"})))
         found.create(pipeline(SLEEP, name="two"))

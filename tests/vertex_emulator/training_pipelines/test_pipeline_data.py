@@ -1,4 +1,4 @@
-"""The data of a pipeline: exported, split as declared, and found by the training program."""
+"""The data of a pipeline: export, split, and use by the training program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(pipelines: Pipelines, dataset: str, **fields: Any) -> dict[str, Any]:
 
 
 def rows(pipelines: Pipelines, part: str) -> list[dict[str, str]]:
-    """The rows of a set in all exports."""
+    """Return the rows of a set in all exports."""
     found: list[dict[str, str]] = []
     for name in pipelines.names("data/"):
         if f"/{part}-" in name:
@@ -60,7 +60,7 @@ def sizes(pipelines: Pipelines) -> tuple[int, ...]:
 
 
 def table(count: int) -> str:
-    """A table with a number, a time that falls, a category, and a set for each row."""
+    """Return a table with a number, a descending time, a category, and a set for each row."""
     lines = ["number,when,kind,use"]
     for number in range(count):
         use = ("training", "training", "validation", "test", "none")[number % 5]
@@ -168,17 +168,18 @@ def test_values_survive_as_they_are(pipelines: Pipelines) -> None:
 @pytest.mark.parametrize(
     ("content", "split", "text"),
     [
+        pytest.param("a,b\n1,2\n", {"predefinedSplit": {"key": "use"}}, "no column 'use'", id="no-column"),
         pytest.param(
-            "a,b\n1,2\n", {"predefinedSplit": {"key": "use"}}, "no column 'use'; it has a, b", id="no-column"
+            "a,b\n1,2\n",
+            {"predefinedSplit": {"key": "a"}},
+            "The training set is empty",
+            id="nothing-to-train",
         ),
-        pytest.param(
-            "a,b\n1,2\n", {"predefinedSplit": {"key": "a"}}, "nothing to train with", id="nothing-to-train"
-        ),
-        pytest.param("a,b\n", {}, "nothing to train with", id="no-rows"),
-        pytest.param("a,b\n1\n", {}, "row 2: 1 values where the header has 2", id="a-short-row"),
+        pytest.param("a,b\n", {}, "The training set is empty", id="no-rows"),
+        pytest.param("a,b\n1\n", {}, "row 2: it has 1 values, and the header has 2", id="a-short-row"),
     ],
 )
-def test_data_that_cannot_be_used_fail_the_pipeline(
+def test_invalid_data_fail_the_pipeline(
     pipelines: Pipelines, content: str, split: dict[str, Any], text: str
 ) -> None:
     over = run(pipelines, pipelines.dataset(pipelines.put("in/rows.csv", content)), **split)
@@ -188,21 +189,21 @@ def test_data_that_cannot_be_used_fail_the_pipeline(
     assert pipelines.done("GET", "/_local/jobs") == {"jobs": []}
 
 
-def test_a_file_that_is_not_there_fails_the_pipeline(pipelines: Pipelines) -> None:
+def test_a_missing_file_fails_the_pipeline(pipelines: Pipelines) -> None:
     over = run(pipelines, pipelines.dataset("gs://work/in/nothing-*.csv"))
     assert over["state"] == "PIPELINE_STATE_FAILED"
     assert over["error"]["message"].startswith("There is no object gs://work/in/nothing-*.csv.")
 
 
-def test_bigquery_is_refused_where_data_are_wanted(pipelines: Pipelines) -> None:
+def test_bigquery_is_rejected(pipelines: Pipelines) -> None:
     dataset = pipelines.dataset(metadata={"inputConfig": {"bigquerySource": {"uri": "bq://p.d.t"}}})
     over = run(pipelines, dataset)
     assert over["state"] == "PIPELINE_STATE_FAILED"
-    assert "there is no BigQuery in the emulator" in over["error"]["message"]
+    assert "the emulator has no BigQuery" in over["error"]["message"]
 
 
 def texts(pipelines: Pipelines) -> str:
-    """A dataset of 20 texts, of which every fourth is labelled for the test."""
+    """Create a dataset of 20 texts. Every fourth is labelled for the test set."""
     dataset = pipelines.dataset(kind="text")
     lines = []
     for number in range(20):
@@ -249,7 +250,7 @@ def test_items_are_split_by_filters(pipelines: Pipelines) -> None:
     assert sizes(pipelines) == (15, 0, 5)
 
 
-def test_an_assignment_can_be_kept(pipelines: Pipelines) -> None:
+def test_an_assignment_can_be_stored(pipelines: Pipelines) -> None:
     dataset = texts(pipelines)
     run(pipelines, dataset, persistMlUseAssignment=True)
     before = rows(pipelines, "test")
@@ -262,7 +263,7 @@ def test_an_assignment_can_be_kept(pipelines: Pipelines) -> None:
     assert rows(pipelines, "test") == [*before, *before]
 
 
-def test_a_model_tells_how_much_it_was_trained_with(pipelines: Pipelines) -> None:
+def test_a_model_has_the_sizes_of_its_data(pipelines: Pipelines) -> None:
     dataset = pipelines.dataset(pipelines.put("in/rows.csv", table(50)))
     body = pipeline(SAVE, inputDataConfig=config(dataset), modelToUpload=serving())
     over = pipelines.wait(pipelines.create(body))

@@ -71,7 +71,7 @@ def test_the_form_of_the_sdk() -> None:
         ),
     ],
 )
-def test_inputs_that_cannot_be_read(pool: dict[str, Any], field: str) -> None:
+def test_invalid_inputs(pool: dict[str, Any], field: str) -> None:
     with pytest.raises(RpcError) as refused:
         custom(pool)
     assert refused.value.message == CAPTURED
@@ -105,7 +105,7 @@ LEAVES = st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=F
         max_leaves=12,
     )
 )
-def test_whatever_is_sent_is_read_or_refused(task: inputs.Task, document: object) -> None:
+def test_any_inputs_are_parsed_or_rejected(task: inputs.Task, document: object) -> None:
     try:
         message = inputs.read(task, value(document))
     except RpcError as refused:
@@ -115,7 +115,7 @@ def test_whatever_is_sent_is_read_or_refused(task: inputs.Task, document: object
         assert message.DESCRIPTOR.full_name == task.message
 
 
-def test_inputs_that_are_no_object() -> None:
+def test_inputs_that_are_not_an_object() -> None:
     with pytest.raises(RpcError, match="Unable to parse"):
         inputs.read(inputs.CUSTOM, value("text"))
 
@@ -219,14 +219,14 @@ def test_splits(fields: dict[str, Any], is_tabular: bool, split: splitting.Split
         pytest.param(
             {"gcsDestination": None, "bigqueryDestination": {"outputUri": "bq://p"}},
             True,
-            "no BigQuery in the emulator",
+            "emulator has no BigQuery",
             id="bigquery",
         ),
         pytest.param({"savedQueryId": "1"}, False, "saved_query_id", id="saved-query"),
         pytest.param({"annotationSchemaUri": "gs://a"}, True, "Applicable only", id="annotations-of-a-table"),
     ],
 )
-def test_configurations_that_cannot_be(fields: dict[str, Any], is_tabular: bool, message: str) -> None:
+def test_invalid_configurations(fields: dict[str, Any], is_tabular: bool, message: str) -> None:
     with pytest.raises(RpcError, match=message):
         inputs.read_data_config(config(**fields), is_tabular=is_tabular)
 

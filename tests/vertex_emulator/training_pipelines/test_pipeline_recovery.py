@@ -1,4 +1,4 @@
-"""What is killed while a pipeline runs, and what the next start makes of it."""
+"""Pipelines of a killed emulator, and their continuation after the next start."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_job_that_ended_meanwhile_uploads_its_model_once(tmp_path: Path) -> No
 
 
 def test_a_pipeline_that_was_killed_before_its_job_runs_it_once(tmp_path: Path) -> None:
-    """The export takes long enough to be killed within it: its job does not exist then."""
+    """Kill the emulator during a long export, before the job exists."""
     with apart(tmp_path / "data") as (emulator, pipelines):
         rows = "number\n" + "".join(f"{number}\n" for number in range(300_000))
         dataset = pipelines.dataset(pipelines.put("in/rows.csv", rows))
@@ -96,7 +96,7 @@ def test_a_pipeline_is_cancelled_although_the_emulator_is_killed(tmp_path: Path)
         assert pipelines.wait(name)["state"] == "PIPELINE_STATE_CANCELLED"
 
 
-def test_nobody_needs_to_look_for_a_model_to_be_uploaded(tmp_path: Path) -> None:
+def test_a_model_is_uploaded_without_any_request(tmp_path: Path) -> None:
     with apart(tmp_path / "data") as (_, pipelines):
         pipelines.create(pipeline(SAVE, modelToUpload=serving()))
         eventually(lambda: len(models(pipelines)) == 1)
@@ -115,5 +115,5 @@ def test_an_import_that_was_killed_has_imported_nothing(tmp_path: Path) -> None:
         emulator.kill()
         operation = pipelines.get(operation["name"])
         assert operation["error"]["code"] == 10
-        assert "Nothing was imported or exported: ask once more." in operation["error"]["message"]
+        assert "nothing was imported or exported. Send the request again." in operation["error"]["message"]
         assert "dataItemCount" not in pipelines.get(dataset)

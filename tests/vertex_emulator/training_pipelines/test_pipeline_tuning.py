@@ -1,4 +1,4 @@
-"""Pipelines whose task is a tuning job."""
+"""Pipelines with a tuning task."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_trials_find_the_data(pipelines: Pipelines) -> None:
         ),
     ],
 )
-def test_tuning_that_is_refused(pipelines: Pipelines, change: dict[str, Any], field: str) -> None:
+def test_invalid_tuning_tasks(pipelines: Pipelines, change: dict[str, Any], field: str) -> None:
     body = tuning("")
     body["trainingTaskInputs"] |= change
     error = pipelines.refused("POST", f"{PARENT}/trainingPipelines", body)

@@ -1,4 +1,4 @@
-"""Training pipelines on the emulator, with real processes."""
+"""Training pipelines of the emulator, with real processes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_training_that_leaves_no_files_fails(pipelines: Pipelines) -> None:
     assert over["error"] == {"code": 9, "message": 'There are no files under "gs://work/out/model" to copy.'}
 
 
-def test_an_address_of_the_model_is_worth_more_than_the_directory(pipelines: Pipelines) -> None:
+def test_the_artifact_uri_precedes_the_directory(pipelines: Pipelines) -> None:
     pipelines.put("elsewhere/model.bin", "there")
     body = pipeline("", modelToUpload=serving(artifactUri="gs://work/elsewhere"))
     over = pipelines.wait(pipelines.create(body))
@@ -87,7 +87,7 @@ def test_cancelling_a_pipeline_cancels_its_job(pipelines: Pipelines) -> None:
     assert job["state"] == "JOB_STATE_CANCELLED"
 
 
-def test_what_has_ended_cannot_be_cancelled(pipelines: Pipelines) -> None:
+def test_an_ended_pipeline_cannot_be_cancelled(pipelines: Pipelines) -> None:
     name = pipelines.create(pipeline("raise SystemExit(1)"))
     pipelines.wait(name)
     error = pipelines.refused("POST", f"/v1/{name}:cancel", {})
@@ -167,19 +167,19 @@ BAD = [
 
 
 @pytest.mark.parametrize(("fields", "status", "text"), BAD)
-def test_pipelines_that_are_refused(idle: Pipelines, fields: dict[str, Any], status: int, text: str) -> None:
+def test_invalid_pipelines(idle: Pipelines, fields: dict[str, Any], status: int, text: str) -> None:
     error = idle.refused("POST", PIPELINES, {**pipeline(), **fields})
     assert (error["code"], text in error["message"]) == (status, True), error
     assert idle.done("GET", PIPELINES) == {}
 
 
-def test_a_model_whose_place_is_not_known_is_refused(idle: Pipelines) -> None:
+def test_a_model_without_a_folder_is_rejected(idle: Pipelines) -> None:
     body = pipeline(modelToUpload=serving())
     del body["trainingTaskInputs"]["baseOutputDirectory"]
-    assert "Where the model will be is not known" in idle.refused("POST", PIPELINES, body)["message"]
+    assert "The folder of the model is not known" in idle.refused("POST", PIPELINES, body)["message"]
 
 
-def test_an_id_that_is_taken_is_refused(pipelines: Pipelines) -> None:
+def test_an_id_in_use_is_rejected(pipelines: Pipelines) -> None:
     pipelines.upload(serving(), modelId="mine")
     error = pipelines.refused("POST", PIPELINES, pipeline(modelToUpload=serving(), modelId="mine"))
     assert error["status"] == "ALREADY_EXISTS"

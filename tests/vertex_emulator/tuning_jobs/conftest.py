@@ -13,13 +13,16 @@ from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
-    """The best that this machine allows."""
+    """Return the strongest sandbox that this machine supports."""
     return probe()
 
 
 @pytest.fixture
 def emulator(tmp_path: Path, sandbox: Sandbox) -> Iterator[JobEmulator]:
-    """An emulator with a data folder of its own; what a test left running is cancelled."""
+    """Yield an emulator with its own data folder.
+
+    At the end, the tuning jobs that still run are cancelled.
+    """
     with running_jobs(tmp_path / "data", sandbox=sandbox, restart_seconds=0.0) as found:
         yield found
         end_tuning(found)

@@ -1,4 +1,4 @@
-"""Which running trials are stopped early, by each of the three rules."""
+"""Early stopping of running trials by each of the three rules."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from support.studies import MINIMIZE, study, trial
-from vertex_emulator.tuning_jobs.study import convex
-from vertex_emulator.tuning_jobs.study.early_stopping import stops
+from vertex_emulator.tuning_jobs.study import early_stopping
+from vertex_emulator.tuning_jobs.study.early_stopping import stops_early
 from vertex_emulator.tuning_jobs.study.measurements import Trial
 
 MEDIAN: dict[str, Any] = {"medianAutomatedStoppingSpec": {}}
@@ -18,7 +18,7 @@ GOOD = [trial(n, [0.5, 0.7, 0.8, 0.85, 0.88 + n / 1000]) for n in range(1, 6)]
 
 
 def rising(end: float, count: int) -> list[float]:
-    """The first values of a curve of ten that nears `end`."""
+    """Return the first values of a curve of ten that approaches `end`."""
     return [end * (1 - 0.6 ** (i + 1)) for i in range(count)]
 
 
@@ -28,84 +28,88 @@ def running(values: list[float], **more: Any) -> Trial:
 
 @pytest.mark.parametrize("rule", [{}, MEDIAN, DECAY, CONVEX], ids=["none", "median", "decay", "convex"])
 def test_a_good_trial_goes_on(rule: dict[str, Any]) -> None:
-    assert not stops(study(**rule), running([0.55, 0.75, 0.85, 0.9]), GOOD)
+    assert not stops_early(study(**rule), running([0.55, 0.75, 0.85, 0.9]), GOOD)
 
 
 @pytest.mark.parametrize("rule", [MEDIAN, DECAY, CONVEX], ids=["median", "decay", "convex"])
 def test_a_bad_trial_is_stopped(rule: dict[str, Any]) -> None:
-    assert stops(study(**rule), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
+    assert stops_early(study(**rule), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
 
 
 def test_without_a_rule_a_bad_trial_goes_on() -> None:
-    assert not stops(study(), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
+    assert not stops_early(study(), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
 
 
 @pytest.mark.parametrize("rule", [MEDIAN, DECAY, CONVEX], ids=["median", "decay", "convex"])
 def test_nothing_is_stopped_before_a_trial_has_completed(rule: dict[str, Any]) -> None:
     others = [trial(n, [0.9, 0.9], ended=False) for n in range(1, 7)]
-    assert not stops(study(**rule), running([0.1, 0.11, 0.12, 0.13]), others)
+    assert not stops_early(study(**rule), running([0.1, 0.11, 0.12, 0.13]), others)
 
 
 @pytest.mark.parametrize("rule", [MEDIAN, DECAY, CONVEX], ids=["median", "decay", "convex"])
 def test_nothing_is_stopped_before_it_has_measured(rule: dict[str, Any]) -> None:
-    assert not stops(study(**rule), running([]), GOOD)
+    assert not stops_early(study(**rule), running([]), GOOD)
 
 
 @pytest.mark.parametrize("rule", [MEDIAN, DECAY, CONVEX], ids=["median", "decay", "convex"])
 def test_less_is_better_where_the_goal_says_so(rule: dict[str, Any]) -> None:
     losses = [trial(n, [0.5, 0.3, 0.2, 0.15, 0.12 + n / 1000], metric="loss") for n in range(1, 6)]
     minimizing = study(metrics=MINIMIZE, **rule)
-    assert stops(minimizing, running([0.9, 0.89, 0.889, 0.8889], metric="loss"), losses)
-    assert not stops(minimizing, running([0.4, 0.2, 0.1, 0.05], metric="loss"), losses)
+    assert stops_early(minimizing, running([0.9, 0.89, 0.889, 0.8889], metric="loss"), losses)
+    assert not stops_early(minimizing, running([0.4, 0.2, 0.1, 0.05], metric="loss"), losses)
 
 
 @pytest.mark.parametrize("rule", [MEDIAN, DECAY, CONVEX], ids=["median", "decay", "convex"])
 def test_with_several_objectives_nothing_is_stopped(rule: dict[str, Any]) -> None:
     both = [{"metricId": name, "goal": "MAXIMIZE"} for name in ("accuracy", "speed")]
-    assert not stops(study(metrics=both, **rule), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
+    assert not stops_early(study(metrics=both, **rule), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
 
 
 def test_the_median_is_of_averages_up_to_the_same_step() -> None:
-    """At step 2 the three have averages of 0.2, 0.3 and 0.4; what they reach later does not count."""
+    """Check that later values do not count: at step 2, the averages are 0.2, 0.3 and 0.4."""
     others = [trial(n, [level, level, 0.99]) for n, level in enumerate((0.2, 0.3, 0.4), start=1)]
-    assert not stops(study(**MEDIAN), running([0.3, 0.1]), others)
-    assert stops(study(**MEDIAN), running([0.29, 0.1]), others)
+    assert not stops_early(study(**MEDIAN), running([0.3, 0.1]), others)
+    assert stops_early(study(**MEDIAN), running([0.29, 0.1]), others)
 
 
 def test_the_median_counts_no_trial_without_a_value_by_then() -> None:
     late = trial(1, [0.9], step=5)
-    assert not stops(study(**MEDIAN), running([0.1, 0.1]), [late])
+    assert not stops_early(study(**MEDIAN), running([0.1, 0.1]), [late])
 
 
 def test_the_median_by_time_and_by_steps() -> None:
-    """One step of the completed trials takes ten seconds, of the running one a second."""
+    """Take ten seconds for a step of the completed trials, and one second for one of the running trial."""
     others = [trial(n, [0.1, 0.9, 0.9], seconds=10.0) for n in range(1, 4)]
     by_time = {"medianAutomatedStoppingSpec": {"useElapsedDuration": True}}
-    assert stops(study(**MEDIAN), running([0.1, 0.2, 0.2]), others)
-    assert not stops(study(**by_time), running([0.1, 0.2, 0.2]), others)
+    assert stops_early(study(**MEDIAN), running([0.1, 0.2, 0.2]), others)
+    assert not stops_early(study(**by_time), running([0.1, 0.2, 0.2]), others)
 
 
 def test_a_decay_curve_that_starts_late_but_rises_goes_on() -> None:
     """Completed curves that differ in where they begin: the running one is within what they have shown."""
     others = [trial(n, rising(end, 10)) for n, end in enumerate((0.5, 0.9, 0.7, 0.85), start=1)]
-    assert not stops(study(**DECAY), running(rising(0.88, 3)), others)
+    assert not stops_early(study(**DECAY), running(rising(0.88, 3)), others)
 
 
 def test_a_decay_curve_is_given_up_once_it_is_known_well_enough() -> None:
     others = [trial(n, rising(end, 10)) for n, end in enumerate((0.5, 0.9, 0.7, 0.85), start=1)]
-    lengths = [count for count in range(1, 10) if stops(study(**DECAY), running(rising(0.3, count)), others)]
-    assert lengths and lengths[0] >= convex.MIN_MEASUREMENTS
+    lengths = [
+        count for count in range(1, 10) if stops_early(study(**DECAY), running(rising(0.3, count)), others)
+    ]
+    assert lengths and lengths[0] >= early_stopping.MIN_MEASUREMENTS
     assert lengths == list(range(lengths[0], 10))
 
 
 def test_a_decay_curve_needs_three_completed_trials() -> None:
-    assert stops(study(**DECAY), running([0.1, 0.11, 0.111]), GOOD[:3])
-    assert not stops(study(**DECAY), running([0.1, 0.11, 0.111]), GOOD[:2])
+    assert stops_early(study(**DECAY), running([0.1, 0.11, 0.111]), GOOD[:3])
+    assert not stops_early(study(**DECAY), running([0.1, 0.11, 0.111]), GOOD[:2])
 
 
 def test_the_prediction_of_a_curve_that_is_the_mean_is_the_mean() -> None:
-    known = [convex.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)]
-    mean, deviation = convex.predicted(convex.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
+    known = [
+        early_stopping.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)
+    ]
+    mean, deviation = early_stopping.predicted(early_stopping.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
     assert mean == pytest.approx(0.4)
     assert 0 < deviation < 0.05
 
@@ -127,38 +131,40 @@ def test_the_prediction_of_a_curve_that_is_the_mean_is_the_mean() -> None:
 def test_the_fields_of_the_convex_rule(spec: dict[str, Any], stopped: bool) -> None:
     """Five completed trials; the running one has four measurements, the last at step 4."""
     one = study(convexAutomatedStoppingSpec=spec)
-    assert stops(one, running([0.1, 0.11, 0.111, 0.1111]), GOOD) == stopped
+    assert stops_early(one, running([0.1, 0.11, 0.111, 0.1111]), GOOD) == stopped
 
 
 def test_the_convex_rule_needs_one_trial_more_than_measurements() -> None:
-    assert not stops(study(**CONVEX), running([0.1, 0.11, 0.111, 0.1111]), GOOD[:3])
-    assert stops(study(**CONVEX), running([0.1, 0.11, 0.111, 0.1111]), GOOD[:4])
+    assert not stops_early(study(**CONVEX), running([0.1, 0.11, 0.111, 0.1111]), GOOD[:3])
+    assert stops_early(study(**CONVEX), running([0.1, 0.11, 0.111, 0.1111]), GOOD[:4])
 
 
 def test_a_flat_curve_cannot_be_predicted() -> None:
-    assert not stops(study(**CONVEX), running([0.1, 0.1, 0.1, 0.1]), GOOD)
+    assert not stops_early(study(**CONVEX), running([0.1, 0.1, 0.1, 0.1]), GOOD)
 
 
 def test_a_trial_that_rises_fast_enough_goes_on() -> None:
     others = [trial(n, rising(0.5, 10)) for n in range(1, 6)]
-    assert not stops(study(**CONVEX), running([0.05, 0.10, 0.15]), others)
+    assert not stops_early(study(**CONVEX), running([0.05, 0.10, 0.15]), others)
 
 
 def test_a_stopped_trial_gets_a_last_measurement_at_the_last_step() -> None:
     one = study(**CONVEX)
-    metric, rule = one.metrics[0], convex.read(one.message.convex_automated_stopping_spec)
+    metric, rule = one.metrics[0], early_stopping.read_convex_rule(one.message.convex_automated_stopping_spec)
     stopped = running([0.10, 0.18, 0.22, 0.24])
-    last = convex.last_measurement(metric, stopped, GOOD, rule)
+    last = early_stopping.last_measurement(metric, stopped, GOOD, rule)
     assert last is not None and last.step == 5
     assert last.metrics["accuracy"] == pytest.approx(0.25, abs=0.005)
 
 
 def test_with_update_all_the_prediction_learns_from_completed_trials() -> None:
     one = study(convexAutomatedStoppingSpec={"minMeasurementCount": 3, "updateAllStoppedTrials": True})
-    metric, rule = one.metrics[0], convex.read(one.message.convex_automated_stopping_spec)
+    metric, rule = one.metrics[0], early_stopping.read_convex_rule(one.message.convex_automated_stopping_spec)
     straight = [trial(n, [i / 20 for i in range(1, 11)]) for n in range(1, 6)]
     stopped = running([0.10, 0.18, 0.22, 0.24])
-    alone = convex.last_measurement(metric, stopped, straight, convex.Rule(min_measurements=3))
-    together = convex.last_measurement(metric, stopped, straight, rule)
+    alone = early_stopping.last_measurement(
+        metric, stopped, straight, early_stopping.ConvexRule(min_measurements=3)
+    )
+    together = early_stopping.last_measurement(metric, stopped, straight, rule)
     assert alone is not None and together is not None
     assert together.metrics["accuracy"] > alone.metrics["accuracy"]

@@ -1,4 +1,4 @@
-"""From reports to the measurement that counts, and parameters as arguments."""
+"""Final measurements of reports, and parameters as arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.studies import MINIMIZE, study
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.tuning_jobs import trial_jobs
+from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.study import measurements
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, add, final, in_order
 from vertex_emulator.tuning_jobs.study.study import Value
@@ -52,8 +52,8 @@ def test_a_trial_keeps_so_many_measurements_and_the_last() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8))
 def test_measurements_are_strictly_ordered(places: list[tuple[int, int]]) -> None:
     given = [Measurement(metrics={"a": i}, step=s, elapsed=e) for i, (s, e) in enumerate(places)]
-    told = [(each.step, each.elapsed) for each in in_order(given)]
-    assert told == sorted(set(told)) and set(told) == set(places)
+    ordered = [(each.step, each.elapsed) for each in in_order(given)]
+    assert ordered == sorted(set(ordered)) and set(ordered) == set(places)
 
 
 @pytest.mark.parametrize(
@@ -132,19 +132,19 @@ def test_of_several_objectives_a_measurement_that_is_worse_in_all_never_counts()
     ],
 )
 def test_an_argument(value: Value, kind: str, expected: str) -> None:
-    assert trial_jobs.arguments({"rate": value}, {"rate": kind}) == [f"--rate={expected}"]
+    assert trials.arguments({"rate": value}, {"rate": kind}) == [f"--rate={expected}"]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_double_is_read_back_as_the_same(value: float) -> None:
-    assert float(trial_jobs.text(value, "DOUBLE")) == value
+    assert float(trials.argument_text(value, "DOUBLE")) == value
 
 
 @pytest.mark.parametrize(
     ("value", "kind"), [(0.1, "DOUBLE"), (2**53, "INTEGER"), (64.0, "DISCRETE"), ("a", "CATEGORICAL")]
 )
-def test_a_parameter_is_told_and_read_back(value: Value, kind: str) -> None:
+def test_a_parameter_is_written_and_read_back(value: Value, kind: str) -> None:
     trial = descriptors.message("google.cloud.aiplatform.v1.Trial")
-    trial_jobs.write(trial, {"p": value})
-    assert trial_jobs.read(trial, {"p": kind}) == {"p": value}
-    assert type(trial_jobs.read(trial, {"p": kind})["p"]) is type(value)
+    trials.set_parameters(trial, {"p": value})
+    assert trials.parameters_of(trial, {"p": kind}) == {"p": value}
+    assert type(trials.parameters_of(trial, {"p": kind})["p"]) is type(value)

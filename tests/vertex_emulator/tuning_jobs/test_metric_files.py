@@ -1,4 +1,4 @@
-"""Files in which programs report metrics: those of cloudml-hypertune, and what else may be there."""
+"""Metric files of cloudml-hypertune and of other programs."""
 
 from __future__ import annotations
 
@@ -163,8 +163,10 @@ def test_what_is_new_in_a_file(before: list[int], now: list[int], fresh: list[in
 @settings(deadline=None)
 @given(data=st.data(), total=st.integers(0, 60), kept=st.integers(1, 20))
 def test_no_report_is_lost_or_counted_twice(data: st.DataObject, total: int, kept: int) -> None:
-    """A file that keeps the last lines and is written anew with each, looked at now and then, half-written
-    at times; never so late that a line has gone unseen."""
+    """Read a file that keeps the last lines and is rewritten with each, sometimes when half is written.
+
+    The reader is never so late that a line is dropped before it was read.
+    """
     seen, found, written = Seen(), [], 0
     while written < total:
         written += data.draw(st.integers(1, min(kept, total - written)))
@@ -177,7 +179,7 @@ def test_no_report_is_lost_or_counted_twice(data: st.DataObject, total: int, kep
 
 
 def test_a_long_file_that_is_appended_to(tmp_path: Path) -> None:
-    """Of more lines than are remembered none is new a second time."""
+    """Check that no line is read twice in a file with more lines than are kept."""
     path, seen, found = tmp_path / "metrics", Seen(), 0
     with path.open("wb") as file:
         for _ in range(5):

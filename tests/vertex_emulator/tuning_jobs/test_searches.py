@@ -1,4 +1,4 @@
-"""The searches: grid, random and Bayesian, over every type, scale and condition."""
+"""Grid, random and Bayesian search over every type, scale and condition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
-from vertex_emulator.tuning_jobs.study import random_search, search
+from vertex_emulator.tuning_jobs.study import search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, same
 
@@ -63,10 +63,10 @@ def test_a_grid_over_a_huge_range_is_not_listed() -> None:
     huge = study(
         integer("n", 0, 2**52, conditionalParameterSpecs=[below(categorical("c", "x", "y"), 5)]), **GRID
     )
-    assert random_search.size(huge.parameters) == 2**52 + 2
-    assert random_search.combination(huge.parameters, 6) == {"n": 5, "c": "y"}
-    assert random_search.combination(huge.parameters, 2**52 + 1) == {"n": 2**52}
-    assert random_search.combination(huge.parameters, 2**52 + 2) is None
+    assert search.size(huge.parameters) == 2**52 + 2
+    assert search.combination(huge.parameters, 6) == {"n": 5, "c": "y"}
+    assert search.combination(huge.parameters, 2**52 + 1) == {"n": 2**52}
+    assert search.combination(huge.parameters, 2**52 + 2) is None
 
 
 EVERY_TYPE = [
@@ -84,7 +84,7 @@ EVERY_TYPE = [
 
 
 def fits(parameter: Parameter, values: Parameters) -> bool:
-    """Whether the parameter and those below it have values that they may have."""
+    """Return whether the parameter and its active children have valid values."""
     value = values[parameter.id]
     if parameter.kind in ("DOUBLE", "INTEGER"):
         kind = int if parameter.kind == "INTEGER" else float
@@ -95,7 +95,7 @@ def fits(parameter: Parameter, values: Parameters) -> bool:
 
 
 def names(parameters: tuple[Parameter, ...], values: Parameters) -> set[str]:
-    """The parameters that have to be there with these values."""
+    """Return the parameters that must have a value."""
     found = set()
     for each in parameters:
         found.add(each.id)
@@ -131,7 +131,7 @@ def test_another_seed_gives_other_trials(algorithm: dict[str, str]) -> None:
 
 
 def test_the_first_trial_of_a_bayesian_search_is_in_the_middle() -> None:
-    """As in the answer that Vertex AI's documentation shows."""
+    """Compare with the response in Vertex AI's documentation."""
     documented = study(
         double("my_parameter", 1e-05, 1.0),
         integer("n", 1, 5),
@@ -142,7 +142,7 @@ def test_the_first_trial_of_a_bayesian_search_is_in_the_middle() -> None:
 
 
 def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
-    """The API tells a trial's values as doubles."""
+    """Check bounds that the API's doubles cannot represent."""
     least, greatest = 2**60 + 1, 2**62 - 1
     one = study(integer("n", least, greatest))
     rounded = [Trial(number=n, parameters={"n": 2**62}, ended=True) for n in range(1, 3)]
@@ -167,14 +167,14 @@ def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
 )
 def test_half_of_the_random_values_lie_below_the_middle_of_the_scale(scale: str, median: float) -> None:
     parameters = study(double("x", 0.01, 1.0, scaleType=scale)).parameters
-    values = [float(random_search.sample(parameters, seed=1, number=n)["x"]) for n in range(2000)]
+    values = [float(search.sample(parameters, seed=1, number=n)["x"]) for n in range(2000)]
     below_middle = sum(value < median for value in values)
     assert 900 < below_middle < 1100
 
 
 def test_random_integers_reach_both_bounds_equally_often() -> None:
     parameters = study(integer("n", 1, 4)).parameters
-    values = [random_search.sample(parameters, seed=1, number=n)["n"] for n in range(2000)]
+    values = [search.sample(parameters, seed=1, number=n)["n"] for n in range(2000)]
     assert set(values) == {1, 2, 3, 4}
     assert all(400 < values.count(n) < 600 for n in (1, 2, 3, 4))
 
@@ -186,7 +186,7 @@ def test_random_integers_reach_both_bounds_equally_often() -> None:
 )
 def test_no_random_double_leaves_its_bounds(low: float, high: float, unit: float) -> None:
     low, high = sorted((low, high))
-    assert low <= random_search.unscaled(low, high, "LINEAR", unit) <= high
+    assert low <= search.unscaled(low, high, "LINEAR", unit) <= high
 
 
 @given(low=st.floats(1e-300, 1e300), factor=st.floats(1, 1e6), unit=st.floats(0, 1), reverse=st.booleans())
@@ -194,7 +194,7 @@ def test_no_random_double_on_a_log_scale_leaves_its_bounds(
     low: float, factor: float, unit: float, reverse: bool
 ) -> None:
     scale = "REVERSE_LOG" if reverse else "LOG"
-    assert low <= random_search.unscaled(low, low * factor, scale, unit) <= low * factor
+    assert low <= search.unscaled(low, low * factor, scale, unit) <= low * factor
 
 
 @settings(max_examples=30, deadline=None)
@@ -207,7 +207,7 @@ def test_a_grid_repeats_nothing(data: st.DataObject) -> None:
 
 
 def branin(values: Parameters) -> float:
-    """A common test function with three minima of 0.398; its mean over the square is 54."""
+    """Return a common test function with three minima of 0.398. Its mean over the square is 54."""
     x, y = float(values["x"]), float(values["y"])
     curve = y - 5.1 / (4 * math.pi**2) * x * x + 5 / math.pi * x - 6
     return curve**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
@@ -231,9 +231,11 @@ RATES = [double(name, 1e-5, 1.0, scaleType="UNIT_LOG_SCALE") for name in "ab"] +
 def test_bayesian_search_beats_random_search(
     function: Callable[[Parameters], float], parameters: list[dict[str, object]]
 ) -> None:
-    """The best of 35 trials, for 12 seeds of each: the chance that a Bayesian run ends better than a random
-    one, which is Mann and Whitney's statistic. Without a difference it is 0.5, and above 0.7 (one-sided, 12
-    against 12) with a probability of less than 0.05."""
+    """Compare the best of 35 trials, for 12 seeds of each search, by Mann and Whitney's statistic.
+
+    The statistic is the chance that a Bayesian run ends better than a random run. Without a difference it is
+    0.5, and above 0.7 (one-sided, 12 against 12) with a probability of less than 0.05.
+    """
     best = {}
     for name, algorithm in (("bayesian", {}), ("random", RANDOM)):
         found = study(*parameters, metrics=MINIMIZE, **algorithm)
@@ -251,7 +253,7 @@ def test_bayesian_search_beats_random_search(
 
 
 def test_bayesian_search_follows_the_goal() -> None:
-    """The last ten of forty trials, where more is better and where less is."""
+    """Compare the last ten of forty trials for both goals."""
     found = {}
     for goal in ("MAXIMIZE", "MINIMIZE"):
         one = study(double("x", 0, 10), metrics=[{"metricId": "m", "goal": goal}])
@@ -260,13 +262,13 @@ def test_bayesian_search_follows_the_goal() -> None:
     assert found["MAXIMIZE"] > 8 and found["MINIMIZE"] < 2
 
 
-def test_bayesian_search_keeps_away_from_what_fails() -> None:
-    """More is better, and above 0.5 the program fails: with and without knowing of the trials that failed."""
+def test_bayesian_search_avoids_failures() -> None:
+    """Fail above 0.5, where higher is better, and compare searches with and without the failed trials."""
     failed = []
-    for told in (True, False):
+    for with_failed in (True, False):
         done: list[Trial] = []
         for number in range(1, 41):
-            known = [each for each in done if told or each.completed]
+            known = [each for each in done if with_failed or each.completed]
             parameters = search.suggest(study(double("x", 0, 1)), known, seed=5)
             assert parameters is not None
             x = float(parameters["x"])

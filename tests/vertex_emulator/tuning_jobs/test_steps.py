@@ -1,4 +1,4 @@
-"""A tuning job taken step by step, without processes: what is decided, and that it is decided once."""
+"""The steps of a tuning job, without processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Job:
         self.custom_jobs: dict[int, Record] = {}
 
     def step(self, reports: Mapping[int, list[Report]] | None = None) -> Job:
-        """One step, after which requested trials have begun."""
+        """Run one step and start the requested trials."""
         self.now += SECOND
         live = {int(each.id) for each in self.message.trials if trials.is_live(each)}
         step = Step(
@@ -52,12 +52,12 @@ class Job:
             now=self.now,
             new_id=lambda: str(self.now),
         )
-        step.take()
+        step.run()
         self.note = step.note
         for trial in self.message.trials:
             if trials.state_of(trial) == trials.REQUESTED:
                 record = self._record(int(trial.id), store.RUNNING)
-                step.begun(trial, record)
+                step.started(trial, record)
         return self
 
     def end(self, number: int, state: str = store.SUCCEEDED) -> None:
@@ -99,7 +99,7 @@ class Job:
         return float(self.message.trials[number - 1].final_measurement.metrics[0].value)
 
 
-def test_a_step_that_has_nothing_new_changes_nothing() -> None:
+def test_a_step_without_news_changes_nothing() -> None:
     job = Job(count=3, parallel=2).step().step()
     before, note = job.message.SerializeToString(), job.note
     job.step()
@@ -107,7 +107,7 @@ def test_a_step_that_has_nothing_new_changes_nothing() -> None:
     assert job.note == note
 
 
-def test_the_job_runs_from_when_its_first_trial_has_begun() -> None:
+def test_the_job_runs_once_its_first_trial_has_started() -> None:
     job = Job(count=2).step()
     assert store.state_of(job.message) == store.PENDING
     job.step()
@@ -157,7 +157,7 @@ def test_a_prediction_stays_as_it_was() -> None:
 
 
 def test_with_update_all_a_prediction_follows_what_is_known() -> None:
-    """A curve that rises as straight as the fifth makes the model more hopeful."""
+    """Check that a straight curve of the fifth trial raises the prediction."""
     job = stopped_early(updateAllStoppedTrials=True)
     before, count = job.final(4), len(job.message.trials[3].measurements)
     job.complete(5, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -168,8 +168,8 @@ def test_with_update_all_a_prediction_follows_what_is_known() -> None:
     assert job.final(4) == after
 
 
-def test_trials_that_the_job_itself_stopped_are_no_failures() -> None:
-    """One of four fails where one may; the others, which have not reported, end with the job."""
+def test_trials_stopped_with_the_job_are_not_failures() -> None:
+    """Check that stopped trials without reports end with the job, which one failed trial would not fail."""
     config = {"maximumRuntimeConstraint": {"maxDuration": "10s"}, "shouldStopAsap": True}
     job = Job(count=4, parallel=4, studyStoppingConfig=config).step()
     job.complete(1, 0.5)
@@ -183,8 +183,8 @@ def test_trials_that_the_job_itself_stopped_are_no_failures() -> None:
     assert store.state_of(job.message) == store.SUCCEEDED
 
 
-def test_a_study_that_must_not_stop_yet_goes_beyond_its_number_of_trials() -> None:
-    """ "The first few rules will prevent other stopping rules from being evaluated until they are met"."""
+def test_a_minimum_runtime_precedes_the_number_of_trials() -> None:
+    """Check that "the first few rules" prevent others "from being evaluated until they are met"."""
     config = {"maxNumTrials": 1, "minimumRuntimeConstraint": {"maxDuration": "10s"}}
     job = Job(count=9, studyStoppingConfig=config).step()
     job.complete(1, 0.5)
@@ -195,7 +195,7 @@ def test_a_study_that_must_not_stop_yet_goes_beyond_its_number_of_trials() -> No
     assert store.state_of(job.message) == store.SUCCEEDED
 
 
-def test_a_trial_whose_job_was_deleted_or_failed_says_so() -> None:
+def test_the_reason_of_a_deleted_or_failed_custom_job() -> None:
     job = Job(count=3, parallel=3).step()
     del job.custom_jobs[1]
     job.end(2, store.FAILED)
@@ -210,7 +210,7 @@ def test_a_trial_whose_job_was_deleted_or_failed_says_so() -> None:
     ]
 
 
-def test_a_trial_that_reported_another_metric_is_told_its_name() -> None:
+def test_the_reason_names_another_reported_metric() -> None:
     job = Job(count=1).step()
     job.step({1: [Report(metric="acuracy", value=0.5, step=1, elapsed=1)]})
     job.end(1)

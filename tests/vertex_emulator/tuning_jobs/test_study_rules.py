@@ -1,4 +1,4 @@
-"""When a study stops, when its job fails, and what the service refuses."""
+"""The end of a study, the failure of its job, and invalid tuning jobs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from google.protobuf import json_format
 from support.studies import MAXIMIZE, below, categorical, discrete, double, integer, study, study_spec, trial
 from support.tables import every_row
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.tuning_jobs.study.stopping import stop_reason, too_many_failed
-from vertex_emulator.tuning_jobs.validation import faults
+from vertex_emulator.tuning_jobs.study.study_stopping import stop_reason, too_many_failed
+from vertex_emulator.tuning_jobs.validation import problems
 
 MINUTE = 60_000_000
 THREE = [trial(1, [0.1], end=MINUTE), trial(2, [0.5], end=2 * MINUTE), trial(3, [0.4], end=3 * MINUTE)]
@@ -64,7 +64,7 @@ THREE = [trial(1, [0.1], end=MINUTE), trial(2, [0.5], end=2 * MINUTE), trial(3, 
     ],
 )
 def test_a_study_of_three_trials_after_ten_minutes(config: dict[str, Any], reason: str | None) -> None:
-    """The second trial, which ended after 2 minutes, was the best."""
+    """Check the reason, where the second trial, which ended after 2 minutes, was the best."""
     one = study(studyStoppingConfig=config)
     assert stop_reason(one, THREE, count=3, created=0, now=10 * MINUTE) == reason
 
@@ -114,7 +114,7 @@ def test_a_job_fails_by_its_trials(pattern: str, max_trials: int, max_failed: in
 
 
 def found(**changes: Any) -> list[tuple[str, str]]:
-    """The faults of a tuning job that is right but for these changes."""
+    """Return the violations of a valid tuning job with these changes."""
     document = {
         "displayName": "tune",
         "maxTrialCount": 4,
@@ -124,7 +124,7 @@ def found(**changes: Any) -> list[tuple[str, str]]:
     }
     job = descriptors.message("google.cloud.aiplatform.v1.HyperparameterTuningJob")
     json_format.ParseDict(document, job, descriptor_pool=descriptors.pool())
-    return [(each.field, each.description) for each in faults(job)]
+    return [(each.field, each.description) for each in problems(job)]
 
 
 def test_what_only_vizier_uses_is_accepted() -> None:
@@ -359,7 +359,7 @@ def test_a_job_that_is_wrong_in_one_place(changes: dict[str, Any], field: str) -
     assert [path for path, _ in found(**changes)] == [field]
 
 
-def test_all_faults_are_found_at_once() -> None:
+def test_all_violations_are_found_at_once() -> None:
     assert (
         len(found(maxTrialCount=0, parallelTrialCount=0, studySpec=study_spec(double("", 2, 1), metrics=[])))
         == 5

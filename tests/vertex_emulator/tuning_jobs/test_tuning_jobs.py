@@ -1,4 +1,4 @@
-"""Tuning jobs whose trials really run."""
+"""Tuning jobs with trials that run as processes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_job_is_answered_as_it_was_created(emulator: JobEmulator) -> None:
 
 
 def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
-    """Each trial writes when it begins and ends; of those intervals never more than four overlap."""
+    """Record the start and end of each trial, and check that at most four overlap."""
     marked = (
         PARSED + "n = os.environ['CLOUD_ML_TRIAL_ID']\n"
         "open(f'/gcs/flags/begin-{n}', 'w').write(repr(time.time()))\n"
@@ -132,8 +132,8 @@ def test_a_trial_is_a_custom_job(emulator: JobEmulator) -> None:
     assert "labels" not in custom_job
 
 
-def test_what_a_trial_finds(emulator: JobEmulator) -> None:
-    """All replicas of a distributed trial: arguments, its number, its directories, a metric file each."""
+def test_the_environment_of_a_trial(emulator: JobEmulator) -> None:
+    """Check the arguments, number, directories and metric file of all replicas of a distributed trial."""
     tells = (
         "import json, os, sys\n"
         "e = os.environ\n"
@@ -164,9 +164,9 @@ def test_what_a_trial_finds(emulator: JobEmulator) -> None:
     trial = done["trials"][0]
     arguments = [f"--x={values_of(trial)['x']!r}", "--n=3", "--d=64", "--c=a b"]
     for replica in ("workerpool0-0", "workerpool1-0", "workerpool1-1"):
-        told = json.loads((emulator.flags / replica).read_text())
-        assert told.pop("file")
-        assert told == {
+        environment = json.loads((emulator.flags / replica).read_text())
+        assert environment.pop("file")
+        assert environment == {
             "CLOUD_ML_TRIAL_ID": "1",
             "CLOUD_ML_HP_METRIC_TAG": "accuracy",
             "AIP_MODEL_DIR": "gs://flags/out/1/model/",
@@ -370,7 +370,7 @@ MEDIAN = {"medianAutomatedStoppingSpec": {}}
 
 
 def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
-    """The third trial is far below the others, and would sleep for ten minutes."""
+    """Stop the third trial, which is far below the others and would sleep for ten minutes."""
     program = PARSED + (
         "bad = os.environ['CLOUD_ML_TRIAL_ID'] == '3'\n"
         "for step in (1, 2, 3): report(0.01 * step if bad else 0.5 + 0.1 * step, step)\n"
@@ -388,8 +388,8 @@ def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
     gone(stopped["customJob"])
 
 
-def test_a_trial_that_is_being_stopped_says_so(emulator: JobEmulator) -> None:
-    """It ignores SIGTERM for its grace of half a second."""
+def test_a_trial_that_is_being_stopped_is_stopping(emulator: JobEmulator) -> None:
+    """Ignore SIGTERM for the grace period of half a second."""
     program = PARSED + (
         "import signal; signal.signal(15, signal.SIG_IGN)\n"
         "bad = os.environ['CLOUD_ML_TRIAL_ID'] == '2'\n"
@@ -430,8 +430,8 @@ def test_a_study_stops_after_so_many_trials(emulator: JobEmulator) -> None:
     assert (done["state"], trial_states(done)) == ("JOB_STATE_SUCCEEDED", ["SUCCEEDED"] * 3)
 
 
-def test_a_study_whose_time_is_over_lets_its_trials_end(emulator: JobEmulator) -> None:
-    """By the emulator's clock, which jumps."""
+def test_trials_end_after_the_duration_of_the_study(emulator: JobEmulator) -> None:
+    """Advance the emulator's clock beyond the study's duration."""
     spec = study_spec(double("x"), studyStoppingConfig={"maximumRuntimeConstraint": {"maxDuration": "3600s"}})
     name = create(emulator, pool(QUICK + wait_for_flags("go")), trials=9, study=spec)
     wait_for_trials(emulator, name, 1, "ACTIVE")
@@ -452,7 +452,7 @@ def test_a_study_that_stops_as_soon_as_possible_stops_its_trials(emulator: JobEm
     assert done["state"] == "JOB_STATE_SUCCEEDED"
     assert trial_states(done) == ["SUCCEEDED", "INFEASIBLE"]
     assert done["trials"][1]["infeasibleReason"] == (
-        "The trial was stopped before it had reported the metric 'accuracy'."
+        "The trial was stopped before it reported the metric 'accuracy'."
     )
 
 
@@ -523,7 +523,7 @@ def test_reset_ends_and_forgets_tuning_jobs(emulator: JobEmulator) -> None:
 # --- what is refused
 
 
-def test_faults_are_told_in_the_form_of_the_service(emulator: JobEmulator) -> None:
+def test_violations_have_the_form_of_the_service(emulator: JobEmulator) -> None:
     wrong = tuning_job({**pool(), "replicaCount": 2}, trials=0, study=study_spec(double("x", 2, 1)))
     error = emulator.refused(wrong, path=JOBS)
     assert error["status"] == "INVALID_ARGUMENT"

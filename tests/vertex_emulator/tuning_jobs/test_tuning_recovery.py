@@ -1,11 +1,9 @@
-"""Tuning jobs whose emulator is killed: nothing is lost, nothing runs twice."""
+"""Tuning jobs of a killed emulator: no trial is lost or runs twice."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +12,9 @@ from support.killed_emulator import to_be_killed
 from support.studies import double, study_spec
 from support.tuning import JOBS, PARSED, QUICK, create, metric_of, trial_states, values_of, wait_for_trials
 from support.waiting import eventually
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.tuning_jobs import step
+from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex_ai import VertexService
 
 MARKED = PARSED + (
@@ -81,35 +80,22 @@ def test_a_cancellation_survives(tmp_path: Path, sandbox: Sandbox) -> None:
 
 
 class KilledError(Exception):
-    """Stands for the end of the process at that point."""
+    """Represents the end of the process at that point."""
 
 
-def before(submit: Callable[..., Any]) -> Callable[..., Any]:
-    def killed(*_: Any, **__: Any) -> Any:
-        raise KilledError
+@pytest.mark.parametrize("killed_at", ["submit", "submitted"])
+def test_a_kill_around_the_creation_of_a_custom_job(tmp_path: Path, sandbox: Sandbox, killed_at: str) -> None:
+    def kill(step: str, _: Record) -> None:
+        if step == killed_at:
+            raise KilledError
 
-    return killed
-
-
-def after(submit: Callable[..., Any]) -> Callable[..., Any]:
-    def killed(*args: Any, **options: Any) -> Any:
-        submit(*args, **options)
-        raise KilledError
-
-    return killed
-
-
-@pytest.mark.parametrize("killed", [before, after])
-def test_a_kill_around_the_creation_of_a_custom_job(
-    tmp_path: Path, sandbox: Sandbox, killed: Callable[..., Any]
-) -> None:
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
         service = emulator.daemon._jobs
         assert isinstance(service, VertexService)
         tuning = service.tuning
-        emulator.daemon.scheduler.close()  # steps are taken by hand
+        emulator.daemon.scheduler.close()  # the test calls each step
         name = create(emulator, pool(MARKED), trials=1)
-        service.jobs.submit = killed(service.jobs.submit)  # type: ignore[method-assign]
+        tuning._driver.on_step = kill
         with pytest.raises(KilledError):
             tuning._driver.step(job_id(name))
         assert trial_states(emulator.get(name)) == ["REQUESTED"]
@@ -120,18 +106,15 @@ def test_a_kill_around_the_creation_of_a_custom_job(
         assert custom_jobs(emulator) == [done["trials"][0]["customJob"]]
 
 
-def test_a_job_that_cannot_be_taken_further_holds_up_no_other(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    suggest = step.search.suggest
-
-    def broken(study: Any, trials: Any, *, seed: int) -> Any:
-        if study.parameters[0].id == "broken":
+def test_a_job_that_fails_to_advance_delays_no_other(tmp_path: Path, sandbox: Sandbox) -> None:
+    def fail(_: str, job: Record) -> None:
+        if job.message.study_spec.parameters[0].parameter_id == "broken" and job.state == store.PENDING:
             raise ZeroDivisionError
-        return suggest(study, trials, seed=seed)
 
-    monkeypatch.setattr(step.search, "suggest", broken)
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        service = emulator.daemon._jobs
+        assert isinstance(service, VertexService)
+        service.tuning._driver.on_step = fail
         stuck = create(emulator, trials=1, study=study_spec(double("broken")))
         assert emulator.wait(create(emulator, pool(QUICK), trials=1))["state"] == "JOB_STATE_SUCCEEDED"
         assert emulator.get(stuck)["state"] == "JOB_STATE_PENDING"

@@ -1,1 +1,1 @@
-"""The methods of the Artifact Registry API, a module for each collection."""
+"""The methods of the Artifact Registry API."""

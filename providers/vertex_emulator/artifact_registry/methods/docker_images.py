@@ -1,4 +1,4 @@
-"""The methods for Docker images and for files."""
+"""The methods for Docker images and files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import Backend, has_images
 from vertex_emulator.artifact_registry.contents import StoredFile, Version, uri_of
 from vertex_emulator.artifact_registry.listing import PageRequest, filter_of, order_of, page_of
-from vertex_emulator.artifact_registry.parts import Parts, has_images
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE, format_of
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.http.messages import parse_json
@@ -33,35 +33,35 @@ _IMAGE_ORDERS = {
 
 
 class DockerImages:
-    """Get and list."""
+    """The methods GetDockerImage and ListDockerImages."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
-        """GetDockerImage: by digest."""
-        record, (identifier,) = self._parts.item(names.parse_item(request.name, "dockerImages"))
+        """Return an image by its digest."""
+        record, (identifier,) = self._backend.item(names.parse_item(request.name, "dockerImages"))
         _check_format(record)
         match = _ID.fullmatch(identifier)
         if match is None:
             raise RpcError(
-                "INVALID_ARGUMENT", f"{identifier!r} is not an image's name of the form IMAGE@sha256:DIGEST."
+                "INVALID_ARGUMENT", f"{identifier!r} is not an image name of the form IMAGE@sha256:DIGEST."
             )
-        version = self._parts.version(record, match[1], match[2])
-        others = {each.digest: each for each in self._parts.versions(record, match[1])}
-        found: Message = image_message(self._parts, record, version, others)
+        version = self._backend.version(record, match[1], match[2])
+        others = {each.digest: each for each in self._backend.versions(record, match[1])}
+        found: Message = image_message(self._backend, record, version, others)
         return found
 
     def list(self, request: Any) -> Message:
-        """ListDockerImages."""
-        record = self._parts.record(names.parse_repository(request.parent))
+        """List the images of a repository."""
+        record = self._backend.record(names.parse_repository(request.parent))
         _check_format(record)
         order, descending = order_of(request.order_by or "name", _IMAGE_ORDERS)
         page = PageRequest.of(request, query=f"dockerImages {record.name}\n{request.order_by}")
         images = []
-        for package in self._parts.contents.packages(record.name):
-            versions = {each.digest: each for each in self._parts.contents.versions(record.name, package)}
-            images += [image_message(self._parts, record, each, versions) for each in versions.values()]
+        for package in self._backend.contents.packages(record.name):
+            versions = {each.digest: each for each in self._backend.contents.versions(record.name, package)}
+            images += [image_message(self._backend, record, each, versions) for each in versions.values()]
         answer = descriptors.message(f"{PACKAGE}.ListDockerImagesResponse")
         chosen, answer.next_page_token = page_of(
             images, page, key=lambda image: image.name, order=order, descending=descending
@@ -71,18 +71,18 @@ class DockerImages:
         return listed
 
 
-def image_message(parts: Parts, record: Record, version: Version, others: Mapping[str, Version]) -> Any:
-    """A version as a DockerImage; `others` are all versions of its package by digest."""
+def image_message(backend: Backend, record: Record, version: Version, others: Mapping[str, Version]) -> Any:
+    """Return a version as a DockerImage. `others` are all versions of its package by digest."""
     found = descriptors.message(f"{PACKAGE}.DockerImage")
     identifier = names.escaped(f"{version.package}@{version.digest}")
     found.name = f"{record.name}/dockerImages/{identifier}"
     found.uri = f"{uri_of(record.name, version.package)}@{version.digest}"
     found.tags.extend(tag.tag for tag in version.tags)
-    found.image_size_bytes = parts.contents.image_size(version, others)
+    found.image_size_bytes = backend.contents.image_size(version, others)
     found.upload_time.FromMicroseconds(version.created)
     found.update_time.FromMicroseconds(version.updated)
     found.media_type = version.stored.media_type
-    built = _build_time(parts.contents.config(version).get("created"))
+    built = _build_time(backend.contents.config(version).get("created"))
     if built is not None:
         found.build_time.FromDatetime(built)
     if version.stored.subject is not None:
@@ -101,7 +101,7 @@ def _check_format(record: Record) -> None:
 
 
 def _build_time(text: object) -> datetime | None:
-    """The `created` of a configuration, which any builder writes as it likes."""
+    """Parse the `created` of an image configuration, or return None if the builder wrote another form."""
     if not isinstance(text, str):
         return None
     match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", text)
@@ -116,7 +116,7 @@ def _build_time(text: object) -> datetime | None:
 
 
 def _images_of(version: Version) -> list[Any]:
-    """What an index says of the platforms of its images."""
+    """Return the images of an index with their platforms."""
     found = []
     for entry in parse_json(version.stored.content).get("manifests", []):
         image = descriptors.message(f"{PACKAGE}.ImageManifest")
@@ -143,31 +143,31 @@ _FILE_ORDERS = {
 
 
 class Files:
-    """Get and list."""
+    """The methods GetFile and ListFiles."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
-        """GetFile."""
-        record, (identifier,) = self._parts.item(names.parse_item(request.name, "files"))
-        for file in self._parts.contents.files(record.name) if has_images(record) else ():
+        """Return a file by its digest."""
+        record, (identifier,) = self._backend.item(names.parse_item(request.name, "files"))
+        for file in self._backend.contents.files(record.name) if has_images(record) else ():
             if file.digest == identifier:
                 found: Message = _message(record, file)
                 return found
         raise RpcError("NOT_FOUND", f"The repository {record.name} has no file {identifier!r}.")
 
     def list(self, request: Any) -> Message:
-        """ListFiles."""
-        record = self._parts.record(names.parse_repository(request.parent))
-        lets_through = filter_of(request.filter, ("name", "owner"), _values)
+        """List the files of a repository."""
+        record = self._backend.record(names.parse_repository(request.parent))
+        matches = filter_of(request.filter, ("name", "owner"), _values)
         order, descending = order_of(request.order_by or "name", _FILE_ORDERS)
         page = PageRequest.of(request, query=f"files {record.name} {request.filter}\n{request.order_by}")
-        stored = self._parts.contents.files(record.name) if has_images(record) else []
+        stored = self._backend.contents.files(record.name) if has_images(record) else []
         found = [_message(record, each) for each in stored]
         answer = descriptors.message(f"{PACKAGE}.ListFilesResponse")
         chosen, answer.next_page_token = page_of(
-            [each for each in found if lets_through(each)],
+            [each for each in found if matches(each)],
             page,
             key=lambda each: str(each.name),
             order=order,

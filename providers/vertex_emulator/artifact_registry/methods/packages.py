@@ -1,4 +1,4 @@
-"""The methods on packages: an image of a repository, with all its versions and tags."""
+"""The methods for packages. A package is an image of a repository, with all its versions and tags."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import (
+    Backend,
+    empty,
+    has_images,
+    has_immutable_tags,
+    immutable,
+)
 from vertex_emulator.artifact_registry.contents import Version
 from vertex_emulator.artifact_registry.listing import (
     PageRequest,
@@ -17,7 +24,6 @@ from vertex_emulator.artifact_registry.listing import (
     order_of,
     page_of,
 )
-from vertex_emulator.artifact_registry.parts import Parts, empty, has_images, has_immutable_tags, immutable
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.rpc import descriptors
@@ -49,28 +55,28 @@ _ORDERS = {
 
 
 class Packages:
-    """Get, list, update, delete."""
+    """The methods GetPackage, ListPackages, UpdatePackage and DeletePackage."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
-        """GetPackage."""
-        record, (package,) = self._parts.item(names.parse_item(request.name, "packages"))
+        """Return a package."""
+        record, (package,) = self._backend.item(names.parse_item(request.name, "packages"))
         return self._shown(record, package)
 
     def list(self, request: Any) -> Message:
-        """ListPackages."""
-        record = self._parts.record(names.parse_repository(request.parent))
-        lets_through = filter_of(request.filter, ("name", "annotations"), _values)
+        """List the packages of a repository."""
+        record = self._backend.record(names.parse_repository(request.parent))
+        matches = filter_of(request.filter, ("name", "annotations"), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         page = PageRequest.of(request, query=f"packages {record.name} {request.filter}\n{request.order_by}")
-        names_of = self._parts.contents.packages(record.name) if has_images(record) else []
-        found = ((each, self._parts.contents.versions(record.name, each)) for each in names_of)
+        names_of = self._backend.contents.packages(record.name) if has_images(record) else []
+        found = ((each, self._backend.contents.versions(record.name, each)) for each in names_of)
         kept = [self._package(record, each, versions) for each, versions in found if versions]
         answer = descriptors.message(f"{PACKAGE}.ListPackagesResponse")
         packages, answer.next_page_token = page_of(
-            [each for each in kept if lets_through(each)],
+            [each for each in kept if matches(each)],
             page,
             key=lambda each: each.name,
             order=order,
@@ -81,33 +87,33 @@ class Packages:
         return listed
 
     def update(self, request: Any) -> Message:
-        """UpdatePackage: its annotations."""
-        record, (package,) = self._parts.item(names.parse_item(request.package.name, "packages"))
+        """Replace the annotations of a package."""
+        record, (package,) = self._backend.item(names.parse_item(request.package.name, "packages"))
         annotations = given_annotations(request.package, request.update_mask.paths)
-        with self._parts.contents.transaction():
-            self._parts.versions(record, package)
+        with self._backend.contents.transaction():
+            self._backend.versions(record, package)
             if annotations is not None:
-                self._parts.store.set_annotations(record.name, _item(package), annotations)
+                self._backend.store.set_annotations(record.name, _item(package), annotations)
         return self._shown(record, package)
 
     def delete(self, request: Any) -> Message:
-        """DeletePackage: with its versions and tags."""
+        """Delete a package with its versions and tags."""
         name = names.parse_item(request.name, "packages")
-        with self._parts.contents.transaction():
-            record, (package,) = self._parts.item(name)
-            versions = self._parts.versions(record, package)
+        with self._backend.contents.transaction():
+            record, (package,) = self._backend.item(name)
+            versions = self._backend.versions(record, package)
             if has_immutable_tags(record) and any(version.tags for version in versions):
                 raise immutable(record, f"the package {package!r} with its tags cannot be deleted")
-            self._parts.contents.remove_package(record.name, package)
-            self._parts.store.drop_annotations(record.name, _item(package))
-        return self._parts.done(name.repository.place, empty())
+            self._backend.contents.remove_package(record.name, package)
+            self._backend.store.drop_annotations(record.name, _item(package))
+        return self._backend.done(name.repository.place, empty())
 
     def _shown(self, record: Record, package: str) -> Message:
-        shown: Message = self._package(record, package, self._parts.versions(record, package)).message()
+        shown: Message = self._package(record, package, self._backend.versions(record, package)).message()
         return shown
 
     def _package(self, record: Record, package: str, versions: Sequence[Version]) -> _Package:
-        annotations = self._parts.store.annotations(record.name).get(_item(package), {})
+        annotations = self._backend.store.annotations(record.name).get(_item(package), {})
         return _Package(
             name=f"{record.name}/{_item(package)}",
             id=package,
@@ -126,22 +132,24 @@ def _values(package: _Package, field: str) -> Sequence[str]:
 
 
 _MAX_BYTES = 256 * 1024
-"""Of all keys and values together (AIP-128)."""
+"""Limit for all keys and values of an item's annotations together (AIP-128)."""
 
 
 def given_annotations(message: Any, mask: Sequence[str]) -> Mapping[str, str] | None:
-    """Those that an update sets; None where its mask names only what the service fills in.
+    """Return the annotations of an update, or None if its mask has only output-only fields.
 
     Raises `RpcError` INVALID_ARGUMENT.
     """
     fields = message.DESCRIPTOR.fields_by_name
     if unknown := [path for path in mask if path != "*" and path.partition(".")[0] not in fields]:
-        raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which there is not.")
+        raise RpcError("INVALID_ARGUMENT", f"update_mask: there is no field {unknown[0]!r}.")
     if mask and not {"annotations", "*"} & {path.partition(".")[0] for path in mask}:
         return None
     if below := [path for path in mask if path.startswith("annotations.")]:
-        raise RpcError("INVALID_ARGUMENT", f"update_mask has {below[0]!r}. Annotations are set as a whole.")
+        raise RpcError(
+            "INVALID_ARGUMENT", f"update_mask has {below[0]!r}. Use 'annotations' to replace all of them."
+        )
     found = dict(message.annotations)
     if sum(len(key.encode()) + len(value.encode()) for key, value in found.items()) > _MAX_BYTES:
-        raise RpcError("INVALID_ARGUMENT", f"The annotations are longer than {_MAX_BYTES} bytes together.")
+        raise RpcError("INVALID_ARGUMENT", f"The annotations have more than {_MAX_BYTES} bytes in total.")
     return found

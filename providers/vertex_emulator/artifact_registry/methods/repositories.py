@@ -12,10 +12,10 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names, repository_fields
+from vertex_emulator.artifact_registry.backend import Backend, empty, has_images
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
 from vertex_emulator.artifact_registry.listing import PageRequest, filter_of, order_of, page_of
 from vertex_emulator.artifact_registry.methods.settings import LOCATIONS
-from vertex_emulator.artifact_registry.parts import Parts, empty, has_images
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.rpc import descriptors
@@ -29,14 +29,14 @@ _ORDERS = {
 
 
 class Repositories:
-    """Create, get, list, update, delete."""
+    """The methods that create, get, list, update and delete repositories."""
 
-    def __init__(self, parts: Parts, housekeeping: Housekeeping) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend, housekeeping: Housekeeping) -> None:
+        self._backend = backend
         self._housekeeping = housekeeping
 
     def create(self, request: Any) -> Message:
-        """CreateRepository."""
+        """Create a repository."""
         place = names.parse_place(request.parent)
         if place.location not in LOCATIONS:
             raise RpcError(
@@ -47,8 +47,8 @@ class Repositories:
             raise RpcError("INVALID_ARGUMENT", "repository_id is missing.")
         names.check_repository_id(request.repository_id, place.location)
         name = names.RepositoryName(place=place, id=request.repository_id)
-        repository = repository_fields.prepared(request.repository, name)
-        now = self._parts.clock.microseconds()
+        repository = repository_fields.new_repository(request.repository, name)
+        now = self._backend.clock.microseconds()
         record = Record(
             name=name,
             repository=repository,
@@ -56,26 +56,26 @@ class Repositories:
             updated=now,
             cleanup_at=self._housekeeping.first_cleanup(repository, now=now),
         )
-        with self._parts.contents.transaction():
-            if not self._parts.store.add(record):
+        with self._backend.contents.transaction():
+            if not self._backend.store.add(record):
                 raise RpcError("ALREADY_EXISTS", f"The repository {name} already exists.")
-            # A push may have come to its end just after an earlier one of this name was deleted.
-            self._parts.contents.remove_all_of(name)
+            # A push to a deleted repository of this name may have ended after the deletion.
+            self._backend.contents.remove_all_of(name)
         self._housekeeping.wake()
-        return self._parts.done(place, self._shown(record))
+        return self._backend.done(place, self._shown(record))
 
     def get(self, request: Any) -> Message:
-        """GetRepository."""
-        return self._shown(self._parts.record(names.parse_repository(request.name)))
+        """Return a repository."""
+        return self._shown(self._backend.record(names.parse_repository(request.name)))
 
     def list(self, request: Any) -> Message:
-        """ListRepositories."""
+        """List the repositories of a location."""
         place = names.parse_place(request.parent)
-        lets_through = filter_of(request.filter, ("name",), _values)
+        matches = filter_of(request.filter, ("name",), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
         query = f"repositories {place.as_asked} {request.filter}\n{request.order_by}"
         page = PageRequest.of(request, query=query)
-        found = [each for each in self._parts.store.at(place) if lets_through(each)]
+        found = [each for each in self._backend.store.at(place) if matches(each)]
         answer = descriptors.message(f"{PACKAGE}.ListRepositoriesResponse")
         records, answer.next_page_token = page_of(
             found, page, key=lambda each: str(each.name), order=order, descending=descending
@@ -85,36 +85,36 @@ class Repositories:
         return listed
 
     def update(self, request: Any) -> Message:
-        """UpdateRepository."""
+        """Update a repository."""
         name = names.parse_repository(request.repository.name)
-        with self._parts.contents.transaction():
-            record = self._parts.record(name)
-            changed = repository_fields.changed(
+        with self._backend.contents.transaction():
+            record = self._backend.record(name)
+            changed = repository_fields.updated_repository(
                 record.repository, request.repository, request.update_mask.paths
             )
-            now = self._parts.clock.microseconds()
+            now = self._backend.clock.microseconds()
             same = changed.cleanup_policies == record.repository.cleanup_policies
             cleanup_at = record.cleanup_at if same else self._housekeeping.first_cleanup(changed, now=now)
             record = replace(record, repository=changed, updated=now, cleanup_at=cleanup_at)
-            self._parts.store.replace(record)
+            self._backend.store.replace(record)
         self._housekeeping.wake()
         return self._shown(record)
 
     def delete(self, request: Any) -> Message:
-        """DeleteRepository: with all that it holds."""
+        """Delete a repository with its images."""
         name = names.parse_repository(request.name)
-        with self._parts.contents.transaction():
-            record = self._parts.record(name)
-            self._parts.contents.remove_all_of(record.name)
-            self._parts.store.delete(record.name)
-        return self._parts.done(name.place, empty())
+        with self._backend.contents.transaction():
+            record = self._backend.record(name)
+            self._backend.contents.remove_all_of(record.name)
+            self._backend.store.delete(record.name)
+        return self._backend.done(name.place, empty())
 
     def _shown(self, record: Record) -> Message:
         shown = descriptors.message(f"{PACKAGE}.Repository")
         shown.CopyFrom(record.repository)
         shown.create_time.FromMicroseconds(record.created)
         shown.update_time.FromMicroseconds(record.updated)
-        size = self._parts.contents.size(record.name) if has_images(record) else 0
+        size = self._backend.contents.size(record.name) if has_images(record) else 0
         repository_fields.fill_output(shown, record.name, size=size)
         found: Message = shown
         return found
@@ -136,27 +136,30 @@ _PATHS = ("bindings", "etag", "version", "audit_configs")
 
 
 class IamPolicies:
-    """Get, set, test."""
+    """The methods GetIamPolicy, SetIamPolicy and TestIamPermissions."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get(self, request: Any) -> Message:
-        """GetIamPolicy."""
-        record = self._parts.record(names.parse_repository(request.resource))
+        """Return the IAM policy of a repository."""
+        record = self._backend.record(names.parse_repository(request.resource))
         found: Message = self._current(record)
         return found
 
     def set(self, request: Any) -> Message:
-        """SetIamPolicy: refused where the etag shows that the policy has changed since it was read."""
+        """Replace the IAM policy of a repository.
+
+        Raises `RpcError` ABORTED if the etag shows that the policy has changed since it was read.
+        """
         name = names.parse_repository(request.resource)
         paths = list(request.update_mask.paths)
         if unknown := [path for path in paths if path not in _PATHS]:
-            raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which a policy has not.")
+            raise RpcError("INVALID_ARGUMENT", f"update_mask: a policy has no field {unknown[0]!r}.")
         if faults := list(problems(request.policy)):
             raise invalid_fields(faults)
-        with self._parts.contents.transaction():
-            record = self._parts.record(name)
+        with self._backend.contents.transaction():
+            record = self._backend.record(name)
             current = self._current(record)
             if request.policy.etag and request.policy.etag != current.etag:
                 raise RpcError(
@@ -171,13 +174,13 @@ class IamPolicies:
                 policy.bindings.extend(current.bindings)
             policy.ClearField("etag")
             policy.version = policy.version or 1
-            self._parts.store.set_iam_policy(record.name, policy)
+            self._backend.store.set_iam_policy(record.name, policy)
         found: Message = _with_etag(policy)
         return found
 
     def test(self, request: Any) -> Message:
-        """TestIamPermissions."""
-        self._parts.record(names.parse_repository(request.resource))
+        """Return the requested permissions of Artifact Registry; the emulator grants all of them."""
+        self._backend.record(names.parse_repository(request.resource))
         if wrong := [each for each in request.permissions if not _PERMISSION.fullmatch(each)]:
             raise RpcError("INVALID_ARGUMENT", f"{wrong[0]!r} is not a permission.")
         answer = descriptors.message("google.iam.v1.TestIamPermissionsResponse")
@@ -188,7 +191,7 @@ class IamPolicies:
         return found
 
     def _current(self, record: Record) -> Any:
-        return _with_etag(self._parts.store.iam_policy(record.name))
+        return _with_etag(self._backend.store.iam_policy(record.name))
 
 
 def _with_etag(policy: Any) -> Any:
@@ -198,13 +201,13 @@ def _with_etag(policy: Any) -> Any:
 
 
 def problems(policy: Any) -> Iterator[Violation]:
-    """What is wrong with a policy."""
+    """Check an IAM policy and yield each violation."""
     if policy.version not in (0, 1, _WITH_CONDITIONS):
         yield Violation(
-            "policy.version", f"There is no version {policy.version}; use 1, or 3 for conditions."
+            "policy.version", f"There is no version {policy.version}. Use 1, or 3 for conditions."
         )
     if policy.audit_configs:
-        yield Violation("policy.audit_configs", "The policy of a repository has none.")
+        yield Violation("policy.audit_configs", "The policy of a repository cannot have audit_configs.")
     if sum(len(binding.members) for binding in policy.bindings) > _MAX_MEMBERS:
         yield Violation("policy.bindings", f"There are more than {_MAX_MEMBERS} members.")
     for index, binding in enumerate(policy.bindings):
@@ -219,4 +222,4 @@ def problems(policy: Any) -> Iterator[Violation]:
                 )
                 yield Violation(f"{path}.members", what)
         if binding.HasField("condition") and policy.version != _WITH_CONDITIONS:
-            yield Violation(f"{path}.condition", "A condition needs a policy of version 3.")
+            yield Violation(f"{path}.condition", "A condition requires policy version 3.")

@@ -1,4 +1,4 @@
-"""The methods for locations and for the settings of a project."""
+"""The methods for locations and project settings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.backend import Backend
 from vertex_emulator.artifact_registry.listing import PageRequest, page_of
-from vertex_emulator.artifact_registry.parts import Parts
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.kernel.projects import Place, project_number
 from vertex_emulator.rpc import descriptors
@@ -21,36 +21,36 @@ _MAX_PERCENT = 100
 
 
 class Settings:
-    """Project settings and VPC service controls: get and update."""
+    """The methods that get and update project settings and VPC Service Controls settings."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def get_project(self, request: Any) -> Message:
-        """GetProjectSettings."""
+        """Return the settings of a project."""
         match = _matched(_PROJECT, request.name)
         return self._get(_project_key(match[1]), f"{PACKAGE}.ProjectSettings", request.name)
 
     def update_project(self, request: Any) -> Message:
-        """UpdateProjectSettings."""
+        """Update the settings of a project."""
         given = request.project_settings
         match = _matched(_PROJECT, given.name)
         if not 0 <= given.pull_percent <= _MAX_PERCENT:
-            raise RpcError("INVALID_ARGUMENT", "project_settings.pull_percent has to be from 0 to 100.")
+            raise RpcError("INVALID_ARGUMENT", "project_settings.pull_percent must be from 0 to 100.")
         return self._update(_project_key(match[1]), given, request.update_mask)
 
     def get_vpcsc(self, request: Any) -> Message:
-        """GetVPCSCConfig."""
+        """Return the VPC Service Controls settings of a location."""
         match = _matched(_VPCSC, request.name)
         return self._get(_place_key(match), f"{PACKAGE}.VPCSCConfig", request.name)
 
     def update_vpcsc(self, request: Any) -> Message:
-        """UpdateVPCSCConfig."""
+        """Update the VPC Service Controls settings of a location."""
         given = request.vpcsc_config
         return self._update(_place_key(_matched(_VPCSC, given.name)), given, request.update_mask)
 
     def _get(self, key: str, kind: str, name: str) -> Message:
-        found = self._parts.store.setting(key, kind)
+        found = self._backend.store.setting(key, kind)
         found.name = name
         shown: Message = found
         return shown
@@ -59,13 +59,13 @@ class Settings:
         fields = given.DESCRIPTOR.fields_by_name
         paths = [path for path in mask.paths if path != "*"] or [name for name in fields if name != "name"]
         if unknown := [path for path in paths if path not in fields]:
-            raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which there is not.")
-        with self._parts.contents.transaction():
-            found = self._parts.store.setting(key, given.DESCRIPTOR.full_name)
+            raise RpcError("INVALID_ARGUMENT", f"update_mask: there is no field {unknown[0]!r}.")
+        with self._backend.contents.transaction():
+            found = self._backend.store.setting(key, given.DESCRIPTOR.full_name)
             for path in paths:
                 setattr(found, path, getattr(given, path))
             found.name = ""
-            self._parts.store.set_setting(key, found)
+            self._backend.store.set_setting(key, found)
         found.name = given.name
         shown: Message = found
         return shown
@@ -83,7 +83,7 @@ def _place_key(match: re.Match[str]) -> str:
 def _matched(pattern: re.Pattern[str], name: str) -> re.Match[str]:
     match = pattern.fullmatch(name)
     if match is None:
-        raise RpcError("INVALID_ARGUMENT", f"{name!r} is not the name of settings of a project.")
+        raise RpcError("INVALID_ARGUMENT", f"{name!r} is not the name of a project's settings.")
     return match
 
 
@@ -106,7 +106,7 @@ LOCATIONS = tuple(sorted((*MULTI_REGIONS, *_REGIONS.split())))
 
 
 def get_location(request: Any) -> Message:
-    """GetLocation."""
+    """Return a location."""
     place = names.parse_place(request.name)
     if place.location not in LOCATIONS:
         raise RpcError("NOT_FOUND", f"There is no location {request.name}.")
@@ -115,7 +115,7 @@ def get_location(request: Any) -> Message:
 
 
 def list_locations(request: Any) -> Message:
-    """ListLocations."""
+    """List all locations."""
     project = names.parse_project(request.name)
     answer = descriptors.message("google.cloud.location.ListLocationsResponse")
     page = PageRequest.of(request, query=f"locations {request.name} {request.filter}")

@@ -217,7 +217,7 @@ def _machine_violations(pool: Any, path: str, *, needed: bool, allow_unknown: bo
     if needed and not machine.machine_type:
         yield Violation(named, "Required field is not set.")
     elif machine.machine_type:
-        yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
+        yield from machine_types.problems(machine.machine_type, named, allow_unknown=allow_unknown)
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
     yield from environment_rules.reservation_violations(machine, f"{path}.machine_spec")

@@ -1,1 +1,1 @@
-"""Searches and early stopping rules of a study; pure."""
+"""Searches and early stopping rules of a study."""

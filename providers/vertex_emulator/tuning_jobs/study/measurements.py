@@ -1,4 +1,4 @@
-"""The trials so far and what they measured."""
+"""The trials of a study and their measurements."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from vertex_emulator.tuning_jobs.study.study import Metric, Parameters, Study
 
 MAX_MEASUREMENTS = 200
-"""Of one trial; of more, every other one is forgotten, but for the last."""
+"""Limit for the measurements of one trial. Above it, every second one is dropped, except for the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One value of one metric; `elapsed` is in seconds since the trial began."""
+    """One value of one metric; `elapsed` is in seconds since the start of the trial."""
 
     metric: str
     value: float
@@ -23,21 +23,22 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """The values at one point of the training; `elapsed` is in seconds since the trial began."""
+    """The values at one point of the training; `elapsed` is in seconds since the start of the trial."""
 
     metrics: Mapping[str, float]
     step: int = 0
     elapsed: float = 0.0
 
     def at(self, *, use_elapsed: bool) -> float:
-        """Where on the x axis it is."""
+        """Return the position on the x axis."""
         return self.elapsed if use_elapsed else float(self.step)
 
 
 def add(measurements: Sequence[Measurement], reports: Iterable[Report]) -> tuple[Measurement, ...]:
-    """The measurements with the reports in them, in the order in which they were made.
+    """Add reports to measurements, in the order of the reports.
 
-    A program reports one metric a line: reports of one step belong together until a metric comes again.
+    A program reports one metric per line: reports of one step form one measurement, until a metric is
+    repeated.
     """
     found = list(measurements)
     for one in reports:
@@ -53,16 +54,17 @@ def add(measurements: Sequence[Measurement], reports: Iterable[Report]) -> tuple
 
 
 def in_order(measurements: Sequence[Measurement]) -> list[Measurement]:
-    """As the API tells them: strictly ordered by step and elapsed time, of equal ones the last."""
+    """Sort measurements strictly by step and elapsed time, as in the API; of equal ones, keep the last."""
     by_place = {(each.step, round(each.elapsed, 6)): each for each in measurements}
     return [by_place[place] for place in sorted(by_place)]
 
 
 def final(study: Study, measurements: Sequence[Measurement]) -> Measurement | None:
-    """The measurement that counts for the trial; None where a metric of the study was never reported.
+    """Return the final measurement of a trial, or None if it never reported one of the study's metrics.
 
-    The last, or the best (`measurement_selection_type`). Where a metric is missing in the last one, its last
-    value counts. With several objectives the best is the last that is not worse in all than another.
+    It is the last or the best measurement (`measurement_selection_type`). A metric that is missing in the
+    last one has its last value. With several objectives, a later measurement is better unless it is
+    dominated.
     """
     wanted = [each.id for each in study.metrics]
     merged: dict[str, float] = {}
@@ -90,9 +92,10 @@ def _is_better(objectives: Sequence[Metric], one: Measurement, other: Measuremen
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One trial, from 1. `final` is there when it has succeeded; without it and ended it was infeasible.
+    """One trial; numbers begin with 1. `final` is set if it succeeded.
 
-    `end` is in microseconds since 1970. `stopped`: what stopped it, a "rule" early, or the "job".
+    An ended trial without `final` is infeasible. `end` is in microseconds since 1970. `stopped` is "rule" if
+    it was stopped early, "job" if with the job.
     """
 
     number: int
@@ -105,26 +108,26 @@ class Trial:
 
     @property
     def completed(self) -> bool:
-        """Whether it has succeeded."""
+        """True if the trial has succeeded."""
         return self.ended and self.final is not None
 
     @property
     def infeasible(self) -> bool:
-        """Whether it has failed or did not report its metrics."""
+        """True if the trial failed or did not report its metrics."""
         return self.ended and self.final is None
 
     @property
     def failed(self) -> bool:
-        """Whether it is infeasible by itself."""
+        """True if the trial is infeasible and was not stopped."""
         return self.infeasible and not self.stopped
 
     def gains(self, metric: Metric) -> list[float]:
-        """What it has measured of the metric, as values of which more is better."""
+        """Return the measured values of the metric, converted so that higher is better."""
         return [
             metric.gain(each.metrics[metric.id]) for each in self.measurements if metric.id in each.metrics
         ]
 
     def final_gain(self, metric: Metric) -> float:
-        """The final value of a trial that has succeeded, as one of which more is better."""
-        assert self.final is not None  # noqa: S101 - of completed trials only
+        """Return the final value of a succeeded trial, converted so that higher is better."""
+        assert self.final is not None  # noqa: S101 - the trial is completed
         return metric.gain(self.final.metrics[metric.id])

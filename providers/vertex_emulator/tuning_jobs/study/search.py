@@ -1,18 +1,23 @@
-"""The search of a study: the next trial's values, by Optuna's tree-structured Parzen estimator or simpler.
+"""The search of a study: grid, random, or Bayesian with Optuna's tree-structured Parzen estimator.
 
-Vertex AI's own algorithm (Vizier) is a Gaussian process whose code is not public; what counts here is that a
-search learns from its trials, and can be repeated. As there, the first trial is in the middle of the space
-(documentation, "Create a hyperparameter tuning job", the answer to a get: 0.500005 between 1e-05 and 1).
-Optuna takes 0.3 s to import, so that happens at the first suggestion that needs it.
+Vertex AI's own algorithm (Vizier) is a Gaussian process whose code is not public. The emulator's search
+learns from trials, too, and is reproducible. As in the service, the first trial is in the middle of the space
+(documentation, "Create a hyperparameter tuning job", the response to a get: 0.500005 between 1e-05 and 1).
+Importing Optuna takes 0.3 s, so it is imported by the first suggestion that needs it.
+
+Combinations of a grid are counted, not listed: an integer parameter may have more values than fit into
+memory.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+import random
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from vertex_emulator.tuning_jobs.study import random_search
 from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, Value, choose, every
 
@@ -20,17 +25,106 @@ if TYPE_CHECKING:
     import optuna
 
 
+def sample(parameters: Sequence[Parameter], *, seed: int, number: int) -> dict[str, Value]:
+    """Return random values for the trial of that number."""
+    source = random.Random(f"{seed}/{number}")  # noqa: S311 - a search, not a secret
+    return choose(parameters, lambda parameter, _: pick(parameter, source.random()))
+
+
+def middle(parameters: Sequence[Parameter]) -> dict[str, Value]:
+    """Return the middle of each parameter's scaled range."""
+    return choose(parameters, lambda parameter, _: pick(parameter, 0.5))
+
+
+def pick(parameter: Parameter, unit: float) -> Value:
+    """Return the value at a point of the parameter's scaled range, which is from 0 to 1."""
+    if parameter.kind in ("CATEGORICAL", "DISCRETE"):
+        return parameter.values[min(int(unit * len(parameter.values)), len(parameter.values) - 1)]
+    if parameter.kind == "DOUBLE":
+        return unscaled(parameter.low, parameter.high, parameter.scale, unit)
+    low, high = int(parameter.low), int(parameter.high)
+    if parameter.scale == "LINEAR":
+        return min(low + int(unit * (high - low + 1)), high)
+    return min(max(round(unscaled(low - 0.5, high + 0.5, parameter.scale, unit)), low), high)
+
+
+def unscaled(low: float, high: float, scale: str, unit: float) -> float:
+    """Return the value between `low` and `high` at a point of the scaled range, which is from 0 to 1."""
+    if scale == "REVERSE_LOG":
+        return min(max(low + high - unscaled(low, high, "LOG", 1.0 - unit), low), high)
+    if scale == "LOG":
+        value = math.exp(math.log(low) * (1.0 - unit) + math.log(high) * unit)
+    else:
+        value = low * (1.0 - unit) + high * unit
+    return min(max(value, low), high)
+
+
+def size(parameters: Sequence[Parameter]) -> int:
+    """Return the number of combinations."""
+    return prod(_size(each) for each in parameters)
+
+
+def combination(parameters: Sequence[Parameter], index: int) -> dict[str, Value] | None:
+    """Return the combination of that number from 0, or None past the last.
+
+    The last parameter changes first.
+    """
+    if not 0 <= index < size(parameters):
+        return None
+    chosen: dict[str, Value] = {}
+    rest = index
+    for position, parameter in enumerate(parameters):
+        below = size(parameters[position + 1 :])
+        mine, rest = divmod(rest, below)
+        chosen.update(_combination(parameter, mine))
+    return chosen
+
+
+def _size(parameter: Parameter) -> int:
+    return sum(len(values) * size(children) for values, children in _segments(parameter))
+
+
+def _combination(parameter: Parameter, index: int) -> dict[str, Value]:
+    rest = index
+    for values, children in _segments(parameter):
+        each = size(children)
+        if rest < len(values) * each:
+            position, below = divmod(rest, each)
+            return {parameter.id: values[position], **(combination(children, below) or {})}
+        rest -= len(values) * each
+    raise IndexError(index)
+
+
+def _segments(parameter: Parameter) -> Iterator[tuple[Sequence[Value], list[Parameter]]]:
+    """Yield the values in order; consecutive values with the same active parameters are grouped."""
+    if parameter.kind != "INTEGER":
+        for value in parameter.values:
+            yield (value,), [child for _, child in parameter.active(value)]
+        return
+    low, high = int(parameter.low), int(parameter.high)
+    special = sorted(
+        {int(value) for each in parameter.conditions for value in each.values if not isinstance(value, str)}
+    )
+    for value in (each for each in special if low <= each <= high):
+        if low < value:
+            yield range(low, value), []
+        yield (value,), [child for _, child in parameter.active(value)]
+        low = value + 1
+    if low <= high:
+        yield range(low, high + 1), []
+
+
 RANDOM_TRIALS = 5
-"""Trials to begin with that are chosen at random: there is nothing to learn from."""
+"""Number of random trials before the search learns."""
 
 
 def suggest_bayesian(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Value]:
-    """The values of the next trial, after all those that have been made, the running ones too."""
+    """Return the values of the next trial, considering all trials so far, also running ones."""
     number = len(trials) + 1
     if not trials:
-        return random_search.middle(study.parameters)
+        return middle(study.parameters)
     if sum(each.completed for each in trials) < RANDOM_TRIALS or _is_too_fine(study):
-        return random_search.sample(study.parameters, seed=seed, number=number)
+        return sample(study.parameters, seed=seed, number=number)
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -47,14 +141,14 @@ def suggest_bayesian(study: Study, trials: Sequence[Trial], *, seed: int) -> dic
 
 
 def _is_too_fine(study: Study) -> bool:
-    """Whether there are integers that a double cannot hold: Optuna counts in doubles."""
+    """Return whether an integer range exceeds the precision of a double, which Optuna uses."""
     return any(
         each.kind == "INTEGER" and max(-each.low, each.high) > 2**53 for each in every(study.parameters)
     )
 
 
 def _all_at_once(study: Study) -> bool:
-    """Whether parameters can be chosen together: not where some are there in some of the trials only."""
+    """Return whether parameters can be sampled jointly, that is, none is conditional."""
     return not any(each.conditions for each in study.parameters)
 
 
@@ -63,7 +157,7 @@ def _seed(seed: int, number: int) -> int:
 
 
 def _worst(study: Study, trials: Sequence[Trial]) -> list[float]:
-    """What a trial that failed counts as, so that the search keeps away: the worst values seen."""
+    """Return the worst values so far, which a failed trial counts as, so that the search avoids it."""
     found = []
     for metric in study.objectives:
         gain = min(each.final_gain(metric) for each in trials if each.completed)
@@ -100,7 +194,7 @@ def _known(study: Study, trial: Trial, worst: Sequence[float]) -> optuna.trial.F
 
 
 def _constraints(study: Study, trial: Trial) -> dict[str, float]:
-    """How far each safety metric is on the wrong side of its threshold; at most 0 is safe."""
+    """Return the distance of each safety metric from its threshold; at most 0 is safe."""
     if not trial.ended:
         return {}
     found = {}
@@ -135,11 +229,11 @@ def _ask(asked: optuna.trial.Trial, parameter: Parameter, path: str) -> float:
 
 
 def _coordinate(parameter: Parameter, parameters: Parameters) -> float:
-    """The value as Optuna knows it: a position in a list, or mirrored, as its logarithm has one direction."""
+    """Return the value as Optuna's coordinate: an index in a list, or mirrored for a reverse log scale."""
     value = parameters[parameter.id]
     if parameter.kind in ("CATEGORICAL", "DISCRETE"):
         return parameter.values.index(value)
-    assert not isinstance(value, str)  # noqa: S101 - of numbers only
+    assert not isinstance(value, str)  # noqa: S101 - the parameter is numeric
     return _mirrored(parameter, value)
 
 
@@ -158,9 +252,9 @@ def _mirrored(parameter: Parameter, value: float) -> float:
 
 
 def suggest(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Value] | None:
-    """The values of the trial after `trials`, which are all so far in their order; None: nothing is left."""
+    """Return the values of the trial after all `trials` so far, or None if no combination is left."""
     if study.algorithm == "GRID":
-        return random_search.combination(study.parameters, len(trials))
+        return combination(study.parameters, len(trials))
     if study.algorithm == "RANDOM":
-        return random_search.sample(study.parameters, seed=seed, number=len(trials) + 1)
+        return sample(study.parameters, seed=seed, number=len(trials) + 1)
     return suggest_bayesian(study, trials, seed=seed)

@@ -1,6 +1,6 @@
-"""A study: what is tuned, what is measured, and by which rules trials are chosen and stopped. Pure.
+"""A study: its parameters, metrics, algorithm and stopping rules.
 
-Source of all rules: the API's message `StudySpec` with its comments.
+The source of all rules is the API's message `StudySpec` with its comments.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 Value: TypeAlias = "float | int | str"
-"""Of a parameter: int for INTEGER, str for CATEGORICAL, float for the two others."""
+"""The value of a parameter: int for INTEGER, str for CATEGORICAL, float for DOUBLE and DISCRETE."""
 
 Parameters: TypeAlias = Mapping[str, Value]
 Kind: TypeAlias = Literal["DOUBLE", "INTEGER", "CATEGORICAL", "DISCRETE"]
 Scale: TypeAlias = Literal["LINEAR", "LOG", "REVERSE_LOG"]
 
 EPSILON = 1e-10
-"""Discrete values that are nearer than this are one value."""
+"""Discrete values with a smaller distance are equal."""
 
 _KINDS: Mapping[str | None, Kind] = {
     "double_value_spec": "DOUBLE",
@@ -30,7 +30,7 @@ _SCALES: Mapping[str, Scale] = {"UNIT_LOG_SCALE": "LOG", "UNIT_REVERSE_LOG_SCALE
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A parameter that is there only while its parent has one of the values."""
+    """A parameter that is active only while its parent has one of the values."""
 
     values: tuple[Value, ...]
     parameter: Parameter
@@ -38,7 +38,10 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """What is tuned. `low` and `high`, both included, of DOUBLE and INTEGER; `values` of the others."""
+    """A parameter.
+
+    DOUBLE and INTEGER have the inclusive bounds `low` and `high`, the others have `values`.
+    """
 
     id: str
     kind: Kind
@@ -49,7 +52,7 @@ class Parameter:
     conditions: tuple[Condition, ...] = ()
 
     def active(self, value: Value) -> list[tuple[int, Parameter]]:
-        """The parameters that are there while this one has that value, with their positions."""
+        """Return the child parameters that are active for the value, with their positions."""
         return [
             (position, each.parameter)
             for position, each in enumerate(self.conditions)
@@ -59,24 +62,24 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """What is measured. `threshold`: it is no objective, its value only has to be this good."""
+    """A metric. With a `threshold`, it is a safety metric and not an objective."""
 
     id: str
     maximize: bool = True
     threshold: float | None = None
 
     def better(self, value: float, other: float) -> bool:
-        """Whether `value` is better than `other`."""
+        """Return whether `value` is better than `other`."""
         return value > other if self.maximize else value < other
 
     def gain(self, value: float) -> float:
-        """The value as one of which more is better."""
+        """Convert the value so that higher is better."""
         return value if self.maximize else -value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """A `StudySpec` as the searches and rules read it; `message` is the whole of it."""
+    """A `StudySpec` in the form that searches and rules use; `message` is the original."""
 
     metrics: tuple[Metric, ...]
     parameters: tuple[Parameter, ...]
@@ -86,26 +89,27 @@ class Study:
 
     @property
     def objectives(self) -> tuple[Metric, ...]:
-        """The metrics that are optimized; the others are safety metrics."""
+        """The optimized metrics; the others are safety metrics."""
         return tuple(each for each in self.metrics if each.threshold is None)
 
     @property
     def objective(self) -> Metric | None:
-        """The objective where there is one alone."""
+        """The only objective, or None if there are several."""
         return self.objectives[0] if len(self.objectives) == 1 else None
 
 
 def same(one: Value, other: Value) -> bool:
-    """Whether two values of a parameter are one."""
+    """Return whether two values of a parameter are equal."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     return abs(one - other) < EPSILON
 
 
 def choose(parameters: Sequence[Parameter], pick: Callable[[Parameter, str], Value]) -> dict[str, Value]:
-    """A value for every parameter and for those that become active by it, in the order of the study.
+    """Return a value for every active parameter, in the order of the study.
 
-    `pick` gets a parameter and its path, which tells apart parameters of one name below different values.
+    `pick` gets a parameter and its path. The path distinguishes parameters of one name under different parent
+    values.
     """
     chosen: dict[str, Value] = {}
 
@@ -121,14 +125,14 @@ def choose(parameters: Sequence[Parameter], pick: Callable[[Parameter, str], Val
 
 
 def every(parameters: Sequence[Parameter]) -> Iterator[Parameter]:
-    """All parameters, those below a condition too."""
+    """Yield all parameters, including conditional ones."""
     for parameter in parameters:
         yield parameter
         yield from every([each.parameter for each in parameter.conditions])
 
 
 def read(spec: Any) -> Study:
-    """The study of a `StudySpec` message that breaks no rule."""
+    """Return the study of a valid `StudySpec` message."""
     return Study(
         metrics=tuple(_metric(each) for each in spec.metrics),
         parameters=tuple(_parameter(each) for each in spec.parameters),
@@ -141,19 +145,19 @@ def read(spec: Any) -> Study:
 
 
 def enum_name(message: Any, field: str) -> str:
-    """The name of the value of an enum field."""
+    """Return the name of an enum field's value."""
     kind = message.DESCRIPTOR.fields_by_name[field].enum_type
     value = kind.values_by_number.get(getattr(message, field))
     return value.name if value is not None else str(getattr(message, field))
 
 
 def kind_of(spec: Any) -> Kind | None:
-    """The kind of a `ParameterSpec` message."""
+    """Return the kind of a `ParameterSpec` message."""
     return _KINDS.get(spec.WhichOneof("parameter_value_spec"))
 
 
 def condition_values(condition: Any) -> tuple[Value, ...]:
-    """The parent's values that a `ConditionalParameterSpec` message lists."""
+    """Return the parent values in a `ConditionalParameterSpec` message."""
     which = condition.WhichOneof("parent_value_condition")
     return tuple(getattr(condition, which).values) if which else ()
 

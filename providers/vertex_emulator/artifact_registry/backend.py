@@ -1,4 +1,4 @@
-"""What the methods of the API share: the stores, looking up a repository, operations done at once."""
+"""The objects and helpers that all methods of the API share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from vertex_emulator.vertex.names import new_id
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """The parts that every method works with."""
+class Backend:
+    """The stores, operations and clock that every method uses."""
 
     store: Store
     contents: Contents
@@ -28,32 +28,32 @@ class Parts:
     clock: Clock
 
     def record(self, name: RepositoryName) -> Record:
-        """Raises `RpcError` NOT_FOUND."""
+        """Return the record of a repository. Raises `RpcError` NOT_FOUND."""
         record = self.store.get(name)
         if record is None:
             raise RpcError("NOT_FOUND", f"The repository {name} was not found. Create it first.")
         return record
 
     def versions(self, record: Record, package: str) -> list[Version]:
-        """Those of a package. Raises `RpcError` NOT_FOUND where there is none."""
+        """Return the versions of a package. Raises `RpcError` NOT_FOUND if it has none."""
         versions = self.contents.versions(record.name, package) if has_images(record) else []
         if not versions:
             raise RpcError("NOT_FOUND", f"The repository {record.name} has no package {package!r}.")
         return versions
 
     def version(self, record: Record, package: str, digest: str) -> Version:
-        """Raises `RpcError` NOT_FOUND."""
+        """Return a version by its digest. Raises `RpcError` NOT_FOUND."""
         for version in self.versions(record, package):
             if version.digest == digest:
                 return version
         raise RpcError("NOT_FOUND", f"The package {package!r} of {record.name} has no version {digest}.")
 
     def item(self, name: ItemName) -> tuple[Record, tuple[str, ...]]:
-        """The repository that something is in, and its identifiers."""
+        """Return the record of the repository that an item is in, and the item's identifiers."""
         return self.record(name.repository), name.items
 
     def done(self, place: Place, response: Message, metadata: Message | None = None) -> Message:
-        """An operation that is over already, kept to be asked for."""
+        """Record and return an operation that is already done."""
         operation = descriptors.message("google.longrunning.Operation")
         operation.name = f"{place.as_asked}/operations/{new_id()}"
         operation.done = True
@@ -65,21 +65,23 @@ class Parts:
 
 
 def empty() -> Message:
+    """Return the empty response."""
     found: Message = descriptors.message("google.protobuf.Empty")
     return found
 
 
 def has_images(record: Record) -> bool:
-    """Repositories of other formats are kept as resources, without content."""
+    """Return whether a repository has images. Repositories of other formats are stored without contents."""
     return format_of(record.repository) == DOCKER
 
 
 def has_immutable_tags(record: Record) -> bool:
+    """Return whether the tags of a repository are immutable."""
     return bool(record.repository.docker_config.immutable_tags)
 
 
 def immutable(record: Record, what: str) -> RpcError:
-    """The error for a tag that may not change."""
+    """Return the error for a tag that may not change."""
     return RpcError(
         "FAILED_PRECONDITION",
         f"The repository {record.name} has immutable tags: {what}. Use another tag, or set "

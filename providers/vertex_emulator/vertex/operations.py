@@ -1,4 +1,4 @@
-"""The operations that methods of Vertex AI return, with their error codes and messages."""
+"""The long-running operations of Vertex AI methods, and the errors that all kinds of resources share."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ NUMBERS = {name: number for number, name in enumerate(_NAMES)}
 
 V1 = "google.cloud.aiplatform.v1"
 CANCELLED = 1
-"""google.rpc.Code of an operation that was cancelled."""
+"""google.rpc.Code of a cancelled operation."""
 
 
-class Answers:
-    """Makes operations: done at once, or begun and finished later."""
+class ResourceOperations:
+    """The operations of resources: done at once, or finished later."""
 
-    def __init__(self, operations: Operations, clock: Clock) -> None:
-        self.operations = operations
+    def __init__(self, stored: Operations, clock: Clock) -> None:
+        self.stored = stored
         self._clock = clock
 
     def done(self, parent: str, response: Any, metadata: Any) -> Message:
-        """An operation below a resource or a place, `parent`, that is done. `metadata` has
-        `generic_metadata`, which is filled in.
+        """Record and return an operation that is done, below `parent`: a resource or a location.
 
-        What makes or reads a resource has its operation below it: projects/P/locations/L/datasets/ID/
-        operations/N (Vertex AI documentation, "Long-running operations"); a deletion's is below the place.
+        The `generic_metadata` of `metadata` is filled in. Creating or reading a resource has its operation
+        below the resource, projects/P/locations/L/datasets/ID/operations/N (Vertex AI documentation,
+        "Long-running operations"). A deletion has it below the location.
         """
         operation = self._new(parent, metadata)
         _succeed(operation, response)
-        self.operations.add(operation)
+        self.stored.add(operation)
         answer: Message = operation
         return answer
 
     def deleted(self, place: Place) -> Message:
-        """The operation of a deletion that is done."""
+        """Record and return the operation of a finished deletion."""
         return self.done(
             str(place),
             descriptors.message("google.protobuf.Empty"),
@@ -72,27 +72,28 @@ class Answers:
         )
 
     def begin(self, parent: str, metadata: Any, *, cancel: Callable[[str], None] | None = None) -> Message:
-        """An operation that takes its time, below a resource or a place, `parent`. `cancel` gets its name
-        when somebody cancels it.
+        """Record and return a running operation below `parent`: a resource or a location.
+
+        `cancel` is called with the operation's name if it is cancelled.
         """
         operation = self._new(parent, metadata)
-        self.operations.add(operation)
+        self.stored.add(operation)
         if cancel is not None:
-            self.operations.on_cancel(operation.name, lambda: cancel(operation.name))
+            self.stored.on_cancel(operation.name, lambda: cancel(operation.name))
         answer: Message = operation
         return answer
 
     def finish(self, name: str, response: Any) -> None:
-        """An operation that was begun has succeeded."""
+        """Record that an operation has succeeded."""
 
         def end(operation: Any) -> None:
             self._touch(operation)
             _succeed(operation, response)
 
-        self.operations.change(name, end)
+        self.stored.change(name, end)
 
     def fail(self, name: str, code: int, message: str) -> None:
-        """An operation that was begun has failed; `code` is one of google.rpc.Code."""
+        """Record that an operation has failed; `code` is a google.rpc.Code."""
 
         def end(operation: Any) -> None:
             self._touch(operation)
@@ -100,7 +101,7 @@ class Answers:
             operation.error.code = code
             operation.error.message = message
 
-        self.operations.change(name, end)
+        self.stored.change(name, end)
 
     def _new(self, parent: str, metadata: Any) -> Any:
         operation = descriptors.message("google.longrunning.Operation")
@@ -125,24 +126,24 @@ def _succeed(operation: Any, response: Any) -> None:
 
 
 def not_found(collection: Collection, name: str) -> RpcError:
-    """The error about a resource that is not there."""
+    """Return the error for a missing resource."""
     return RpcError("NOT_FOUND", f"The {collection.noun} does not exist: {name}.")
 
 
 def already_exists(collection: Collection, name: str) -> RpcError:
-    """The error about an id that is taken."""
+    """Return the error for an ID that is in use."""
     return RpcError("ALREADY_EXISTS", f"The {collection.noun} {name} already exists.")
 
 
 def cannot_cancel(collection: Collection, name: str, state: str) -> RpcError:
-    """The error about cancelling what has ended, in the service's words."""
+    """Return the error for cancelling a resource that has ended, in the service's words."""
     return RpcError(
         "FAILED_PRECONDITION", f'The {collection.noun} "{name}" is in state {state} and cannot be canceled.'
     )
 
 
 def cannot_delete(collection: Collection, name: str, state: str) -> RpcError:
-    """The error about deleting what has not ended."""
+    """Return the error for deleting a live resource."""
     return RpcError(
         "FAILED_PRECONDITION",
         f'The {collection.noun} "{name}" is in state {state} and cannot be deleted. Cancel it and wait until '

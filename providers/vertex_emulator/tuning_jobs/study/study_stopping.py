@@ -1,4 +1,4 @@
-"""When a study makes no further trials, and when its job fails. Pure.
+"""The end of a study, and the failure of its job.
 
 Source: the comments of `StudySpec.StudyStoppingConfig`; "the first few rules (minimum_runtime_constraint,
 min_num_trials) will prevent other stopping rules from being evaluated until they are met".
@@ -13,14 +13,17 @@ from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Study
 
 MANY_FAILURES = 5
-"""When too many trials have failed, or too high a ratio, is not documented. This is ours: as many as this
-that outnumber those that succeeded, or more than half of all trials that the job may have."""
+"""Number of failed trials at which the job fails if they outnumber the succeeded ones.
+
+The service's limits for failed trials are not documented; this one is the emulator's own. The job also fails
+if more than half of its trials failed.
+"""
 
 
 def stop_reason(study: Study, trials: Sequence[Trial], *, count: int, created: int, now: int) -> str | None:
-    """Why the study stops by its `study_stopping_config`, None where it goes on.
+    """Return the rule of `study_stopping_config` by which the study stops, or None if it continues.
 
-    `count` is how many trials count for `max_num_trials`. The times are in microseconds since 1970.
+    `count` is the number of trials for `max_num_trials`. The times are in microseconds since 1970.
     """
     if study.message is None or not study.message.HasField("study_stopping_config"):
         return None
@@ -51,7 +54,10 @@ def _passed(constraint: Any, created: int, now: int) -> bool:
 
 
 def _without_progress(study: Study, trials: Sequence[Trial], *, created: int, now: int) -> str | None:
-    """Of single-objective studies alone, as the API says."""
+    """Return the rule about progress that stops the study.
+
+    It applies to a single objective only, as in the API.
+    """
     config, metric = study.message.study_stopping_config, study.objective
     if metric is None:
         return None
@@ -74,7 +80,7 @@ def _without_progress(study: Study, trials: Sequence[Trial], *, created: int, no
 
 
 def too_many_failed(trials: Sequence[Trial], *, max_trials: int, max_failed: int) -> bool:
-    """Whether so many trials have failed that the job does; `max_failed` 0: nothing is said.
+    """Return whether the job fails because of failed trials; `max_failed` is 0 if unset.
 
     "If the first trial of your job fails, Vertex AI ends the job immediately"; later, when the number of
     failed trials or their ratio to successful ones "has grown too high" (documentation, "Create a
