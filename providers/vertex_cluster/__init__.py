@@ -18,23 +18,24 @@ Every function that reads the environment takes it as an optional argument, whic
 
 from __future__ import annotations
 
-from .cluster import ROLES, Cluster
-from .devices import local_devices
-from .errors import ClusterError
+from .cluster import ROLES, Cluster, ClusterError
 from .frameworks import FRAMEWORKS, Ranks, all_replicas, trainers
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
 from .paths import gcs_path, gs_uri
-from .placement.devices import (
+from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
+from .placement.strategies import (
     STANDARD_PS_OPS,
+    Cost,
+    PlacementStrategy,
+    ReplicationStrategy,
+    RoundRobinStrategy,
     ensemble_variable_device,
     subnetwork_variable_device,
     variable_device,
 )
-from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
-from .placement.strategies import Cost, PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
 from .placement.worker import PlacedWorker, PlacementError
-from .variables import from_environment, parse_cluster_spec, parse_tf_config
+from .variables import from_environment, local_devices, parse_cluster_spec, parse_tf_config
 
 __all__ = [
     "FRAMEWORKS",

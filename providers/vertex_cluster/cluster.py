@@ -5,15 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .errors import ClusterError
-
-__all__ = ["ROLES", "Cluster", "split_address"]
+__all__ = ["ROLES", "Cluster", "ClusterError", "split_address"]
 
 ROLES = ("chief", "worker", "server", "evaluator")
 """Role of a worker pool by its position (Vertex AI documentation, "Distributed training").
 
 The third pool holds parameter servers or reduction servers; the variables do not say which.
 """
+
+
+class ClusterError(ValueError):
+    """An environment variable that describes the job cannot be used.
+
+    ``str(error)`` is one line: the variable, the place in its JSON, what is there, and what to do.
+    """
+
+    def __init__(self, *, variable: str, path: str, message: str, remedy: str) -> None:
+        self.variable = variable
+        self.path = path
+        """Place inside the JSON, such as ``cluster.workerpool1[0]``; empty for the whole value."""
+        self.message = message
+        self.remedy = remedy
+        where = f"{variable}: {path}" if path else variable
+        super().__init__(f"{where} {message}. {remedy}.")
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional
 
-from .cluster import Cluster, split_address
-from .errors import ClusterError
+from .cluster import Cluster, ClusterError, split_address
 
 __all__ = ["FRAMEWORKS", "Ranks", "all_replicas", "arguments", "settings", "trainers"]
 

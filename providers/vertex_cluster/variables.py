@@ -18,15 +18,15 @@ import json
 import os
 from typing import Any, Mapping
 
-from .cluster import ROLES, Cluster, split_address
-from .errors import ClusterError
+from .cluster import ROLES, Cluster, ClusterError, split_address
 
-__all__ = ["from_environment", "parse_cluster_spec", "parse_tf_config"]
+__all__ = ["from_environment", "local_devices", "parse_cluster_spec", "parse_tf_config"]
 
 _TENSORFLOW_NAMES = {"chief": 0, "master": 0, "worker": 1, "ps": 2, "evaluator": 3}
 _POOL_NAMES = {"workerpool0": 0, "workerpool1": 1, "workerpool2": 2, "workerpool3": 3}
 
 _ALONE = "localhost:2222"  # 2222 is the port of every replica on Vertex AI
+_LOCAL_DEVICES = "VERTEX_CLUSTER_LOCAL_DEVICES"
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Cluster:
@@ -56,6 +56,25 @@ def parse_tf_config(text: str) -> Cluster:
     The variable does not list evaluators: the last pool is empty, also on an evaluator itself.
     """
     return _Reader("TF_CONFIG", _TENSORFLOW_NAMES).cluster(text)
+
+
+def local_devices(environ: Mapping[str, str] | None = None) -> int:
+    """The number of logical devices to make; 0 on Google Cloud, and for a machine without accelerators.
+
+    `environ` defaults to ``os.environ``. Raises ClusterError for a value that is no number.
+    """
+    values: Mapping[str, str] = os.environ if environ is None else environ
+    text = values.get(_LOCAL_DEVICES, "").strip()
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise ClusterError(
+            variable=_LOCAL_DEVICES,
+            path="",
+            message=f"is {text!r}, not a number of devices",
+            remedy="Give a whole number, or leave it out",
+        )
+    return int(text)
 
 
 class _Reader:

@@ -10,7 +10,7 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire
+from pulumi_vertex_training.kinds.image_repository.spec import from_wire
 from support.engine import Engine, Result
 
 PARENT = "projects/local/locations/us-central1/repositories"

@@ -14,7 +14,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.registry.client import digest_of
 from pulumi_vertex_training.images import ImagePlan, ImageSource, plan_image
-from pulumi_vertex_training.kinds.training_image import build_context, container_tools, tool_images
+from pulumi_vertex_training.kinds.training_image import container_tools, tool_images
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder
 from pulumi_vertex_training.packaging.errors import PackagingError
 from support.pushed_images import layer_of
@@ -157,13 +157,13 @@ def test_who_builds_is_one_line(
 
 
 def test_the_context_is_what_is_not_left_out(tmp_path: Path, folder: Path) -> None:
-    context, dockerfile = build_context.write_context(plan_of(folder, exclude=("run.sh",)), tmp_path)
+    context, dockerfile = container_tools.write_context(plan_of(folder, exclude=("run.sh",)), tmp_path)
     assert sorted(path.name for path in context.iterdir()) == [".dockerignore", "Dockerfile", "task.py"]
     assert dockerfile.read_text() == RUN
 
 
 def test_the_modes_of_the_context_are_kept(tmp_path: Path, folder: Path) -> None:
-    context, _ = build_context.write_context(plan_of(folder), tmp_path)
+    context, _ = container_tools.write_context(plan_of(folder), tmp_path)
     assert os.access(context / "run.sh", os.X_OK)
     assert not os.access(context / "task.py", os.X_OK)
 
@@ -176,7 +176,7 @@ def test_named_contexts_are_copied_without_what_they_leave_out(tmp_path: Path, f
     (library / ".dockerignore").write_text("*.txt\n")
     plan = plan_of(folder, build_contexts={"library": library})
     (target := tmp_path / "target").mkdir()
-    written = build_context.write_named_contexts(plan, target)
+    written = container_tools.write_named_contexts(plan, target)
     assert list(written) == ["library"]
     assert sorted(path.name for path in written["library"].iterdir()) == [".dockerignore", "a.py"]
 
@@ -191,7 +191,7 @@ def test_cloud_build_takes_no_named_contexts(tools: Path, folder: Path, builder:
 
 
 def test_the_context_for_cloud_build_is_one_file(tmp_path: Path, folder: Path) -> None:
-    with tarfile.open(build_context.pack_context(plan_of(folder), tmp_path)) as archive:
+    with tarfile.open(container_tools.pack_context(plan_of(folder), tmp_path)) as archive:
         names = archive.getnames()
     assert {"Dockerfile", "context/task.py"} <= set(names)
     assert "context/secret.txt" not in names

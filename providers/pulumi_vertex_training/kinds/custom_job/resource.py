@@ -8,8 +8,7 @@ from typing import Any, Literal
 import pulumi
 
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
-from pulumi_vertex_training.kinds.persistent_resource.reference import on_resource
-from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource, on_resource
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,

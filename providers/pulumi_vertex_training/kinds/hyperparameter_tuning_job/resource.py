@@ -13,8 +13,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
     with_names,
 )
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
-from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
-from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource, part_on_resource
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource

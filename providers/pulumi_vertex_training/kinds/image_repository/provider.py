@@ -19,7 +19,6 @@ from pulumi_vertex_training.cloud.errors import (
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository import rules as image_repository_rules
 from pulumi_vertex_training.kinds.image_repository import spec as image_repository
-from pulumi_vertex_training.kinds.image_repository import wire as image_repository_wire
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.plugin.connection import endpoint_of
@@ -107,14 +106,14 @@ class ImageRepositoryProvider(CrudProvider):
         marks = mark_labels(inputs.marks)
         try:
             artifact_registry.create(
-                endpoint, name, image_repository_wire.to_wire(DECLARED.spec_of(inputs), marks=marks)
+                endpoint, name, image_repository.to_wire(DECLARED.spec_of(inputs), marks=marks)
             )
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, marks)
             if found is None:
                 raise _taken(error, inputs) from error
             OPERATION.note_made(name)
-            if image_repository_wire.patch(_spec_of(found), DECLARED.spec_of(inputs)):
+            if image_repository.patch(_spec_of(found), DECLARED.spec_of(inputs)):
                 _set_right(endpoint, found, inputs)
             say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
         return CreateResult(name, outbound(raw))
@@ -124,7 +123,7 @@ class ImageRepositoryProvider(CrudProvider):
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
         marks = mark_labels(inputs.marks)
-        change = image_repository_wire.patch(
+        change = image_repository.patch(
             DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))), DECLARED.spec_of(inputs), marks=marks
         )
         if change:
@@ -194,7 +193,7 @@ def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> Rep
 
 
 def _set_right(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = image_repository_wire.settings(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+    settings = image_repository.settings(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
     artifact_registry.patch(endpoint, found.name, settings)
 
 
@@ -212,7 +211,7 @@ def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
 
 
 def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> RepositorySpec:
-    return image_repository_wire.from_wire(record.wire, force_destroy=force_destroy)
+    return image_repository.from_wire(record.wire, force_destroy=force_destroy)
 
 
 def _id_of(inputs: RepositoryInputs) -> str:

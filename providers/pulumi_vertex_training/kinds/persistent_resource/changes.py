@@ -12,8 +12,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
-from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name
-from pulumi_vertex_training.kinds.persistent_resource.wire import patch
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name, patch
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, wait

@@ -17,15 +17,16 @@ from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, NotFo
 from pulumi_vertex_training.kinds.persistent_resource import changes as service
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource import rules as checks
-from pulumi_vertex_training.kinds.persistent_resource.effects import changes
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import (
     PersistentResource,
     as_declared,
+    changes,
+    from_wire,
     full_name,
     normalise,
+    to_wire,
 )
-from pulumi_vertex_training.kinds.persistent_resource.wire import from_wire, to_wire
 from pulumi_vertex_training.plugin import timeouts
 from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of

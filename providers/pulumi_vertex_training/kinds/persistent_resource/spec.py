@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
 
 from vertex_training.fields.decode import Decoded, decode
+from vertex_training.fields.effects import Effect, FieldEffect, FieldTable, effect_of
+from vertex_training.fields.labels import is_own
+from vertex_training.fields.wire import from_json, to_json
 from vertex_training.job.job_spec import EncryptionSpec, PscInterfaceConfig
 from vertex_training.topology.normal import normal_disk, normal_machine
 from vertex_training.topology.rules.resource_pools import ResourcePool
@@ -71,6 +75,76 @@ class PersistentResource:
     psc_interface_config: PscInterfaceConfig | None = None
     encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
     resource_runtime_spec: ResourceRuntimeSpec | None = None
+
+
+_IN_PLACE = FieldEffect(
+    effect=Effect.UPDATE, reason="display name and labels of a persistent resource can change in place"
+)
+_RESIZED = FieldEffect(effect=Effect.UPDATE, reason="a resource pool can be resized in place")
+_MACHINES = FieldEffect(effect=Effect.REPLACE, reason="a resource pool keeps its machines")
+_LIMITS = FieldEffect(effect=Effect.REPLACE, reason="a resource pool keeps the limits of its autoscaling")
+_NETWORK = FieldEffect(effect=Effect.REPLACE, reason="a persistent resource keeps its network")
+_KEY = FieldEffect(effect=Effect.REPLACE, reason="a persistent resource keeps its encryption key")
+_RUNTIME = FieldEffect(effect=Effect.REPLACE, reason="a persistent resource keeps its runtime")
+_SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
+
+EFFECTS: FieldTable = MappingProxyType(
+    {
+        "resource_pools[].machine_spec.machine_type": _MACHINES,
+        "resource_pools[].machine_spec.accelerator_type": _MACHINES,
+        "resource_pools[].machine_spec.accelerator_count": _MACHINES,
+        "resource_pools[].machine_spec.gpu_partition_size": _MACHINES,
+        "resource_pools[].machine_spec.tpu_topology": _MACHINES,
+        "resource_pools[].machine_spec.reservation_affinity.reservation_affinity_type": _MACHINES,
+        "resource_pools[].machine_spec.reservation_affinity.key": _MACHINES,
+        "resource_pools[].machine_spec.reservation_affinity.values": _MACHINES,
+        "resource_pools[].id": FieldEffect(effect=Effect.REPLACE, reason="a resource pool keeps its id"),
+        "resource_pools[].replica_count": _RESIZED,
+        "resource_pools[].disk_spec.boot_disk_type": _MACHINES,
+        "resource_pools[].disk_spec.boot_disk_size_gb": _MACHINES,
+        "resource_pools[].autoscaling_spec.min_replica_count": _LIMITS,
+        "resource_pools[].autoscaling_spec.max_replica_count": _LIMITS,
+        "resource_pools[].used_replica_count": _SERVICE,
+        "display_name": _IN_PLACE,
+        "labels": _IN_PLACE,
+        "network": _NETWORK,
+        "reserved_ip_ranges": _NETWORK,
+        "psc_interface_config.network_attachment": _NETWORK,
+        "psc_interface_config.dns_peering_configs[].domain": _NETWORK,
+        "psc_interface_config.dns_peering_configs[].target_project": _NETWORK,
+        "psc_interface_config.dns_peering_configs[].target_network": _NETWORK,
+        "encryption_spec.kms_key_name": _KEY,
+        "resource_runtime_spec.service_account_spec.enable_custom_service_account": _RUNTIME,
+        "resource_runtime_spec.service_account_spec.service_account": _RUNTIME,
+        "resource_runtime_spec.ray_spec.image_uri": _RUNTIME,
+        "resource_runtime_spec.ray_spec.resource_pool_images": _RUNTIME,
+        "resource_runtime_spec.ray_spec.head_node_resource_pool_id": _RUNTIME,
+        "resource_runtime_spec.ray_spec.ray_metric_spec.disabled": _RUNTIME,
+        "resource_runtime_spec.ray_spec.ray_logs_spec.disabled": _RUNTIME,
+        **dict.fromkeys(sorted(PersistentResource.SERVER_OWNED), _SERVICE),
+    }
+)
+
+
+def changes(old: PersistentResource, new: PersistentResource) -> dict[str, Effect]:
+    """The fields of two declarations that differ, each with what it does."""
+    before, after = normalise(old), normalise(new)
+    differing = (
+        field.name
+        for field in fields(PersistentResource)
+        if getattr(before, field.name) != getattr(after, field.name)
+    )
+    return {name: _effect(name, before, after) for name in differing}
+
+
+def _effect(name: str, old: PersistentResource, new: PersistentResource) -> Effect:
+    if name == "resource_pools":
+        return Effect.UPDATE if _unsized(old) == _unsized(new) else Effect.REPLACE
+    return effect_of(name, EFFECTS).effect
+
+
+def _unsized(resource: PersistentResource) -> tuple[object, ...]:
+    return tuple(replace(pool, replica_count=0) for pool in resource.resource_pools)
 
 
 Resource = TypeVar("Resource", bound=PersistentResource)
@@ -170,3 +244,83 @@ def _normal_ray(ray: RaySpec) -> RaySpec:
         ray_metric_spec=None if ray.ray_metric_spec == RayMetricSpec() else ray.ray_metric_spec,
         ray_logs_spec=None if ray.ray_logs_spec == RayLogsSpec() else ray.ray_logs_spec,
     )
+
+
+_SYSTEM_LABELS = ("goog-", "gcp.")
+"""What the keys of the labels begin with that Google's services add."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patch:
+    """An update: what is sent, and which fields of it count (`update_mask`, in snake case)."""
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+    mask: tuple[str, ...] = ()
+
+
+def to_wire(resource: PersistentResource, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The resource in the API's JSON; `marks` are labels of ours beside those declared."""
+    body = to_json(normalise(resource))
+    labels = {**resource.labels, **(marks or {})}
+    return {**body, "labels": labels} if labels else body
+
+
+def from_wire(wire: Mapping[str, Any]) -> PersistentResource:
+    """The spec, in normal form, of a resource in the API's JSON, without labels that nobody declared.
+
+    Raises ValueError for what is no persistent resource.
+    """
+    labels = {
+        key: value
+        for key, value in (wire.get("labels") or {}).items()
+        if not is_own(key) and not key.startswith(_SYSTEM_LABELS)
+    }
+    return normalise(from_json(PersistentResource, {**wire, "labels": labels}))
+
+
+def patch(
+    old: PersistentResource,
+    new: PersistentResource,
+    *,
+    lives: Mapping[str, Any] | None = None,
+    marks: Mapping[str, str] | None = None,
+) -> Patch:
+    """The update that makes `new` of `old`; with an empty mask for none.
+
+    A new size is sent with all pools as they live (`lives`, in the API's JSON, else `old`): the pools of the
+    service have ids, which a declaration need not have. Raises ValueError when something differs that cannot
+    change: that is another resource.
+    """
+    found = changes(old, new)
+    if kept := [name for name, effect in found.items() if effect is Effect.REPLACE]:
+        raise ValueError(f"a persistent resource cannot change its {', '.join(kept)}")
+    body: dict[str, Any] = {}
+    mask = []
+    if "display_name" in found:
+        body["displayName"] = new.display_name
+        mask.append("display_name")
+    if "labels" in found:
+        body["labels"] = {**new.labels, **(marks or {})}
+        mask.append("labels")
+    if "resource_pools" in found:
+        body["resourcePools"] = _resized(lives or to_wire(old), normalise(old), normalise(new))
+        mask.append("resource_pools.replica_count")
+    return Patch(body=body, mask=tuple(mask))
+
+
+def _resized(
+    lives: Mapping[str, Any], old: PersistentResource, new: PersistentResource
+) -> list[dict[str, Any]]:
+    """The pools that live with the sizes that were changed; those of the autoscaler stay."""
+    pools = [
+        {key: value for key, value in pool.items() if key != "usedReplicaCount"}
+        for pool in lives.get("resourcePools", ())
+    ]
+    for pool, counterpart in zip(pools, counterparts(from_wire(lives), new), strict=True):
+        if counterpart is None:
+            continue
+        was, wanted = old.resource_pools[counterpart], new.resource_pools[counterpart]
+        kept = wanted.is_autoscaled and was.replica_count == wanted.replica_count
+        if wanted.replica_count and not kept:
+            pool["replicaCount"] = str(wanted.replica_count)
+    return pools

@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
-from pulumi_vertex_training.kinds.staging_bucket.spec import SOFT_DELETE_DEFAULT, BucketSpec, comparable
+from pulumi_vertex_training.kinds.staging_bucket.spec import (
+    EFFECTS,
+    SOFT_DELETE_DEFAULT,
+    BucketSpec,
+    comparable,
+)
 from pulumi_vertex_training.kinds.staging_bucket.wire import locks
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.findings.words import all_of

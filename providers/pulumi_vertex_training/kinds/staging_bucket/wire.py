@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
 from pulumi_vertex_training.kinds.staging_bucket.settings import IpFilter
 from pulumi_vertex_training.kinds.staging_bucket.spec import (
+    EFFECTS,
     SOFT_DELETE_DEFAULT,
     TERMINAL_DEFAULT,
     BucketSpec,

@@ -27,7 +27,6 @@ from pulumi_vertex_training.images import (
     select_platform,
 )
 from pulumi_vertex_training.kinds.training_image import (
-    build_context,
     cloud_build,
     container_tools,
     tool_images,
@@ -135,7 +134,7 @@ def _built_on_google(
     tell: Callable[[str], None],
 ) -> tuple[Manifest, list[Part]]:
     """The image that Cloud Build has pushed, with the options of the source set."""
-    packed = build_context.pack_context(plan, folder)
+    packed = container_tools.pack_context(plan, folder)
     source = f"images/{plan.content_hash[:16]}/source.tar.gz"
     objects.ensure(endpoint, bucket, source, packed, content_type="application/gzip")
     tag = target.at(f"build-{plan.content_hash[:16]}")

@@ -9,8 +9,7 @@ import pulumi
 
 from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs, with_serving_image
 from pulumi_vertex_training.kinds.model.resource import Model, parent_name
-from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
-from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource, part_on_resource
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, with_image_names

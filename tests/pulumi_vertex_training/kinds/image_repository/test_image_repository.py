@@ -16,10 +16,12 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupPolicy,
     MostRecentVersions,
     RepositorySpec,
+    from_wire,
     normalise,
+    patch,
+    to_wire,
     url,
 )
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire, patch, to_wire
 
 MINIMAL = {"name": "trainers", "location": "us-central1"}
 FULL_NAME = "projects/p/locations/us-central1/repositories/trainers"

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.registry import client as registry
 from pulumi_vertex_training.cloud.registry.image_names import parse
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire
+from pulumi_vertex_training.kinds.image_repository.spec import from_wire
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from support.plugin import PluginProcess
 from support.pushed_images import push_small_image

@@ -13,7 +13,6 @@ from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.kinds.persistent_resource.effects import changes
 from pulumi_vertex_training.kinds.persistent_resource.rules import id_problems, valid_id, validate
 from pulumi_vertex_training.kinds.persistent_resource.spec import (
     PersistentResource,
@@ -23,9 +22,12 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     ResourceRuntimeSpec,
     ServiceAccountSpec,
     as_declared,
+    changes,
+    from_wire,
     normalise,
+    patch,
+    to_wire,
 )
-from pulumi_vertex_training.kinds.persistent_resource.wire import from_wire, patch, to_wire
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN, decode, encode
 from vertex_training.fields.effects import Effect

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 
 from pulumi_vertex_training.kinds.staging_bucket.difference import compare_buckets, lock_refusal
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
-from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec
 from pulumi_vertex_training.kinds.staging_bucket.wire import patch
 from support.bucket_specs import buckets
 from vertex_training.fields.decode import decode

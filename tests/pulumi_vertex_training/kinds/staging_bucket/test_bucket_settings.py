@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
 from pulumi_vertex_training.kinds.staging_bucket.rules import read
-from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec, comparable
+from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec, comparable
 from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, locks, patch, to_wire
 from support.bucket_rules import CASES
 from support.bucket_specs import buckets
