@@ -15,7 +15,7 @@ import pytest
 from pulumi_vertex_training.cloud.registry.client import digest_of
 from pulumi_vertex_training.images import ImagePlan, ImageSource, plan_image
 from pulumi_vertex_training.kinds.training_image import container_tools, tool_images
-from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder
+from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.packaging.errors import PackagingError
 from support.pushed_images import layer_of
 from vertex_training.findings.problems import Problem
@@ -69,7 +69,7 @@ def program(tools: Path, name: str, script: str = "exit 0") -> None:
 def test_the_tool_that_is_here_and_can_work(tools: Path, there: tuple[str, ...], found: str | None) -> None:
     for name in there:
         program(tools, name)
-    tool = container_tools.find()
+    tool = container_tools.find_tool()
     assert (tool.name if tool else None) == found
 
 
@@ -77,7 +77,7 @@ def test_docker_with_a_daemon_comes_first(tools: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")
     program(tools, "docker")
     program(tools, "podman")
-    assert container_tools.find() == Tool(name="docker", path=str(tools / "docker"))
+    assert container_tools.find_tool() == Tool(name="docker", path=str(tools / "docker"))
 
 
 def test_docker_with_a_socket_that_is_there_comes_first(tools: Path, tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ def test_docker_with_a_socket_that_is_there_comes_first(tools: Path, tmp_path: P
     program(tools, "podman")
     with socket.socket(socket.AF_UNIX) as daemon:
         daemon.bind(str(tmp_path / "docker.sock"))
-        assert container_tools.find() == Tool(name="docker", path=str(tools / "docker"))
+        assert container_tools.find_tool() == Tool(name="docker", path=str(tools / "docker"))
 
 
 def test_without_a_tool_the_line_and_the_remedies_are_said(tools: Path, folder: Path) -> None:
-    found = run_builder(plan_of(folder), builder="auto", build_bucket=None, on_google=True)
+    found = choose_builder(plan_of(folder), builder="auto", build_bucket=None, on_google=True)
     assert isinstance(found, Problem)
     assert found.path == "Dockerfile:3"
     for words in ("RUN python -m compileall", "docker, podman and buildah", "requirements=", "build_bucket="):
@@ -109,7 +109,7 @@ def test_without_a_tool_the_line_and_the_remedies_are_said(tools: Path, folder: 
 def test_who_builds(
     tools: Path, folder: Path, options: dict[str, Any], on_google: bool, found: str | None
 ) -> None:
-    who = run_builder(
+    who = choose_builder(
         plan_of(folder), on_google=on_google, **{"builder": "auto", "build_bucket": None, **options}
     )
     assert (who if isinstance(who, str) else None) == found
@@ -153,7 +153,7 @@ def test_who_builds_is_one_line(
     folder: Path, who: Tool | str, dockerfile: str, on_google: bool, said: str
 ) -> None:
     (folder / "Dockerfile").write_text(dockerfile)
-    assert container_tools.who_builds(plan_of(folder), who, on_google=on_google) == said
+    assert container_tools.describe_builder(plan_of(folder), who, on_google=on_google) == said
 
 
 def test_the_context_is_what_is_not_left_out(tmp_path: Path, folder: Path) -> None:
@@ -184,7 +184,7 @@ def test_named_contexts_are_copied_without_what_they_leave_out(tmp_path: Path, f
 @pytest.mark.parametrize("builder", ["cloud_build", "auto"])
 def test_cloud_build_takes_no_named_contexts(tools: Path, folder: Path, builder: Any) -> None:
     plan = plan_of(folder, build_contexts={"library": folder})
-    found = run_builder(plan, builder=builder, build_bucket="b", on_google=True)
+    found = choose_builder(plan, builder=builder, build_bucket="b", on_google=True)
     assert isinstance(found, Problem)
     assert found.path == "build_contexts"
     assert "copy the folders into the source" in found.message
@@ -300,6 +300,6 @@ def test_requirements_do_not_go_with_run(tools: Path, folder: Path) -> None:
     lock.write_text(f"numpy==2.0.0 --hash=sha256:{'0' * 64}\n")
     program(tools, "podman")
     plan = plan_of(folder, requirements=lock, python_version="3.11")
-    found = run_builder(plan, builder="auto", build_bucket=None, on_google=False)
+    found = choose_builder(plan, builder="auto", build_bucket=None, on_google=False)
     assert isinstance(found, Problem)
     assert found.path == "requirements"

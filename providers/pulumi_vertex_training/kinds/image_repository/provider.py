@@ -16,9 +16,8 @@ from pulumi_vertex_training.cloud.errors import (
     NotFound,
     Unavailable,
 )
-from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
-from pulumi_vertex_training.kinds.image_repository import rules as image_repository_rules
-from pulumi_vertex_training.kinds.image_repository import spec as image_repository
+from pulumi_vertex_training.kinds.image_repository import gateway, rules
+from pulumi_vertex_training.kinds.image_repository import spec as repository_spec
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.plugin.connection import endpoint_of
@@ -37,9 +36,9 @@ DERIVED = ("registry_host", "url")
 REPLACING = (
     "endpoint",
     "project",
-    *(name for name, entry in image_repository.EFFECTS.items() if entry.effect is Effect.REPLACE),
+    *(name for name, entry in repository_spec.EFFECTS.items() if entry.effect is Effect.REPLACE),
 )
-_SHOWN = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +53,10 @@ class RepositoryInputs(RepositorySpec):
 def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
     project, location, name = inputs["project"], inputs["location"], inputs["name"]
     return {
-        "registry_host": UNKNOWN if is_unknown(location) else image_repository.registry_host(location),
+        "registry_host": UNKNOWN if is_unknown(location) else repository_spec.registry_host(location),
         "url": UNKNOWN
         if is_unknown([project, location, name])
-        else image_repository.url(project, location, name),
+        else repository_spec.url(project, location, name),
     }
 
 
@@ -67,9 +66,9 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     inputs=RepositoryInputs,
     outputs=(),
     label=lambda inputs: inputs.name,
-    normalise=image_repository.normalise,
-    problems=lambda inputs, _: image_repository_rules.validate(inputs),
-    get=artifact_registry.get,
+    normalise=repository_spec.normalise,
+    problems=lambda inputs, _: rules.validate(inputs),
+    get=gateway.get,
     lives=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
     derived_names=DERIVED,
     derived=_addresses,
@@ -82,7 +81,7 @@ class ImageRepositoryProvider(CrudProvider):
     declared = DECLARED
 
     def accepted(self, inputs: RepositoryInputs) -> None:
-        OPERATION.note_checked(_memory(_id_of(inputs)))
+        OPERATION.note_checked(_context_key(_id_of(inputs)))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -94,7 +93,7 @@ class ImageRepositoryProvider(CrudProvider):
         place = ("endpoint", "project", "location", "name")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
         known = not any(is_unknown(new.get(name)) for name in replaces)
-        if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_memory(_id)):
+        if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_context_key(_id)):
             _require_replaceable(inbound(_olds), _id, replaces)
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
 
@@ -105,16 +104,16 @@ class ImageRepositoryProvider(CrudProvider):
         endpoint, name = endpoint_of(raw), _id_of(inputs)
         marks = mark_labels(inputs.marks)
         try:
-            artifact_registry.create(
-                endpoint, name, image_repository.to_wire(DECLARED.spec_of(inputs), marks=marks)
+            gateway.create(
+                endpoint, name, repository_spec.to_wire(DECLARED.spec_of(inputs), ownership_labels=marks)
             )
         except (AlreadyExists, Unavailable) as error:
-            found = _left_behind(endpoint, name, marks)
+            found = _find_abandoned(endpoint, name, marks)
             if found is None:
-                raise _taken(error, inputs) from error
+                raise _explain_conflict(error, inputs) from error
             OPERATION.note_made(name)
-            if image_repository.patch(_spec_of(found), DECLARED.spec_of(inputs)):
-                _set_right(endpoint, found, inputs)
+            if repository_spec.patch(_spec_of(found), DECLARED.spec_of(inputs)):
+                _apply_settings(endpoint, found, inputs)
             say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
         return CreateResult(name, outbound(raw))
 
@@ -123,11 +122,13 @@ class ImageRepositoryProvider(CrudProvider):
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
         marks = mark_labels(inputs.marks)
-        change = image_repository.patch(
-            DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))), DECLARED.spec_of(inputs), marks=marks
+        change = repository_spec.patch(
+            DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))),
+            DECLARED.spec_of(inputs),
+            ownership_labels=marks,
         )
         if change:
-            artifact_registry.patch(endpoint_of(raw), _id, change)
+            gateway.patch(endpoint_of(raw), _id, change)
         return UpdateResult(outbound(raw))
 
     @clean
@@ -140,18 +141,18 @@ class ImageRepositoryProvider(CrudProvider):
         try:
             if not raw.get("force_destroy"):
                 _require_empty(endpoint, _id)
-            artifact_registry.delete(endpoint, _id)
+            gateway.delete(endpoint, _id)
         except NotFound:
             return
 
 
 def _require_empty(endpoint: Endpoint, name: str) -> None:
     """The service deletes a repository with all that is in it; nobody is to lose images by surprise."""
-    images = artifact_registry.packages(endpoint, name)
+    images = gateway.packages(endpoint, name)
     if not images:
         return
-    more = len(images) - _SHOWN
-    named = all_of([*images[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    more = len(images) - _MAX_NAMED
+    named = all_of([*images[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])])
     raise FailedPrecondition(
         f"repository {name} holds images: {named}. Delete them, or set force_destroy=True, `pulumi up`, try "
         "again: it is deleted with everything in it then. A DistributedTraining takes it in repository={}. "
@@ -167,7 +168,7 @@ def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) 
     """
     images = QUERIES.ask_endpoint(
         target_of(old),
-        lambda endpoint: artifact_registry.packages(endpoint, name, most=1),
+        lambda endpoint: gateway.packages(endpoint, name, most=1),
         unknown=f"whether repository {name} is empty",
     )
     if images:
@@ -178,32 +179,32 @@ def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) 
         )
 
 
-def _memory(name: str) -> str:
+def _context_key(name: str) -> str:
     return f"repository:{name}"
 
 
-def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
+def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
     """The repository, where it has the marks of this very declaration and nothing was pushed to it yet."""
     try:
-        record = artifact_registry.get(endpoint, name)
+        record = gateway.get(endpoint, name)
         ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
-        return record if ours and not artifact_registry.packages(endpoint, name, most=1) else None
+        return record if ours and not gateway.packages(endpoint, name, most=1) else None
     except CloudError:
         return None
 
 
-def _set_right(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = image_repository.settings(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
-    artifact_registry.patch(endpoint, found.name, settings)
+def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
+    settings = repository_spec.settings(DECLARED.spec_of(inputs), ownership_labels=mark_labels(inputs.marks))
+    gateway.patch(endpoint, found.name, settings)
 
 
-def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
+def _explain_conflict(error: CloudError, inputs: RepositoryInputs) -> CloudError:
     if not isinstance(error, AlreadyExists):
         return error
     return AlreadyExists(
         f"repository {inputs.name} exists already in project {inputs.project}, {inputs.location}. Choose "
         "another name; to use the one that is there, give its address to TrainingImage as repository="
-        f'"{image_repository.url(inputs.project, inputs.location, inputs.name)}". ({error})',
+        f'"{repository_spec.url(inputs.project, inputs.location, inputs.name)}". ({error})',
         code=error.code,
         resource=inputs.name,
         endpoint=error.endpoint,
@@ -211,8 +212,8 @@ def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
 
 
 def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> RepositorySpec:
-    return image_repository.from_wire(record.wire, force_destroy=force_destroy)
+    return repository_spec.from_wire(record.wire, force_destroy=force_destroy)
 
 
 def _id_of(inputs: RepositoryInputs) -> str:
-    return image_repository.full_name(inputs.project, inputs.location, inputs.name)
+    return repository_spec.full_name(inputs.project, inputs.location, inputs.name)

@@ -176,19 +176,19 @@ def _normal_policy(policy: CleanupPolicy) -> CleanupPolicy:
 _UNSET = ("", None, "TAG_STATE_UNSPECIFIED", "MODE_UNSPECIFIED", "ENABLEMENT_CONFIG_UNSPECIFIED")
 
 
-def to_wire(spec: RepositorySpec, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The repository's settings in the API's JSON; `marks` are labels of ours beside those declared."""
+def to_wire(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The repository's settings in the API's JSON; `ownership_labels` are labels of ours beside those declared."""
     normal = normalise(spec)
     fixed = {"format": normal.format, "mode": normal.mode, "kmsKeyName": normal.kms_key_name}
-    body = {**fixed, **settings(normal, marks=marks)}
+    body = {**fixed, **settings(normal, ownership_labels=ownership_labels)}
     return {key: value for key, value in body.items() if value}
 
 
-def settings(spec: RepositorySpec, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
+def settings(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What can change in place, all of it; an empty value is how the API takes something away."""
     return {
         "description": spec.description,
-        "labels": {**spec.labels, **(marks or {})},
+        "labels": {**spec.labels, **(ownership_labels or {})},
         "cleanupPolicies": {policy.id: _policy(policy) for policy in spec.cleanup_policies},
         "cleanupPolicyDryRun": spec.cleanup_policy_dry_run,
         "dockerConfig": {"immutableTags": spec.immutable_tags},
@@ -197,7 +197,7 @@ def settings(spec: RepositorySpec, *, marks: Mapping[str, str] | None = None) ->
 
 
 def patch(
-    old: RepositorySpec, new: RepositorySpec, *, marks: Mapping[str, str] | None = None
+    old: RepositorySpec, new: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """The settings that an update sends to make `new` of `old`; their keys are its mask. Empty for none.
 
@@ -209,7 +209,7 @@ def patch(
             raise ValueError(f"a repository cannot change its {name}")
     was, becomes = settings(before), settings(after)
     body = {key: value for key, value in becomes.items() if value != was[key]}
-    return {**body, "labels": {**body["labels"], **(marks or {})}} if "labels" in body else body
+    return {**body, "labels": {**body["labels"], **(ownership_labels or {})}} if "labels" in body else body
 
 
 def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> RepositorySpec:

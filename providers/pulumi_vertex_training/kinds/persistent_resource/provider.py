@@ -14,14 +14,12 @@ from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, NotFound, Unavailable
-from pulumi_vertex_training.kinds.persistent_resource import changes as service
-from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
-from pulumi_vertex_training.kinds.persistent_resource import rules as checks
+from pulumi_vertex_training.kinds.persistent_resource import gateway, operations, rules
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import (
     PersistentResource,
     as_declared,
-    changes,
+    effects_of_changes,
     from_wire,
     full_name,
     normalise,
@@ -40,7 +38,7 @@ from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
-PLACE = ("endpoint", "project", "location", "persistent_resource_id")
+IDENTITY = ("endpoint", "project", "location", "persistent_resource_id")
 OUTPUTS = ("asked_by",)
 
 
@@ -62,20 +60,20 @@ class PersistentResourceInputs(PersistentResource):
     allow_legacy_types: bool = False
 
 
-def _problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
-    yield from checks.id_problems(inputs.persistent_resource_id)
-    yield from checks.validate(inputs, options=options)
+def _input_problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
+    yield from rules.id_problems(inputs.persistent_resource_id)
+    yield from rules.validate(inputs, options=options)
 
 
-def _there(endpoint: Endpoint, name: str) -> ResourceRecord:
+def _get_unless_deleting(endpoint: Endpoint, name: str) -> ResourceRecord:
     """One that is being deleted nobody can have any more; what is made next waits for its end."""
-    record = persistent_resources.get(endpoint, name)
+    record = gateway.get(endpoint, name)
     if record.state is ResourceState.STOPPING:
         raise NotFound(f"persistent resource {record.resource_id} is being deleted", endpoint=endpoint)
     return record
 
 
-def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
+def _live_spec(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
     return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
 
 
@@ -86,9 +84,9 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
     outputs=OUTPUTS,
     label=lambda inputs: inputs.persistent_resource_id,
     normalise=normalise,
-    problems=_problems,
-    get=_there,
-    lives=_lives,
+    problems=_input_problems,
+    get=_get_unless_deleting,
+    lives=_live_spec,
 )
 
 
@@ -100,28 +98,28 @@ class PersistentResourceProvider(CrudProvider):
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         news, said = {**news}, timeouts.read(news.get(timeouts.KEY))
         news.pop(timeouts.KEY, None)
-        news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
-        OPERATION.note_timeouts(_place(news), said)
+        news = with_own_id("persistent_resource_id", _derive_id, olds, news)
+        OPERATION.note_timeouts(_timeouts_key(news), said)
         return news
 
     def accepted(self, inputs: Any) -> None:
-        OPERATION.note_checked(_memory(inputs))
+        OPERATION.note_checked(_context_key(inputs))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = DECLARED.decode(inbound(_olds)), DECLARED.decode(inbound(_news))
         if old.draft is None or new.draft is None:
             raise ValueError("a persistent resource's inputs cannot be read; please report this")
-        found = {**changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
+        found = {**effects_of_changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
         moved = [
             name
-            for name in PLACE
+            for name in IDENTITY
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
         OPERATION.note_recorded_id(_id)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
-        if not replaces and OPERATION.was_checked(_memory(new.draft)):
-            OPERATION.note_kept(_id, _memory(new.draft), inbound(_olds))
+        if not replaces and OPERATION.was_checked(_context_key(new.draft)):
+            OPERATION.note_kept(_id, _context_key(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # An id exists once in its project and location, and machines for two may not be to be had.
         return DiffResult(
@@ -133,16 +131,16 @@ class PersistentResourceProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
-        wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+        wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=mark_labels(inputs.marks))
         timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
-            service.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
+            operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
         except (AlreadyExists, Unavailable) as error:
-            found = _left_behind(endpoint, name, inputs)
+            found = _find_abandoned(endpoint, name, inputs)
             if found is None:
-                raise _taken(error, inputs) from error
-            _take_over(allowing, name, found, inputs, wire, timeouts)
+                raise _explain_conflict(error, inputs) from error
+            _adopt(allowing, name, found, inputs, wire, timeouts)
             OPERATION.note_made(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
@@ -154,12 +152,12 @@ class PersistentResourceProvider(CrudProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        record, timeouts = persistent_resources.get(endpoint, _id), _timeouts(raw)
-        standing = _standing(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
-        _update(endpoint, _id, standing, inputs, timeouts)
+        record, timeouts = gateway.get(endpoint, _id), _timeouts(raw)
+        base = _update_base(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
+        _update(endpoint, _id, base, inputs, timeouts)
         # One that an interrupted deployment has begun is this one.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
-            service.reboot(endpoint, _id, timeouts=timeouts)
+            operations.reboot(endpoint, _id, timeouts=timeouts)
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
@@ -171,20 +169,20 @@ class PersistentResourceProvider(CrudProvider):
         OPERATION.note_recorded_id(_id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
-            record = persistent_resources.get(endpoint, _id)
+            record = gateway.get(endpoint, _id)
             if record.state is not ResourceState.STOPPING:
-                if used := _used(record):
+                if used := _used_replica_count(record):
                     say(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
                     )
-                service.begin_deletion(endpoint, _id)
+                operations.begin_deletion(endpoint, _id)
         except NotFound:
             return
-        if not service.is_deleted_soon(endpoint, _id):
+        if not operations.wait_for_deletion(endpoint, _id):
             say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
 
 
-def _take_over(
+def _adopt(
     endpoint: Endpoint,
     name: str,
     found: ResourceRecord,
@@ -194,13 +192,13 @@ def _take_over(
 ) -> None:
     """Make what an interrupted deployment has left the declared one: in place, else anew."""
     left = f"persistent resource {inputs.persistent_resource_id}: "
-    if _can_become(found, inputs):
-        _update(endpoint, name, _lives(found, inputs), inputs, timeouts)
+    if _can_be_updated(found, inputs):
+        _update(endpoint, name, _live_spec(found, inputs), inputs, timeouts)
         say(f"{left}taken over; an interrupted deployment of this stack made it")
         return
     say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
-    service.begin_deletion(endpoint, name)
-    service.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
+    operations.begin_deletion(endpoint, name)
+    operations.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
 
 
 def _update(
@@ -211,58 +209,65 @@ def _update(
     timeouts: Timeouts,
 ) -> None:
     marks = mark_labels(inputs.marks)
-    service.update(endpoint, name, old, DECLARED.spec_of(inputs), marks=marks, timeouts=timeouts)
+    operations.update(
+        endpoint, name, old, DECLARED.spec_of(inputs), ownership_labels=marks, timeouts=timeouts
+    )
 
 
 def _timeouts(props: Mapping[str, Any]) -> Timeouts:
     """What the check was told."""
-    return OPERATION.timeouts(_place(props))
+    return OPERATION.timeouts(_timeouts_key(props))
 
 
-def _place(props: Mapping[str, Any]) -> str:
-    return f"persistent resource {[props.get(name) for name in PLACE]}"
+def _timeouts_key(props: Mapping[str, Any]) -> str:
+    return f"persistent resource {[props.get(name) for name in IDENTITY]}"
 
 
-def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
+def _find_abandoned(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
     """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
     what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
     state had one of its name, a killed deployment made it, and it may be another one.
     """
     marks = mark_labels(inputs.marks)
     try:
-        record = persistent_resources.get(endpoint, name)
+        record = gateway.get(endpoint, name)
     except CloudError:
         return None
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
-    if not ours or record.state is ResourceState.STOPPING or _used(record):
+    if not ours or record.state is ResourceState.STOPPING or _used_replica_count(record):
         return None
-    return record if _can_become(record, inputs) or OPERATION.was_recorded(name) else None
+    return record if _can_be_updated(record, inputs) or OPERATION.was_recorded(name) else None
 
 
-def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
-    return Effect.REPLACE not in changes(_lives(record, inputs), DECLARED.spec_of(inputs)).values()
+def _can_be_updated(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
+    return (
+        Effect.REPLACE
+        not in effects_of_changes(_live_spec(record, inputs), DECLARED.spec_of(inputs)).values()
+    )
 
 
-def _standing(record: ResourceRecord, old: PersistentResource, new: PersistentResource) -> PersistentResource:
-    """What an update begins from: what lives, as a killed deployment may have begun another update than the
+def _update_base(
+    record: ResourceRecord, old: PersistentResource, new: PersistentResource
+) -> PersistentResource:
+    """What an update begins from: what live, as a killed deployment may have begun another update than the
     state has. Of autoscaled pools it is the recorded size.
     """
-    lives = as_declared(from_wire(record.wire), new)
-    if len(lives.resource_pools) != len(old.resource_pools):
+    live = as_declared(from_wire(record.wire), new)
+    if len(live.resource_pools) != len(old.resource_pools):
         return old
     pools = tuple(
         was if was.is_autoscaled else pool
-        for was, pool in zip(old.resource_pools, lives.resource_pools, strict=True)
+        for was, pool in zip(old.resource_pools, live.resource_pools, strict=True)
     )
-    lives = replace(lives, resource_pools=pools)
-    return old if Effect.REPLACE in changes(lives, new).values() else lives
+    live = replace(live, resource_pools=pools)
+    return old if Effect.REPLACE in effects_of_changes(live, new).values() else live
 
 
-def _used(record: ResourceRecord) -> int:
+def _used_replica_count(record: ResourceRecord) -> int:
     return sum(int(pool.get("usedReplicaCount", 0)) for pool in record.wire.get("resourcePools", ()))
 
 
-def _taken(error: CloudError, inputs: PersistentResourceInputs) -> CloudError:
+def _explain_conflict(error: CloudError, inputs: PersistentResourceInputs) -> CloudError:
     if not isinstance(error, AlreadyExists):
         return error
     return AlreadyExists(
@@ -288,12 +293,12 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
     return found
 
 
-def _memory(inputs: PersistentResourceInputs) -> str:
+def _context_key(inputs: PersistentResourceInputs) -> str:
     return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
 
 
-def _id_made_from(resource_name: str) -> str:
-    return checks.valid_id(resource_name) or resource_name
+def _derive_id(resource_name: str) -> str:
+    return rules.valid_id(resource_name) or resource_name
 
 
 def _name_of(inputs: PersistentResourceInputs) -> str:

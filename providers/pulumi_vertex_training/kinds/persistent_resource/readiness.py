@@ -14,7 +14,7 @@ import pulumi
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailable
-from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.plugin import process as plugin
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
@@ -109,7 +109,7 @@ class _Wait:
     async def look(self) -> ResourceRecord:
         endpoint = self._endpoint or await self.begin()
         try:
-            return await unless_interrupted(asyncio.to_thread(persistent_resources.get, endpoint, self._name))
+            return await unless_interrupted(asyncio.to_thread(gateway.get, endpoint, self._name))
         except Unavailable:
             await self.begin()
             raise

@@ -159,7 +159,7 @@ _ARGUMENTS = [
 _ID = "persistent_resource_id"
 
 
-def on_resource(
+def persistent_resource_inputs(
     job: str,
     resource_id: PersistentResource | pulumi.Input[str] | None,
     resource: PersistentResource | None,
@@ -176,12 +176,12 @@ def on_resource(
     resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
     if resource is None:
         return {_ID: given}
-    same = functools.partial(_the_same, shown=not isinstance(given, pulumi.Output))
+    same = functools.partial(_require_same_id, shown=not isinstance(given, pulumi.Output))
     wanted = resource.ready if given is None else pulumi.Output.all(given, resource.ready).apply(same)
     return {_ID: wanted, "persistent_resource": resource.declared}
 
 
-def part_on_resource(
+def part_with_persistent_resource(
     job: str, part: Any, resource: PersistentResource | None, *, at: str
 ) -> tuple[Any, Mapping[str, Any]]:
     """A part that runs, such as a `trial_job_spec`, with the id of the resource that it or `job` is given;
@@ -195,22 +195,24 @@ def part_on_resource(
     given = None if is_open else field_of(part, _ID)
     if given is None and resource is None:
         return part, {}
-    inputs = on_resource(job, given, resource, at=f"{at}.{_ID}")
+    inputs = persistent_resource_inputs(job, given, resource, at=f"{at}.{_ID}")
     chosen = inputs.pop(_ID)
     if is_open:
-        return pulumi.Output.all(part, chosen).apply(_put), inputs
+        return pulumi.Output.all(part, chosen).apply(_with_chosen_id), inputs
     return with_fields(part, {_ID: chosen}), inputs
 
 
-def _put(known: Sequence[Any]) -> Any:
+def _with_chosen_id(known: Sequence[Any]) -> Any:
     part, chosen = known
     if not has_fields(part):
         return part
     given = field_of(part, _ID)
-    return with_fields(part, {_ID: chosen if given is None else _the_same([given, chosen], shown=False)})
+    return with_fields(
+        part, {_ID: chosen if given is None else _require_same_id([given, chosen], shown=False)}
+    )
 
 
-def _the_same(ids: Sequence[str], *, shown: bool) -> str:
+def _require_same_id(ids: Sequence[str], *, shown: bool) -> str:
     """The one id that both are; an output may be a secret, and is not `shown`."""
     given, of_resource = ids
     if given != of_resource:

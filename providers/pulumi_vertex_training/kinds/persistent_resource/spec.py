@@ -126,7 +126,7 @@ EFFECTS: FieldTable = MappingProxyType(
 )
 
 
-def changes(old: PersistentResource, new: PersistentResource) -> dict[str, Effect]:
+def effects_of_changes(old: PersistentResource, new: PersistentResource) -> dict[str, Effect]:
     """The fields of two declarations that differ, each with what it does."""
     before, after = normalise(old), normalise(new)
     differing = (
@@ -175,41 +175,41 @@ def normalise(resource: Resource) -> Resource:
     )
 
 
-def as_declared(lives: PersistentResource, declared: PersistentResource) -> PersistentResource:
+def as_declared(live: PersistentResource, declared: PersistentResource) -> PersistentResource:
     """What the service has, in normal form, without what is not the declaration's to say: ids of pools that
     the service made up, how many machines an autoscaled pool has just now, and disks of machines that the
     tables do not have.
     """
-    lives, declared = normalise(lives), normalise(declared)
+    live, declared = normalise(live), normalise(declared)
     pools = tuple(
         _as_declared(pool, declared.resource_pools[counterpart]) if counterpart is not None else pool
-        for pool, counterpart in zip(lives.resource_pools, counterparts(lives, declared), strict=True)
+        for pool, counterpart in zip(live.resource_pools, counterparts(live, declared), strict=True)
     )
-    return replace(lives, resource_pools=pools)
+    return replace(live, resource_pools=pools)
 
 
-def counterparts(lives: PersistentResource, declared: PersistentResource) -> tuple[int | None, ...]:
-    """For each pool that lives the position of the declared one: by its id, else the one at its place."""
+def counterparts(live: PersistentResource, declared: PersistentResource) -> tuple[int | None, ...]:
+    """For each pool that live the position of the declared one: by its id, else the one at its place."""
     ids = {pool.id: i for i, pool in enumerate(declared.resource_pools) if pool.id}
     found: list[int | None] = []
-    for i, pool in enumerate(lives.resource_pools):
+    for i, pool in enumerate(live.resource_pools):
         at_its_place = i if i < len(declared.resource_pools) and not declared.resource_pools[i].id else None
         found.append(ids.get(pool.id, at_its_place))
     return tuple(found)
 
 
-def _as_declared(lives: ResourcePool, declared: ResourcePool) -> ResourcePool:
-    autoscaled = lives.is_autoscaled and declared.is_autoscaled
-    disk = lives.disk_spec
-    if disk is not None and lives.machine_spec == declared.machine_spec:
+def _as_declared(live: ResourcePool, declared: ResourcePool) -> ResourcePool:
+    autoscaled = live.is_autoscaled and declared.is_autoscaled
+    disk = live.disk_spec
+    if disk is not None and live.machine_spec == declared.machine_spec:
         if declared.disk_spec is None:
             disk = None
         elif not declared.disk_spec.boot_disk_type:
             disk = replace(disk, boot_disk_type="")
     return replace(
-        lives,
-        id=lives.id if declared.id else "",
-        replica_count=declared.replica_count if autoscaled else lives.replica_count,
+        live,
+        id=live.id if declared.id else "",
+        replica_count=declared.replica_count if autoscaled else live.replica_count,
         disk_spec=disk,
     )
 
@@ -258,10 +258,12 @@ class Patch:
     mask: tuple[str, ...] = ()
 
 
-def to_wire(resource: PersistentResource, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The resource in the API's JSON; `marks` are labels of ours beside those declared."""
+def to_wire(
+    resource: PersistentResource, *, ownership_labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The resource in the API's JSON; `ownership_labels` are labels of ours beside those declared."""
     body = to_json(normalise(resource))
-    labels = {**resource.labels, **(marks or {})}
+    labels = {**resource.labels, **(ownership_labels or {})}
     return {**body, "labels": labels} if labels else body
 
 
@@ -282,16 +284,16 @@ def patch(
     old: PersistentResource,
     new: PersistentResource,
     *,
-    lives: Mapping[str, Any] | None = None,
-    marks: Mapping[str, str] | None = None,
+    live: Mapping[str, Any] | None = None,
+    ownership_labels: Mapping[str, str] | None = None,
 ) -> Patch:
     """The update that makes `new` of `old`; with an empty mask for none.
 
-    A new size is sent with all pools as they live (`lives`, in the API's JSON, else `old`): the pools of the
+    A new size is sent with all pools as they live (`live`, in the API's JSON, else `old`): the pools of the
     service have ids, which a declaration need not have. Raises ValueError when something differs that cannot
     change: that is another resource.
     """
-    found = changes(old, new)
+    found = effects_of_changes(old, new)
     if kept := [name for name, effect in found.items() if effect is Effect.REPLACE]:
         raise ValueError(f"a persistent resource cannot change its {', '.join(kept)}")
     body: dict[str, Any] = {}
@@ -300,23 +302,23 @@ def patch(
         body["displayName"] = new.display_name
         mask.append("display_name")
     if "labels" in found:
-        body["labels"] = {**new.labels, **(marks or {})}
+        body["labels"] = {**new.labels, **(ownership_labels or {})}
         mask.append("labels")
     if "resource_pools" in found:
-        body["resourcePools"] = _resized(lives or to_wire(old), normalise(old), normalise(new))
+        body["resourcePools"] = _resized(live or to_wire(old), normalise(old), normalise(new))
         mask.append("resource_pools.replica_count")
     return Patch(body=body, mask=tuple(mask))
 
 
 def _resized(
-    lives: Mapping[str, Any], old: PersistentResource, new: PersistentResource
+    live: Mapping[str, Any], old: PersistentResource, new: PersistentResource
 ) -> list[dict[str, Any]]:
     """The pools that live with the sizes that were changed; those of the autoscaler stay."""
     pools = [
         {key: value for key, value in pool.items() if key != "usedReplicaCount"}
-        for pool in lives.get("resourcePools", ())
+        for pool in live.get("resourcePools", ())
     ]
-    for pool, counterpart in zip(pools, counterparts(from_wire(lives), new), strict=True):
+    for pool, counterpart in zip(pools, counterparts(from_wire(live), new), strict=True):
         if counterpart is None:
             continue
         was, wanted = old.resource_pools[counterpart], new.resource_pools[counterpart]

@@ -14,8 +14,8 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
-from pulumi_vertex_training.kinds.staged import spec as staged_object
-from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED, StagedObjectSpec
+from pulumi_vertex_training.kinds.staged import spec as object_spec
+from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "application/octet-stream"
 
-_KEPT = re.compile(r"retention|\bhold\b", re.IGNORECASE)
+_RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
 """In an answer of the service: the object is kept from being deleted, not the caller from deleting it."""
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
@@ -47,7 +47,7 @@ REPLACING = ("endpoint", "bucket", "object_name", "sha256")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class StagedInputs:
     """The inputs that every staged object has. `source` is relative to the Pulumi program's folder."""
 
     endpoint: str
@@ -74,15 +74,17 @@ class StagedProvider(Provider):
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         return (
-            ReadResult(id_, outbound(inbound(props))) if _is_there(inbound(props)) else ReadResult(None, {})
+            ReadResult(id_, outbound(inbound(props)))
+            if _exists_unchanged(inbound(props))
+            else ReadResult(None, {})
         )
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        _remove(inbound(_props))
+        _delete_object(inbound(_props))
 
 
-def derived_of(spec: StagedObjectSpec) -> dict[str, Any]:
+def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
     """What check adds to the inputs, known in a preview."""
     return {
         "object_name": spec.object_name,
@@ -125,23 +127,23 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
         content,
         content_type=spec.content_type,
         sha256=spec.sha256,
-        metadata={MARK: "1"},
+        metadata={STAGED_KEY: "1"},
     )
-    if not made.sent and SHARED not in made.record.metadata:
+    if not made.sent and SHARED_KEY not in made.record.metadata:
         # Another resource, perhaps of another stack, has the same content: `gc` of neither may take it away.
         with suppress(PermissionDenied, NotFound):
-            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED: "1"})
+            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
     return {"crc32c": made.record.crc32c}
 
 
-def _is_there(props: Mapping[str, Any]) -> bool:
+def _exists_unchanged(props: Mapping[str, Any]) -> bool:
     """Whether the object exists with the content that was recorded."""
     spec = _spec_of(props)
     found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
     return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
 
 
-def _remove(props: Mapping[str, Any]) -> None:
+def _delete_object(props: Mapping[str, Any]) -> None:
     """Delete the object; one that is gone is fine, and one that somebody else staged too is left.
 
     Raises Conflict when its metadata keeps changing.
@@ -154,7 +156,7 @@ def _remove(props: Mapping[str, Any]) -> None:
         record = objects.find(endpoint, spec.bucket, spec.object_name)
         if record is None:
             return
-        if SHARED in record.metadata:
+        if SHARED_KEY in record.metadata:
             say(f"{spec.uri} is left: it was staged more than once, and another stack may use it")
             return
         try:
@@ -172,7 +174,7 @@ def _remove(props: Mapping[str, Any]) -> None:
             if last_try:
                 raise
         except PermissionDenied as error:
-            if not _KEPT.search(str(error)):
+            if not _RETAINED.search(str(error)):
                 raise
             raise Failure(
                 f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
@@ -181,7 +183,7 @@ def _remove(props: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackageInputs(Place):
+class PackageInputs(StagedInputs):
     """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
     `format` is absent for an sdist, as in the states of the first versions.
     """
@@ -213,9 +215,9 @@ class StagedPackageProvider(StagedProvider):
         for line in warnings(decoded.spec.source, package.problems):
             say(line)
         spec = _package_object(decoded.spec, package)
-        if problems := failures(staged_object.validate(spec)):
+        if problems := failures(object_spec.validate(spec)):
             return CheckResult(news, problems)
-        derived = {**derived_of(spec), "python_module": package.python_module}
+        derived = {**derived_inputs(spec), "python_module": package.python_module}
         return CheckResult(outbound({**inputs, **derived}), [])
 
     @clean
@@ -247,7 +249,7 @@ def _package(inputs: PackageInputs) -> Package:
 
 
 def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
-    name = staged_object.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
+    name = object_spec.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
     return StagedObjectSpec(
         bucket=inputs.bucket,
         object_name=name,
@@ -258,11 +260,11 @@ def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec
 
 
 class StagedFileProvider(StagedProvider):
-    """Inputs: `Place`, and what check derives from the file."""
+    """Inputs: `StagedInputs`, and what check derives from the file."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decode(Place, inbound(news))
+        decoded = decode(StagedInputs, inbound(news))
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
@@ -272,9 +274,9 @@ class StagedFileProvider(StagedProvider):
             spec = _file_object(decoded.spec)
         except PackagingError as error:
             return CheckResult(news, failures(error.problems))
-        if problems := failures(staged_object.validate(spec)):
+        if problems := failures(object_spec.validate(spec)):
             return CheckResult(news, problems)
-        return CheckResult(outbound({**inputs, **derived_of(spec)}), [])
+        return CheckResult(outbound({**inputs, **derived_inputs(spec)}), [])
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
@@ -284,12 +286,12 @@ class StagedFileProvider(StagedProvider):
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
-def _file_object(place: Place) -> StagedObjectSpec:
-    source = Path(place.source)
+def _file_object(inputs: StagedInputs) -> StagedObjectSpec:
+    source = Path(inputs.source)
     digest = _digest(source)
-    name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)
+    name = object_spec.object_name(inputs.prefix, sha256=digest.sha256, file_name=source.name)
     return StagedObjectSpec(
-        bucket=place.bucket,
+        bucket=inputs.bucket,
         object_name=name,
         sha256=digest.sha256,
         size=digest.size,

@@ -20,10 +20,10 @@ from vertex_training.job.rules.bucket_names import bucket_name_faults
 MAX_NAME_BYTES = 1024
 HASH_DIGITS = 16
 
-MARK = "vertex-training-staged"
+STAGED_KEY = "vertex-training-staged"
 """The key of an object's own metadata that says who put it there: we did."""
 
-SHARED = "vertex-training-shared"
+SHARED_KEY = "vertex-training-shared"
 """The key that says that it was already there when somebody else staged the same content."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

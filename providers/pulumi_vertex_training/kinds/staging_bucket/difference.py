@@ -12,12 +12,12 @@ from pulumi_vertex_training.kinds.staging_bucket.spec import (
     BucketSpec,
     comparable,
 )
-from pulumi_vertex_training.kinds.staging_bucket.wire import locks
+from pulumi_vertex_training.kinds.staging_bucket.wire import sets_lock
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.findings.words import all_of
 from vertex_training.topology.changes import FieldChange, field_changes
 
-LOCKED = (
+LOCK_WARNING = (
     "the retention policy is locked for good: it can be lengthened, but never shortened or taken off, and "
     "the bucket can be deleted only when every object in it is older than the period"
 )
@@ -28,12 +28,12 @@ _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
 @dataclass(frozen=True, kw_only=True)
 class BucketDifference:
     """`changes`: one short text for each thing that changes. `replaces`: the top-level fields for which the
-    bucket is made anew. `words`: the whole in a sentence without its full stop, "" when nothing changes.
+    bucket is made anew. `summary`: the whole in a sentence without its full stop, "" when nothing changes.
     """
 
     changes: tuple[str, ...]
     replaces: tuple[str, ...]
-    words: str
+    summary: str
 
 
 def compare_buckets(
@@ -60,10 +60,10 @@ def compare_buckets(
         parts.append(_loss(old))
     elif changes:
         parts.append("changed in place")
-    if changes and locks(None if replaces else old, new):
-        parts.append(LOCKED)
+    if changes and sets_lock(None if replaces else old, new):
+        parts.append(LOCK_WARNING)
     return BucketDifference(
-        changes=tuple(changes), replaces=tuple(dict.fromkeys(replaces)), words="; ".join(parts)
+        changes=tuple(changes), replaces=tuple(dict.fromkeys(replaces)), summary="; ".join(parts)
     )
 
 

@@ -29,7 +29,7 @@ class Upload:
     upload_id: str
 
 
-def unfinished(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
+def unfinished_uploads(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
     """The unfinished uploads of a bucket; none where the service does not say."""
     marker: dict[str, str] = {}
     for _page in range(_MOST_PAGES):
@@ -48,7 +48,7 @@ def unfinished(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
         }
 
 
-def abort(endpoint: Endpoint, bucket: str, upload: Upload) -> None:
+def abort_upload(endpoint: Endpoint, bucket: str, upload: Upload) -> None:
     """Give an upload up. One that is gone is fine; one that cannot be given up keeps the bucket."""
     url = f"{_xml_url(endpoint, bucket)}/{quote(upload.name, safe='')}"
     with suppress(CloudError), translated(endpoint, f"abort an upload to gs://{bucket}/{upload.name}"):
@@ -156,8 +156,8 @@ def empty(
             if len(refused) >= _ENOUGH_REFUSED:
                 break
         # Last: where something is held, nothing at all is done.
-        for upload in unfinished(endpoint, bucket):
-            pool.submit(abort, endpoint, bucket, upload)
+        for upload in unfinished_uploads(endpoint, bucket):
+            pool.submit(abort_upload, endpoint, bucket, upload)
     if tell is not None and deleted:
         tell(deleted)
     if refused:

@@ -11,12 +11,10 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
-from pulumi_vertex_training.kinds.staged.spec import MARK
-from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from pulumi_vertex_training.kinds.staging_bucket import rules as bucket_rules
-from pulumi_vertex_training.kinds.staging_bucket import spec as bucket
-from pulumi_vertex_training.kinds.staging_bucket import wire as bucket_wire
-from pulumi_vertex_training.kinds.staging_bucket.difference import LOCKED, compare_buckets, lock_refusal
+from pulumi_vertex_training.kinds.staged.spec import STAGED_KEY
+from pulumi_vertex_training.kinds.staging_bucket import gateway, rules, wire
+from pulumi_vertex_training.kinds.staging_bucket import spec as bucket_spec
+from pulumi_vertex_training.kinds.staging_bucket.difference import LOCK_WARNING, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
 from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
@@ -49,7 +47,7 @@ EXPLICIT = (
 )
 """Fields whose defaults a state has always had; the default of any other is to be absent."""
 
-_PLACES = ("endpoint", "project")
+_TARGET_FIELDS = ("endpoint", "project")
 _DAY = 24 * 60 * 60
 
 
@@ -70,18 +68,18 @@ class StagingBucketProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(_named(inbound(_olds), inbound(news))).then(
-            bucket.normalise,
-            lambda inputs: [*bucket_rules.validate(inputs), *project_problems(inputs.project)],
+        decoded = _decode(_with_name(inbound(_olds), inbound(news))).then(
+            bucket_spec.normalise,
+            lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)],
         )
         inputs = decoded.spec
         if inputs is None:
-            return CheckResult(news, failures(_explained(decoded)))
-        OPERATION.note_checked(_memory(inputs))
+            return CheckResult(news, failures(_problems_with_name_origin(decoded)))
+        OPERATION.note_checked(_context_key(inputs))
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
             OPERATION.say_once(line)
-        if not _olds and bucket_wire.locks(None, inputs):
-            OPERATION.say_once(f"bucket {inputs.name}: {LOCKED}")
+        if not _olds and wire.sets_lock(None, inputs):
+            OPERATION.say_once(f"bucket {inputs.name}: {LOCK_WARNING}")
         return CheckResult(outbound(_with_url(_recorded(inputs, decoded.unknown))), [])
 
     @clean
@@ -93,25 +91,29 @@ class StagingBucketProvider(Provider):
         difference = compare_buckets(
             _spec_of(old),
             _spec_of(new),
-            unknown={path for path in will.unknown if path not in _PLACES},
+            unknown={path for path in will.unknown if path not in _TARGET_FIELDS},
             moved={
                 name: f"{getattr(old, name)} -> {NOT_KNOWN if name in will.unknown else getattr(new, name)}"
-                for name in _PLACES
+                for name in _TARGET_FIELDS
                 if name in will.unknown or getattr(old, name) != getattr(new, name)
             },
         )
-        if difference.words and OPERATION.was_checked(_memory(new)):
+        if difference.summary and OPERATION.was_checked(_context_key(new)):
             refusal = lock_refusal(old, new)
-            if refusal and not difference.replaces and "retention_policy" not in map(_root, will.unknown):
+            if (
+                refusal
+                and not difference.replaces
+                and "retention_policy" not in map(_top_field, will.unknown)
+            ):
                 raise Failure(f"bucket {old.name}: {refusal}.")
-            OPERATION.say_once(f"bucket {old.name}: {difference.words}")
+            OPERATION.say_once(f"bucket {old.name}: {difference.summary}")
         # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
         same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
-        known = not {_root(path) for path in will.unknown}.intersection(difference.replaces)
-        if same_name and known and not old.force_destroy and OPERATION.was_checked(_memory(new)):
+        known = not {_top_field(path) for path in will.unknown}.intersection(difference.replaces)
+        if same_name and known and not old.force_destroy and OPERATION.was_checked(_context_key(new)):
             _require_replaceable(old)
         return DiffResult(
-            changes=bool(difference.words),
+            changes=bool(difference.summary),
             replaces=list(difference.replaces),
             delete_before_replace=same_name,
         )
@@ -119,10 +121,10 @@ class StagingBucketProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
-        spec, endpoint = _spec(raw), endpoint_of(raw)
+        spec, endpoint = _read_spec(raw), endpoint_of(raw)
         try:
-            record = buckets.create(
-                endpoint, bucket_wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
+            record = gateway.create(
+                endpoint, wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
             )
         except AlreadyExists as error:
             raise AlreadyExists(
@@ -131,41 +133,41 @@ class StagingBucketProvider(Provider):
                 f"interrupted deployment has left it behind. ({error})",
                 code=error.code,
             ) from error
-        if bucket_wire.locks(None, spec):
+        if wire.sets_lock(None, spec):
             try:
-                buckets.lock_retention_policy(
+                gateway.lock_retention_policy(
                     endpoint, spec.name, if_metageneration_match=record.metageneration
                 )
             except CloudError:
                 # A bucket that is not what was declared, and that no state knows, helps nobody; it is empty.
-                buckets.delete(endpoint, spec.name)
+                gateway.delete(endpoint, spec.name)
                 raise
         return CreateResult(spec.name, outbound(raw))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
-        old, new, endpoint = _spec(inbound(_olds)), _spec(raw), endpoint_of(raw)
+        old, new, endpoint = _read_spec(inbound(_olds)), _read_spec(raw), endpoint_of(raw)
         record = None
-        if change := bucket_wire.patch(old, new):
-            record = buckets.patch(endpoint, _id, change)
-        if bucket_wire.locks(old, new):
-            record = record or buckets.get(endpoint, _id)
-            buckets.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
+        if change := wire.patch(old, new):
+            record = gateway.patch(endpoint, _id, change)
+        if wire.sets_lock(old, new):
+            record = record or gateway.get(endpoint, _id)
+            gateway.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
         return UpdateResult(outbound(raw))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         raw = inbound(props)
         try:
-            record = buckets.get(endpoint_of(raw), id_)
+            record = gateway.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
         declared = _decode(raw).draft
         if declared is None:
             raise ValueError("a bucket's recorded inputs cannot be read; please report this")
         spec = _spec_of(declared)
-        lives = bucket_wire.as_live(spec, record.wire)
+        lives = wire.as_live(spec, record.wire)
         if lives is spec:
             return ReadResult(id_, outbound(raw), outbound(raw))
         values = {name: getattr(lives, name) for name in SPEC_FIELDS}
@@ -179,15 +181,15 @@ class StagingBucketProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         raw = inbound(_props)
         force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
-        told: list[int] = []
+        reported: list[int] = []
 
         def tell(count: int) -> None:
-            told.append(count)
+            reported.append(count)
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
         try:
-            kept = kept_by_soft_delete(buckets.get(endpoint, _id).wire) if force else ""
-            buckets.delete(
+            kept = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
+            gateway.delete(
                 endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
             )
         except NotFound:
@@ -211,7 +213,7 @@ class StagingBucketProvider(Provider):
                 "and runs no job again that is deleted already.",
                 code=error.code,
             ) from error
-        if told and kept and not endpoint.is_emulator:
+        if reported and kept and not endpoint.is_emulator:
             say(f"bucket {_id}: {kept}")
 
 
@@ -222,7 +224,7 @@ def _require_replaceable(old: BucketInputs) -> None:
 
     def first_kept(endpoint: Endpoint) -> str | None:
         found = objects.list_objects(endpoint, old.name)
-        return next((one.name for one in found if MARK not in one.metadata), None)
+        return next((one.name for one in found if STAGED_KEY not in one.metadata), None)
 
     kept = QUERIES.ask_endpoint(
         Target(cast(EndpointKind, old.endpoint), old.project, old.location),
@@ -236,7 +238,7 @@ def _require_replaceable(old: BucketInputs) -> None:
         )
 
 
-def _named(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+def _with_name(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
     """The inputs of a check, with a name where none is given.
 
     It stays the one that was made first, also when the resource or the stack is renamed: another name would
@@ -256,7 +258,7 @@ def _named(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
     return with_own_id("name", made_from, olds, {**news, "marks": made_by})
 
 
-def _explained(decoded: Decoded[BucketInputs]) -> list[Problem]:
+def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
     """The problems; of a name that is made, with where it comes from."""
     if decoded.draft is None or not decoded.draft.marks:
         return list(decoded.problems)
@@ -270,10 +272,10 @@ def _explained(decoded: Decoded[BucketInputs]) -> list[Problem]:
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
     """Inputs or recorded outputs in normal form; no rule is looked at."""
     known = {name: value for name, value in props.items() if name != "url"}
-    return decode(BucketInputs, known).then(bucket.normalise, lambda _: ())
+    return decode(BucketInputs, known).then(bucket_spec.normalise, lambda _: ())
 
 
-def _spec(props: Mapping[str, Any]) -> BucketSpec:
+def _read_spec(props: Mapping[str, Any]) -> BucketSpec:
     inputs = _decode(props).draft
     if inputs is None:
         raise ValueError("a bucket's inputs cannot be read; please report this")
@@ -295,7 +297,7 @@ def _with_url(inputs: dict[str, Any]) -> dict[str, Any]:
     return {**inputs, "url": name if is_unknown(name) else f"gs://{name}"}
 
 
-def kept_by_soft_delete(wire: Mapping[str, Any]) -> str:
+def soft_delete_notice(wire: Mapping[str, Any]) -> str:
     """What soft delete does to objects that are deleted with their bucket; "" where it is off."""
     policy = wire.get("softDeletePolicy") or {}
     seconds = int(policy.get("retentionDurationSeconds") or 0)
@@ -305,9 +307,9 @@ def kept_by_soft_delete(wire: Mapping[str, Any]) -> str:
     return f"soft delete keeps them for {days}: until then they are billed, and can be restored with it"
 
 
-def _memory(inputs: BucketInputs) -> str:
+def _context_key(inputs: BucketInputs) -> str:
     return f"bucket:{inputs.name}"
 
 
-def _root(path: str) -> str:
+def _top_field(path: str) -> str:
     return path.partition(".")[0]

@@ -124,7 +124,7 @@ def patch(old: BucketSpec, new: BucketSpec) -> dict[str, Any]:
     return body
 
 
-def locks(old: BucketSpec | None, new: BucketSpec) -> bool:
+def sets_lock(old: BucketSpec | None, new: BucketSpec) -> bool:
     """Whether the retention policy is to be locked that was not before; `old` is None for a new bucket."""
     was = old is not None and old.retention_policy is not None and old.retention_policy.is_locked
     return new.retention_policy is not None and new.retention_policy.is_locked and not was

@@ -44,7 +44,7 @@ class Tool:
     path: str
 
 
-def find(names: Sequence[ToolName] = TOOLS) -> Tool | None:
+def find_tool(names: Sequence[ToolName] = TOOLS) -> Tool | None:
     """The first of the tools that is here and can work; docker needs its daemon's socket."""
     for name in names:
         path = shutil.which(name)
@@ -94,7 +94,7 @@ def build_options(plan: ImagePlan) -> tuple[str, ...]:
     )
 
 
-def run_builder(
+def choose_builder(
     plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
 ) -> Tool | str | Problem:
     """Who builds a plan with a RUN: a tool on this machine, Cloud Build by the bucket for its source, or a
@@ -108,7 +108,7 @@ def run_builder(
         message = "requirements do not go with RUN; install them in the Dockerfile, or take the RUN out"
         return Problem(path="requirements", message=f"{message} ({path})")
     if plan.source.build_contexts and (
-        builder == "cloud_build" or (builder == "auto" and find() is None and build_bucket is not None)
+        builder == "cloud_build" or (builder == "auto" and find_tool() is None and build_bucket is not None)
     ):
         message = "Cloud Build gets the source alone. Use docker, podman or buildah on this machine, or copy "
         return Problem(path="build_contexts", message=f"{message}the folders into the source")
@@ -118,7 +118,7 @@ def run_builder(
         message = "Cloud Build runs on Google Cloud alone; leave builder out for the emulator"
         return Problem(path="builder", message=message)
     names = TOOLS if builder == "auto" else (builder,)
-    found = find(names)
+    found = find_tool(names)
     if found is not None:
         return found
     if builder == "auto" and on_google and build_bucket is not None:
@@ -132,8 +132,8 @@ def run_builder(
     )
 
 
-def who_builds(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
-    """One line on what `run_builder` has found, for the preview."""
+def describe_builder(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
+    """One line on what `choose_builder` has found, for the preview."""
     run = plan.needs_tool
     where = f"{run.file}:{run.line}" if run else "source"
     if isinstance(who, str):

@@ -41,8 +41,8 @@ CONTENT = tuple(
     name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.REPLACE
 )  # fmt: skip
 UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
-_PLACES = ("endpoint", "project", "location")
-_ELSEWHERE = (*_PLACES, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
+_TARGET_FIELDS = ("endpoint", "project", "location")
+_DESTINATION_FIELDS = (*_TARGET_FIELDS, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
 """Fields that say where the image goes; what it is can be told before they are known."""
 
 
@@ -61,22 +61,22 @@ class TrainingImageProvider(Provider):
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         decoded = _decode(inbound(news))
-        plan, problems = _planned(decoded)
-        who: Tool | str | Problem | None = None
+        plan, problems = _plan_if_known(decoded)
+        builder: Tool | str | Problem | None = None
         if plan is not None:
-            who = _run_builder(decoded.draft, plan, inbound(_olds))
-            problems = [*problems, *plan.problems, *([who] if isinstance(who, Problem) else [])]
+            builder = _choose_builder(decoded.draft, plan, inbound(_olds))
+            problems = [*problems, *plan.problems, *([builder] if isinstance(builder, Problem) else [])]
         if found := failures(problems):
             return CheckResult(news, found)
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
             OPERATION.say_once(line)
-        if plan is not None and who is not None and not isinstance(who, Problem):
-            OPERATION.say_once(f"image {decoded.spec.name}: {_who_builds(decoded.spec, plan, who)}")
+        if plan is not None and builder is not None and not isinstance(builder, Problem):
+            OPERATION.say_once(f"image {decoded.spec.name}: {_describe_builder(decoded.spec, plan, builder)}")
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         checked = {**inputs, **_derived(inputs, plan)}
-        OPERATION.note_checked(_memory(checked))
+        OPERATION.note_checked(_context_key(checked))
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -84,22 +84,22 @@ class TrainingImageProvider(Provider):
         old, new = inbound(_olds), inbound(_news)
 
         def differs(name: str) -> bool:
-            return is_unknown(new.get(name)) or _plain(old.get(name)) != _plain(new.get(name))
+            return is_unknown(new.get(name)) or _none_if_empty(old.get(name)) != _none_if_empty(new.get(name))
 
         replaces = [name for name in REPLACING if differs(name)]
         if "content_hash" in replaces:
             replaces += [name for name in CONTENT if name not in replaces and differs(name)]
         updates = [name for name in UPDATING if differs(name)]
-        if not replaces and OPERATION.was_checked(_memory(new)):
+        if not replaces and OPERATION.was_checked(_context_key(new)):
             # Another resource may go that has the same image, and would take it away from this one.
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash"):
-            OPERATION.say_once(_said(new, replaces))
+            OPERATION.say_once(_describe_rebuild(new, replaces))
         return DiffResult(changes=bool(replaces or updates), replaces=replaces)
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         raw = inbound(props)
         inputs = _inputs(raw)
@@ -108,7 +108,7 @@ class TrainingImageProvider(Provider):
             changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
             raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
         endpoint = endpoint_of(raw)
-        made = images.make(
+        made = build.build_and_push(
             endpoint,
             plan,
             inputs.image,
@@ -119,7 +119,7 @@ class TrainingImageProvider(Provider):
         )
         for line in warnings(f"image {inputs.name}", made.problems):
             OPERATION.say_once(line)
-        images.set_tags(endpoint, made.image, inputs.tags)
+        build.set_tags(endpoint, made.image, inputs.tags)
         facts: dict[str, Any] = {
             "uri": str(made.image),
             "digest": made.image.digest,
@@ -132,38 +132,38 @@ class TrainingImageProvider(Provider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         old, raw = inbound(_olds), inbound(_news)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
         endpoint, image = endpoint_of(raw), parse(_id)
-        images.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
-        images.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
+        build.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
+        build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
         return UpdateResult(outbound({**old, **raw}))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         from pulumi_vertex_training.cloud.registry import client as registry
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         raw = inbound(props)
         endpoint, image = endpoint_of(raw), parse(id_)
         if registry.find_manifest(endpoint, image) is None:
             return ReadResult(None, {})
-        drift = images.moved(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
+        drift = build.find_drift(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
         for line in drift:
             say(f"image {raw['name']}: {line}; nothing is done about it")
         return ReadResult(id_, outbound({**raw, "drift": drift}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         raw = inbound(_props)
         if raw.get("on_delete") != "delete" or OPERATION.made(_id):
             # Made or kept in this deployment: the resource that wants it has the same content.
             return
-        others = images.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
+        others = build.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
         if others:
             say(f"image {_id} stays: it has tags that this stack did not give it: {', '.join(others)}")
 
@@ -181,10 +181,12 @@ def _inputs(props: Mapping[str, Any]) -> ImageInputs:
     return inputs
 
 
-def _planned(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Problem]]:
+def _plan_if_known(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Problem]]:
     """The plan where what it needs is known, and every problem there is."""
     problems = list(decoded.problems)
-    open_ends = [path for path in (*decoded.unknown, *decoded.damaged) if not path.startswith(_ELSEWHERE)]
+    open_ends = [
+        path for path in (*decoded.unknown, *decoded.damaged) if not path.startswith(_DESTINATION_FIELDS)
+    ]
     if decoded.draft is None or open_ends:
         return None, problems
     try:
@@ -217,15 +219,15 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     )
 
 
-def _run_builder(
+def _choose_builder(
     inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]
 ) -> Tool | str | Problem | None:
     """Who can run what the Dockerfile runs, None for nothing; an image that is there need not be built."""
     if inputs is None or plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
         return None
-    from pulumi_vertex_training.kinds.training_image.container_tools import run_builder
+    from pulumi_vertex_training.kinds.training_image.container_tools import choose_builder
 
-    return run_builder(
+    return choose_builder(
         plan,
         builder=inputs.builder,
         build_bucket=inputs.build_bucket,
@@ -233,10 +235,10 @@ def _run_builder(
     )
 
 
-def _who_builds(inputs: ImageInputs, plan: ImagePlan, who: Tool | str) -> str:
-    from pulumi_vertex_training.kinds.training_image.container_tools import who_builds
+def _describe_builder(inputs: ImageInputs, plan: ImagePlan, builder: Tool | str) -> str:
+    from pulumi_vertex_training.kinds.training_image.container_tools import describe_builder
 
-    return who_builds(plan, who, on_google=inputs.endpoint == "google")
+    return describe_builder(plan, builder, on_google=inputs.endpoint == "google")
 
 
 def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any]:
@@ -250,16 +252,16 @@ def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any
     }
 
 
-def _memory(inputs: Mapping[str, Any]) -> str:
+def _context_key(inputs: Mapping[str, Any]) -> str:
     return f"image:{inputs.get('repository')}/{inputs.get('name')}:{inputs.get('content_hash')}"
 
 
-def _plain(value: Any) -> Any:
+def _none_if_empty(value: Any) -> Any:
     """What is not given and what is empty are the same."""
     return value or None
 
 
-def _said(new: Mapping[str, Any], replaces: list[str]) -> str:
+def _describe_rebuild(new: Mapping[str, Any], replaces: list[str]) -> str:
     if "content_hash" in replaces:
         what = "its content"
     elif "base_images" in replaces:

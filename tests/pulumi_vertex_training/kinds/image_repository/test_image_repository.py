@@ -121,13 +121,13 @@ def test_what_cannot_change_is_no_update(field: str) -> None:
 
 
 def test_marks_are_labels_that_nobody_declared() -> None:
-    body = to_wire(repository(labels={"team": "a"}), marks={"pulumi-stack": "dev"})
+    body = to_wire(repository(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"})
     assert body["labels"] == {"team": "a", "pulumi-stack": "dev"}
     assert from_wire(as_served(body)).labels == {"team": "a"}
 
 
 def test_marks_survive_an_update_of_the_labels() -> None:
-    body = patch(repository(), repository(labels={"team": "a"}), marks={"pulumi-stack": "dev"})
+    body = patch(repository(), repository(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"})
     assert body == {"labels": {"team": "a", "pulumi-stack": "dev"}}
 
 

@@ -22,7 +22,7 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     ResourceRuntimeSpec,
     ServiceAccountSpec,
     as_declared,
-    changes,
+    effects_of_changes,
     from_wire,
     normalise,
     patch,
@@ -122,11 +122,11 @@ def test_nothing_is_sent_for_what_is_the_same(spec: PersistentResource) -> None:
 
 @given(resources, resources)
 def test_an_update_makes_the_one_of_the_other(old: PersistentResource, new: PersistentResource) -> None:
-    replaced = [name for name, effect in changes(old, new).items() if effect is Effect.REPLACE]
+    replaced = [name for name, effect in effects_of_changes(old, new).items() if effect is Effect.REPLACE]
     new = dataclasses.replace(new, **{name: getattr(old, name) for name in replaced})
-    lives = as_served(to_wire(old))
-    update = patch(old, new, lives=lives)
-    assert as_declared(from_wire(as_served({**lives, **update.body})), new) == normalise(new)
+    live = as_served(to_wire(old))
+    update = patch(old, new, live=live)
+    assert as_declared(from_wire(as_served({**live, **update.body})), new) == normalise(new)
 
 
 @given(resources)
@@ -139,38 +139,38 @@ def test_what_is_written_in_the_state_reads_back(spec: PersistentResource) -> No
 
 def test_the_count_of_an_autoscaled_pool_never_drifts() -> None:
     declared = resource(pool(autoscaling_spec=TWO_TO_FOUR))
-    lives = from_wire(as_served(to_wire(declared), counts={0: 4}))
-    assert changes(as_declared(lives, declared), declared) == {}
+    live = from_wire(as_served(to_wire(declared), counts={0: 4}))
+    assert effects_of_changes(as_declared(live, declared), declared) == {}
 
 
 def test_the_count_of_another_pool_does() -> None:
     declared = resource(pool(count=2))
-    lives = from_wire(as_served(to_wire(resource(pool(count=3)))))
-    assert changes(as_declared(lives, declared), declared) == {"resource_pools": Effect.UPDATE}
+    live = from_wire(as_served(to_wire(resource(pool(count=3)))))
+    assert effects_of_changes(as_declared(live, declared), declared) == {"resource_pools": Effect.UPDATE}
 
 
 def test_a_pool_of_another_order_is_found_by_its_id() -> None:
     declared = resource(pool(id="a", count=1), pool(T4, id="b", autoscaling_spec=TWO_TO_FOUR, count=0))
     served = as_served(to_wire(declared), counts={1: 3})
     served["resourcePools"].reverse()
-    lives = as_declared(from_wire(served), declared)
-    assert [(one.id, one.replica_count) for one in lives.resource_pools] == [("b", 0), ("a", 1)]
+    live = as_declared(from_wire(served), declared)
+    assert [(one.id, one.replica_count) for one in live.resource_pools] == [("b", 0), ("a", 1)]
 
 
 def test_labels_that_nobody_declared_are_none() -> None:
-    served = as_served(to_wire(resource(labels={"team": "a"}), marks={"pulumi-stack": "dev"}))
+    served = as_served(to_wire(resource(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"}))
     served["labels"]["goog-system"] = "x"
     assert from_wire(served).labels == {"team": "a"}
 
 
 def test_marks_survive_an_update_of_the_labels() -> None:
-    update = patch(resource(), resource(labels={"team": "a"}), marks={"pulumi-stack": "dev"})
+    update = patch(resource(), resource(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"})
     assert (update.body, update.mask) == ({"labels": {"team": "a", "pulumi-stack": "dev"}}, ("labels",))
 
 
 def test_a_new_size_is_sent_with_the_pools_as_they_live() -> None:
-    lives = as_served(to_wire(resource(pool(), pool(T4))))
-    update = patch(resource(pool(), pool(T4)), resource(pool(), pool(T4, 5)), lives=lives)
+    live = as_served(to_wire(resource(pool(), pool(T4))))
+    update = patch(resource(pool(), pool(T4)), resource(pool(), pool(T4, 5)), live=live)
     assert update.mask == ("resource_pools.replica_count",)
     sent = [(one["id"], one["replicaCount"]) for one in update.body["resourcePools"]]
     assert sent == [("n1-standard-4-0", "2"), ("n1-standard-8-1", "5")]
@@ -179,8 +179,8 @@ def test_a_new_size_is_sent_with_the_pools_as_they_live() -> None:
 
 def test_what_the_autoscaler_made_of_a_pool_stays_when_another_is_resized() -> None:
     scaled = pool(T4, autoscaling_spec=TWO_TO_FOUR)
-    lives = as_served(to_wire(resource(pool(), scaled)), counts={1: 4})
-    update = patch(resource(pool(), scaled), resource(pool(count=3), scaled), lives=lives)
+    live = as_served(to_wire(resource(pool(), scaled)), counts={1: 4})
+    update = patch(resource(pool(), scaled), resource(pool(count=3), scaled), live=live)
     assert [one["replicaCount"] for one in update.body["resourcePools"]] == ["3", "4"]
 
 
@@ -206,7 +206,7 @@ def test_what_the_autoscaler_made_of_a_pool_stays_when_another_is_resized() -> N
 )
 def test_what_a_change_does(change: dict[str, Any], effect: Effect) -> None:
     old = resource()
-    assert changes(old, dataclasses.replace(old, **change)) == {next(iter(change)): effect}
+    assert effects_of_changes(old, dataclasses.replace(old, **change)) == {next(iter(change)): effect}
 
 
 def test_what_cannot_change_is_no_update() -> None:
@@ -224,7 +224,7 @@ def test_what_cannot_change_is_no_update() -> None:
     ],
 )
 def test_spellings_of_the_same(same: dict[str, Any]) -> None:
-    assert changes(resource(), dataclasses.replace(resource(), **same)) == {}
+    assert effects_of_changes(resource(), dataclasses.replace(resource(), **same)) == {}
 
 
 def rules(spec: PersistentResource, **options: Any) -> list[tuple[str, str]]:
@@ -316,7 +316,7 @@ def test_no_ids(given: str) -> None:
     assert [one.rule for one in id_problems(given)] == ["resource-id"]
 
 
-@pytest.mark.parametrize(("text", "becomes"), [("GPU pool", "gpu-pool"), ("9 lives", "lives"), ("##", "")])
+@pytest.mark.parametrize(("text", "becomes"), [("GPU pool", "gpu-pool"), ("9 live", "live"), ("##", "")])
 def test_the_nearest_id(text: str, becomes: str) -> None:
     assert valid_id(text) == becomes
 

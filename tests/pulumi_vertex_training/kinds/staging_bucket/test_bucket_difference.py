@@ -24,7 +24,7 @@ def bucket(**more: Any) -> BucketSpec:
 
 @given(buckets)
 def test_nothing_changed_is_nothing_to_say(spec: BucketSpec) -> None:
-    assert compare_buckets(spec, spec).words == ""
+    assert compare_buckets(spec, spec).summary == ""
 
 
 @given(buckets, buckets)
@@ -60,7 +60,7 @@ def test_what_replaces_is_a_field_of_the_table(old: BucketSpec, new: BucketSpec)
     ],
 )
 def test_words_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
-    assert compare_buckets(bucket(), bucket(**change)).words == words
+    assert compare_buckets(bucket(), bucket(**change)).summary == words
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_words_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
 )
 def test_a_replacement_says_why(change: dict[str, Any], reason: str) -> None:
     difference = compare_buckets(bucket(), bucket(**change))
-    assert f"the bucket is replaced, because {reason}" in difference.words
+    assert f"the bucket is replaced, because {reason}" in difference.summary
     assert difference.replaces == tuple(change)
 
 
 def test_a_rule_that_changes_is_said_without_its_parts() -> None:
     rules = [[{"action": {"type": "Delete"}, "condition": {"age": age}}] for age in (1, 2)]
     old, new = (bucket(lifecycle_rules=rule) for rule in rules)
-    assert compare_buckets(old, new).words == "lifecycle_rules: changed; changed in place"
+    assert compare_buckets(old, new).summary == "lifecycle_rules: changed; changed in place"
 
 
 def test_a_value_that_is_not_known_yet_counts_as_a_change() -> None:
@@ -98,17 +98,19 @@ def test_another_project_is_another_bucket() -> None:
     difference = compare_buckets(bucket(), bucket(), moved={"project": "a -> b"})
     assert difference.replaces == ("project",)
     assert "project: a -> b; the bucket is replaced, because a bucket stays where it was created" in (
-        difference.words
+        difference.summary
     )
 
 
 def test_a_new_lock_is_said() -> None:
     old = bucket(retention_policy={"retention_period": 60})
-    assert "locked for good" in compare_buckets(old, bucket(**LOCKED)).words
+    assert "locked for good" in compare_buckets(old, bucket(**LOCKED)).summary
 
 
 def test_an_old_lock_is_not_said_again() -> None:
-    assert "locked for good" not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).words
+    assert (
+        "locked for good" not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).summary
+    )
 
 
 @pytest.mark.parametrize(

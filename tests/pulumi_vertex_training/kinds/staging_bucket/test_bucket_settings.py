@@ -11,7 +11,7 @@ from hypothesis import given
 
 from pulumi_vertex_training.kinds.staging_bucket.rules import read
 from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec, comparable
-from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, locks, patch, to_wire
+from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, patch, sets_lock, to_wire
 from support.bucket_rules import CASES
 from support.bucket_specs import buckets
 from support.tables import every_row
@@ -126,7 +126,7 @@ def echo(spec: BucketSpec) -> dict[str, Any]:
     answer = filled_in(to_wire(spec))
     if spec.enable_object_retention:
         answer["objectRetention"] = {"mode": "Enabled"}
-    if locks(None, spec):
+    if sets_lock(None, spec):
         answer["retentionPolicy"]["isLocked"] = True
     return answer
 

@@ -11,7 +11,7 @@ import pytest
 from pulumi.output import Unknown
 
 from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, kept_by_soft_delete
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, soft_delete_notice
 from support import built
 from support.plugin import UNKNOWN, PluginProcess
 
@@ -230,6 +230,6 @@ def test_a_finished_wheel_of_another_version_is_refused(plugin: PluginProcess, t
     ],
 )
 def test_what_soft_delete_keeps_is_said(policy: dict[str, str] | None, words: str) -> None:
-    said = kept_by_soft_delete({"softDeletePolicy": policy})
+    said = soft_delete_notice({"softDeletePolicy": policy})
     assert said.startswith(words)
     assert bool(said) == bool(words)

@@ -31,7 +31,7 @@ from pulumi_vertex_training.kinds.training_image import (
     container_tools,
     tool_images,
 )
-from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder
+from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
@@ -40,7 +40,7 @@ _TELL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class MadeImage:
+class PushedImage:
     """An image that is in its repository. `size` counts all its layers, `sent_bytes` what had to be sent;
     `base_digests` are those that the names of the bases stood for.
     """
@@ -52,7 +52,7 @@ class MadeImage:
     problems: tuple[Problem, ...] = ()
 
 
-def make(
+def build_and_push(
     endpoint: Endpoint,
     plan: ImagePlan,
     target: ImageName,
@@ -61,7 +61,7 @@ def make(
     before_push: Callable[[ImageName], None] | None = None,
     builder: Builder = "auto",
     build_bucket: str | None = None,
-) -> MadeImage:
+) -> PushedImage:
     """Build the image of a plan, and make it be in the repository of `target`.
 
     `tell` gets lines about long transfers and what a tool says; `before_push` the name that the image will
@@ -71,7 +71,7 @@ def make(
     with tempfile.TemporaryDirectory(prefix="vertex-training-image-") as temporary:
         folder = Path(temporary)
         if plan.needs_tool is not None:
-            return _made_by_others(
+            return _build_with_tool(
                 endpoint,
                 plan,
                 target,
@@ -90,7 +90,7 @@ def make(
             before_push(image)
         manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
         pushed = registry_push.push(endpoint, target, manifest, _parts(built), tell=_teller(target, tell))
-    return MadeImage(
+    return PushedImage(
         image=image,
         size=sum(blob.size for blob in built.blobs) + len(built.config),
         sent_bytes=pushed.sent_bytes,
@@ -99,7 +99,7 @@ def make(
     )
 
 
-def _made_by_others(
+def _build_with_tool(
     endpoint: Endpoint,
     plan: ImagePlan,
     target: ImageName,
@@ -109,23 +109,23 @@ def _made_by_others(
     before_push: Callable[[ImageName], None] | None,
     builder: Builder,
     build_bucket: str | None,
-) -> MadeImage:
-    who = run_builder(plan, builder=builder, build_bucket=build_bucket, on_google=not endpoint.is_emulator)
+) -> PushedImage:
+    who = choose_builder(plan, builder=builder, build_bucket=build_bucket, on_google=not endpoint.is_emulator)
     if isinstance(who, Problem):
         raise PackagingError([who])
     if isinstance(who, Tool):
         archive = container_tools.build(who, plan, folder, tell=tell)
         manifest, parts = tool_images.read_archive(archive, plan.source, folder)
     else:
-        manifest, parts = _built_on_google(endpoint, plan, target, folder, who, tell)
+        manifest, parts = _build_on_google(endpoint, plan, target, folder, who, tell)
     image = target.at(manifest.digest)
     if before_push is not None:
         before_push(image)
     pushed = registry_push.push(endpoint, target, manifest, parts, tell=_teller(target, tell))
-    return MadeImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
+    return PushedImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
 
 
-def _built_on_google(
+def _build_on_google(
     endpoint: Endpoint,
     plan: ImagePlan,
     target: ImageName,
@@ -198,7 +198,7 @@ def remove(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> tuple[s
     return others
 
 
-def moved(
+def find_drift(
     endpoint: Endpoint, image: ImageName, tags: Sequence[str], base_digests: Mapping[str, str]
 ) -> list[str]:
     """Sentences about tags and bases that stand for something else than when the image was made.

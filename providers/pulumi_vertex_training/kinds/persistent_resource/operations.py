@@ -10,21 +10,21 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
-from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name, patch
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, wait
 
-DELETE_SECONDS = 60.0
+DELETION_SECONDS = 60.0
 """How long a deletion is waited for; the service goes on with it by itself."""
 
-GONE_SECONDS = 300.0
+PREVIOUS_DELETION_SECONDS = 300.0
 """How long a creation waits for the one before it, which has the same id, to be gone, unless
 `custom_timeouts` says something else."""
 
-SETTLE_SECONDS = 300.0
+BUSY_SECONDS = 300.0
 """How long an update waits while the service is busy with another change, unless `custom_timeouts` says
 something else."""
 
@@ -38,16 +38,16 @@ def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], *, tim
     """
     name = full_name(endpoint.project, endpoint.location, resource_id)
     try:
-        persistent_resources.create(endpoint, resource_id, wire)
+        gateway.create(endpoint, resource_id, wire)
     except AlreadyExists:
         try:
-            stopping = persistent_resources.get(endpoint, name).state is ResourceState.STOPPING
+            stopping = gateway.get(endpoint, name).state is ResourceState.STOPPING
         except NotFound:
             stopping = True
         if not stopping:
             raise
-        _await_the_end_of_the_one_before(endpoint, name, timeouts)
-        persistent_resources.create(endpoint, resource_id, wire)
+        _wait_for_previous_deletion(endpoint, name, timeouts)
+        gateway.create(endpoint, resource_id, wire)
 
 
 def update(
@@ -56,57 +56,55 @@ def update(
     old: PersistentResource,
     new: PersistentResource,
     *,
-    marks: Mapping[str, str],
+    ownership_labels: Mapping[str, str],
     timeouts: Timeouts,
 ) -> None:
     """Begin what makes the new one of the old one; nothing where they are the same. Raises as `reboot`."""
-    mask = patch(old, new, marks=marks).mask
+    mask = patch(old, new, ownership_labels=ownership_labels).mask
     if not mask:
         return
 
     def begin() -> None:
-        lives = (
-            persistent_resources.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
-        )
-        change = patch(old, new, lives=lives, marks=marks)
-        persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
+        live = gateway.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
+        change = patch(old, new, live=live, ownership_labels=ownership_labels)
+        gateway.patch(endpoint, name, change.body, mask=change.mask)
 
-    _once_settled(endpoint, name, begin, timeouts=timeouts)
+    _begin_when_idle(endpoint, name, begin, timeouts=timeouts)
 
 
 def reboot(endpoint: Endpoint, name: str, *, timeouts: Timeouts) -> None:
     """Begin a reboot, after the change that the service is busy with. Raises `CloudError`, among them
     `FailedPrecondition` where it does not end in time; `Failure` after Ctrl-C.
     """
-    _once_settled(endpoint, name, lambda: persistent_resources.reboot(endpoint, name), timeouts=timeouts)
+    _begin_when_idle(endpoint, name, lambda: gateway.reboot(endpoint, name), timeouts=timeouts)
 
 
 def begin_deletion(endpoint: Endpoint, name: str) -> None:
     """Begin the deletion, after a reboot that goes on. Raises as `reboot`."""
 
     def begin() -> None:
-        persistent_resources.delete(endpoint, name)
+        gateway.delete(endpoint, name)
 
-    _once_settled(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=Timeouts())
+    _begin_when_idle(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=Timeouts())
 
 
-def is_deleted_soon(endpoint: Endpoint, name: str) -> bool:
+def wait_for_deletion(endpoint: Endpoint, name: str) -> bool:
     """Whether a deletion that was begun ends within a minute. Raises `InterruptedWaitError` after Ctrl-C."""
     title = _title(name)
-    return _gone_within(
+    return _is_gone_within(
         endpoint,
         name,
-        DELETE_SECONDS,
+        DELETION_SECONDS,
         progress=lambda passed: f"{title}: is being deleted, for {passed:.0f} s so far",
     )
 
 
-def _await_the_end_of_the_one_before(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
-    seconds = GONE_SECONDS if timeouts.create is None else timeouts.create
+def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
+    seconds = PREVIOUS_DELETION_SECONDS if timeouts.create is None else timeouts.create
     title = _title(name)
     say(f"{title}: waiting until the one before it is deleted, for {seconds:g} s at most")
     try:
-        gone = _gone_within(
+        gone = _is_gone_within(
             endpoint,
             name,
             seconds,
@@ -125,7 +123,7 @@ def _await_the_end_of_the_one_before(endpoint: Endpoint, name: str, timeouts: Ti
         )
 
 
-def _once_settled(
+def _begin_when_idle(
     endpoint: Endpoint,
     name: str,
     begin: Callable[[], object],
@@ -141,7 +139,7 @@ def _once_settled(
         try:
             begin()
         except FailedPrecondition as error:
-            is_busy = persistent_resources.get(endpoint, name).state in busy
+            is_busy = gateway.get(endpoint, name).state in busy
             # What it was refused for may have ended since.
             if not (is_busy or was_busy):
                 raise
@@ -154,7 +152,7 @@ def _once_settled(
     try:
         done = wait(
             begun,
-            seconds=SETTLE_SECONDS if timeouts.update is None else timeouts.update,
+            seconds=BUSY_SECONDS if timeouts.update is None else timeouts.update,
             pause=_pause(endpoint),
             progress=lambda passed: f"{title}: still busy with another change after {passed:.0f} s",
         )
@@ -167,10 +165,12 @@ def _once_settled(
         raise refusals[-1]
 
 
-def _gone_within(endpoint: Endpoint, name: str, seconds: float, *, progress: Callable[[float], str]) -> bool:
+def _is_gone_within(
+    endpoint: Endpoint, name: str, seconds: float, *, progress: Callable[[float], str]
+) -> bool:
     def is_gone() -> bool:
         try:
-            persistent_resources.get(endpoint, name)
+            gateway.get(endpoint, name)
         except NotFound:
             return True
         return False
