@@ -1,4 +1,7 @@
-"""The provider of `ImageRepository`: settings change in place; name, place, kind and key do not."""
+"""The provider of `ImageRepository`.
+
+Settings change in place; a change of name, location, format, mode or key replaces the repository.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class RepositoryInputs(RepositorySpec):
-    """A repository's inputs in Pulumi's state. `marks` say whose it is; they never take part in a diff."""
+    """A repository's inputs in Pulumi's state. `marks` identify the declaration; a diff ignores them."""
 
     endpoint: str
     project: str
@@ -76,7 +79,7 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
 
 
 class ImageRepositoryProvider(CrudProvider):
-    """Inputs: `RepositoryInputs`; outputs besides, known in a preview: `registry_host` and `url`."""
+    """Inputs: `RepositoryInputs`. Further outputs, known in a preview: `registry_host` and `url`."""
 
     declared = DECLARED
 
@@ -89,7 +92,7 @@ class ImageRepositoryProvider(CrudProvider):
         names = [item.name for item in fields(RepositoryInputs) if item.name != "marks"]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
-        # A name exists once in its project and location: the old repository has to go first.
+        # Names are unique in a project and location: the old repository has to go first.
         place = ("endpoint", "project", "location", "name")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
         known = not any(is_unknown(new.get(name)) for name in replaces)
@@ -134,7 +137,7 @@ class ImageRepositoryProvider(CrudProvider):
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         if OPERATION.made(_id):
-            # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
+            # Adopted in this deployment: it is the replacement of this one (`up --replace`).
             return
         raw = inbound(_props)
         endpoint = endpoint_of(raw)
@@ -147,7 +150,7 @@ class ImageRepositoryProvider(CrudProvider):
 
 
 def _require_empty(endpoint: Endpoint, name: str) -> None:
-    """The service deletes a repository with all that is in it; nobody is to lose images by surprise."""
+    """Raise FailedPrecondition if the repository has images: the service would delete them with it."""
     images = gateway.packages(endpoint, name)
     if not images:
         return
@@ -163,8 +166,10 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
 
 
 def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
-    """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
-    is refused. What cannot be asked now is passed over.
+    """Raise Failure if the repository to be replaced has images.
+
+    Without this check in the preview, the deployment would cancel the jobs that run its images before its
+    deletion fails. The check is skipped if the service does not answer.
     """
     images = QUERIES.ask_endpoint(
         target_of(old),
@@ -184,7 +189,7 @@ def _context_key(name: str) -> str:
 
 
 def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
-    """The repository, where it has the marks of this very declaration and nothing was pushed to it yet."""
+    """Return the repository if it has this declaration's ownership labels and no image yet, else None."""
     try:
         record = gateway.get(endpoint, name)
         ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())

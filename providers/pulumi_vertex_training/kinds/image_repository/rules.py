@@ -1,4 +1,4 @@
-"""The rules of a repository for images, before anything is sent to Artifact Registry."""
+"""The checks of a repository for images, before anything is sent to Artifact Registry."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[
 
 
 def read(value: object) -> Decoded[RepositorySpec]:
-    """Decode, normalise and check what a program declares; every problem at once, with its path."""
+    """Decode, normalise and check a declared repository, and collect every problem with its path."""
     return decode(RepositorySpec, value).then(normalise, validate)
 
 
 def validate(spec: RepositorySpec) -> list[Problem]:
-    """Every finding about a repository, in the order of its fields."""
+    """Return every problem of a repository, in the order of its fields."""
     return [
         *_name_problems(spec.name),
         *_location_problems(spec.location.lower()),

@@ -1,4 +1,4 @@
-"""A repository of Artifact Registry for container images: its spec, normal form, and what a change does."""
+"""The spec of a repository for container images: its normal form, its JSON, and the effect of each change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST_SUFFIX = "-docker.pkg.dev"
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupCondition:
-    """Which versions a policy is about: all that is given must hold.
+    """Condition of a cleanup policy: a version has to match all fields that are set.
 
     `older_than` and `newer_than` are durations since a version was pushed: "2592000s", or "30d" as in
     gcloud's policy files.
@@ -35,7 +35,7 @@ class CleanupCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class MostRecentVersions:
-    """The newest versions of each image: `keep_count` of them."""
+    """The `keep_count` newest versions of each image."""
 
     keep_count: int
     package_name_prefixes: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class MostRecentVersions:
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupPolicy:
-    """What the service deletes or keeps by itself. `id` is unique in the repository."""
+    """Policy by which the service deletes or keeps versions. `id` is unique in the repository."""
 
     id: str
     action: Literal["DELETE", "KEEP"]
@@ -57,8 +57,8 @@ class RepositorySpec:
 
     `name` is its id, the last part of its full name. `immutable_tags` is the API's
     `docker_config.immutable_tags`, `vulnerability_scanning` its
-    `vulnerability_scanning_config.enablement_config`. `force_destroy` is no field of the API: it lets the
-    repository be deleted with the images in it.
+    `vulnerability_scanning_config.enablement_config`. The API has no `force_destroy`: it deletes the images
+    together with the repository.
     """
 
     UNSUPPORTED: ClassVar[frozenset[str]] = frozenset(
@@ -120,7 +120,7 @@ EFFECTS: FieldTable = MappingProxyType(
         "immutable_tags": _IN_PLACE,
         "vulnerability_scanning": _IN_PLACE,
         "force_destroy": FieldEffect(
-            effect=Effect.UPDATE, reason="it is kept by the provider, the repository does not have it"
+            effect=Effect.UPDATE, reason="only the provider uses it; the repository does not have it"
         ),
         **dict.fromkeys(sorted(RepositorySpec.SERVER_OWNED), _SERVICE),
     }
@@ -128,26 +128,26 @@ EFFECTS: FieldTable = MappingProxyType(
 
 
 def registry_host(location: str) -> str:
-    """The host that images of a location are pushed to and pulled from."""
+    """Return the registry host of a location."""
     return f"{location}{HOST_SUFFIX}"
 
 
 def url(project: str, location: str, name: str) -> str:
-    """What the names of a repository's images begin with: HOST/PROJECT/NAME.
+    """Return the prefix of the image names of a repository: HOST/PROJECT/NAME.
 
-    In a project of a domain ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
+    In a domain-scoped project ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
     "Repository and image names").
     """
     return f"{registry_host(location)}/{project.replace(':', '/')}/{name}"
 
 
 def full_name(project: str, location: str, name: str) -> str:
-    """The repository's name in the API."""
+    """Return the repository's name in the API."""
     return f"projects/{project}/locations/{location}/repositories/{name}"
 
 
 def normalise(spec: Repository) -> Repository:
-    """The normal form: names of enums in upper case, durations in seconds, policies in the order of ids."""
+    """Return the normal form: enums in upper case, durations in seconds, policies sorted by id."""
     mode = spec.mode.upper()
     return replace(
         spec,
@@ -162,7 +162,9 @@ def normalise(spec: Repository) -> Repository:
 def _normal_policy(policy: CleanupPolicy) -> CleanupPolicy:
     condition = policy.condition
     if condition is None or condition == CleanupCondition():
-        return replace(policy, condition=None)  # that of every version: what the service keeps of none
+        return replace(
+            policy, condition=None
+        )  # the service drops an empty condition, which matches every version
     return replace(
         policy,
         condition=replace(
@@ -177,7 +179,7 @@ _UNSET = ("", None, "TAG_STATE_UNSPECIFIED", "MODE_UNSPECIFIED", "ENABLEMENT_CON
 
 
 def to_wire(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The repository's settings in the API's JSON; `ownership_labels` are labels of ours beside those declared."""
+    """Return the repository in the API's JSON; `ownership_labels` are added to the declared labels."""
     normal = normalise(spec)
     fixed = {"format": normal.format, "mode": normal.mode, "kmsKeyName": normal.kms_key_name}
     body = {**fixed, **settings(normal, ownership_labels=ownership_labels)}
@@ -185,7 +187,7 @@ def to_wire(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None 
 
 
 def settings(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What can change in place, all of it; an empty value is how the API takes something away."""
+    """Return all settings that can change in place; with an empty value, the API removes a setting."""
     return {
         "description": spec.description,
         "labels": {**spec.labels, **(ownership_labels or {})},
@@ -199,9 +201,9 @@ def settings(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None
 def patch(
     old: RepositorySpec, new: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The settings that an update sends to make `new` of `old`; their keys are its mask. Empty for none.
+    """Return the settings that an update from `old` to `new` sends; their keys are its mask.
 
-    Raises ValueError when something differs that cannot change: that is another repository.
+    The result is empty if nothing changes. Raises ValueError if a field differs that cannot change in place.
     """
     before, after = normalise(old), normalise(new)
     for name in ("name", "location", "format", "mode", "kms_key_name"):
@@ -213,9 +215,9 @@ def patch(
 
 
 def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> RepositorySpec:
-    """The spec, in normal form, of a repository in the API's JSON, without labels that are ours.
+    """Return the spec, in normal form, of a repository in the API's JSON, without ownership labels.
 
-    Raises ValueError for what is no repository.
+    Raises ValueError if `repository` is not a repository.
     """
     parts = str(repository.get("name", "")).split("/")
     if len(parts) != 6:

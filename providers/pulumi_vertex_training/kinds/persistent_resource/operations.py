@@ -1,6 +1,6 @@
-"""What is changed of a persistent resource at the service: creation, update, reboot, deletion.
+"""Start the operations on a persistent resource: creation, update, reboot and deletion.
 
-Each is begun here, as soon as the service can begin it, and goes on by itself.
+Each function waits until the service accepts the operation, but not until the operation ends.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, wait
 
 DELETION_SECONDS = 60.0
-"""How long a deletion is waited for; the service goes on with it by itself."""
+"""Seconds to wait for a deletion, which continues at the service after that."""
 
 PREVIOUS_DELETION_SECONDS = 300.0
-"""How long a creation waits for the one before it, which has the same id, to be gone, unless
-`custom_timeouts` says something else."""
+"""Seconds for which a creation waits until the previous resource with the same id is deleted.
+
+`custom_timeouts` overrides it."""
 
 BUSY_SECONDS = 300.0
-"""How long an update waits while the service is busy with another change, unless `custom_timeouts` says
-something else."""
+"""Seconds for which an update waits for another operation on the resource. `custom_timeouts` overrides it."""
 
 _BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
 
 
 def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], *, timeouts: Timeouts) -> None:
-    """Begin the creation, once the resource of this id that is being deleted is gone.
+    """Start the creation. If a resource with this id is being deleted, wait until it is gone.
 
-    Raises `CloudError`; `Failure` where that one is not gone in time, and after Ctrl-C.
+    Raises `CloudError`; `Failure` if the deletion does not end in time, and after Ctrl-C.
     """
     name = full_name(endpoint.project, endpoint.location, resource_id)
     try:
@@ -59,7 +59,7 @@ def update(
     ownership_labels: Mapping[str, str],
     timeouts: Timeouts,
 ) -> None:
-    """Begin what makes the new one of the old one; nothing where they are the same. Raises as `reboot`."""
+    """Start the update from `old` to `new`, if they differ. Raises the errors of `reboot`."""
     mask = patch(old, new, ownership_labels=ownership_labels).mask
     if not mask:
         return
@@ -73,14 +73,16 @@ def update(
 
 
 def reboot(endpoint: Endpoint, name: str, *, timeouts: Timeouts) -> None:
-    """Begin a reboot, after the change that the service is busy with. Raises `CloudError`, among them
-    `FailedPrecondition` where it does not end in time; `Failure` after Ctrl-C.
+    """Start a reboot when no other operation runs on the resource.
+
+    Raises `CloudError`, such as `FailedPrecondition` if another operation does not end in time, and `Failure`
+    after Ctrl-C.
     """
     _begin_when_idle(endpoint, name, lambda: gateway.reboot(endpoint, name), timeouts=timeouts)
 
 
 def begin_deletion(endpoint: Endpoint, name: str) -> None:
-    """Begin the deletion, after a reboot that goes on. Raises as `reboot`."""
+    """Start the deletion; if the resource reboots, wait until it has. Raises the errors of `reboot`."""
 
     def begin() -> None:
         gateway.delete(endpoint, name)
@@ -89,7 +91,10 @@ def begin_deletion(endpoint: Endpoint, name: str) -> None:
 
 
 def wait_for_deletion(endpoint: Endpoint, name: str) -> bool:
-    """Whether a deletion that was begun ends within a minute. Raises `InterruptedWaitError` after Ctrl-C."""
+    """Wait for the end of a deletion, and return whether it ended within a minute.
+
+    Raises `InterruptedWaitError` after Ctrl-C.
+    """
     title = _title(name)
     return _is_gone_within(
         endpoint,
@@ -140,7 +145,7 @@ def _begin_when_idle(
             begin()
         except FailedPrecondition as error:
             is_busy = gateway.get(endpoint, name).state in busy
-            # What it was refused for may have ended since.
+            # The operation that caused the refusal may have ended since.
             if not (is_busy or was_busy):
                 raise
             was_busy = is_busy

@@ -1,7 +1,7 @@
-"""The provider of `PersistentResource`: sizes, display name and labels change in place, all else does not.
+"""The provider of `PersistentResource`: sizes, display name and labels change in place, all else replaces it.
 
-Nothing waits here for the minutes that the service takes: creation, update and reboot are begun
-(`persistent_resource_changes`), and the program waits (`readiness`).
+The provider only starts creation, update and reboot (`operations`), which take minutes. The program waits for
+them (`readiness`).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ OUTPUTS = ("asked_by",)
 class PersistentResourceInputs(PersistentResource):
     """A persistent resource's inputs in Pulumi's state: the spec's fields, and these.
 
-    Another `reboot_token` restarts its machines. `marks` say whose it is; marks and the two switches never
-    take part in a diff.
+    A change of `reboot_token` restarts the machines. `marks` identify the declaration. A diff ignores marks
+    and the two switches.
     """
 
     endpoint: str
@@ -66,7 +66,7 @@ def _input_problems(inputs: PersistentResourceInputs, options: CheckOptions) -> 
 
 
 def _get_unless_deleting(endpoint: Endpoint, name: str) -> ResourceRecord:
-    """One that is being deleted nobody can have any more; what is made next waits for its end."""
+    """Fetch a resource. Raises NotFound also if it is being deleted: a creation waits until it is gone."""
     record = gateway.get(endpoint, name)
     if record.state is ResourceState.STOPPING:
         raise NotFound(f"persistent resource {record.resource_id} is being deleted", endpoint=endpoint)
@@ -91,7 +91,7 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
 
 
 class PersistentResourceProvider(CrudProvider):
-    """Inputs: `PersistentResourceInputs`. Output besides: `asked_by`, the engine that changed it last."""
+    """Inputs: `PersistentResourceInputs`. Further output: `asked_by`, the engine that changed it last."""
 
     declared = DECLARED
 
@@ -121,7 +121,7 @@ class PersistentResourceProvider(CrudProvider):
         if not replaces and OPERATION.was_checked(_context_key(new.draft)):
             OPERATION.note_kept(_id, _context_key(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
-        # An id exists once in its project and location, and machines for two may not be to be had.
+        # Ids are unique in a project and location, and quota for a second set of machines may be missing.
         return DiffResult(
             changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
         )
@@ -155,7 +155,7 @@ class PersistentResourceProvider(CrudProvider):
         record, timeouts = gateway.get(endpoint, _id), _timeouts(raw)
         base = _update_base(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
         _update(endpoint, _id, base, inputs, timeouts)
-        # One that an interrupted deployment has begun is this one.
+        # A running reboot was started by an interrupted deployment.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
             operations.reboot(endpoint, _id, timeouts=timeouts)
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
@@ -165,7 +165,7 @@ class PersistentResourceProvider(CrudProvider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         raw = inbound(_props)
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id, raw):
-            return  # another resource with the same id has taken it over
+            return  # another resource with the same id adopted it
         OPERATION.note_recorded_id(_id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
@@ -190,7 +190,7 @@ def _adopt(
     wire: Mapping[str, Any],
     timeouts: Timeouts,
 ) -> None:
-    """Make what an interrupted deployment has left the declared one: in place, else anew."""
+    """Turn the resource of an interrupted deployment into the declared one: update it, or create it again."""
     left = f"persistent resource {inputs.persistent_resource_id}: "
     if _can_be_updated(found, inputs):
         _update(endpoint, name, _live_spec(found, inputs), inputs, timeouts)
@@ -215,7 +215,7 @@ def _update(
 
 
 def _timeouts(props: Mapping[str, Any]) -> Timeouts:
-    """What the check was told."""
+    """Return the timeouts that check recorded in the operation context."""
     return OPERATION.timeouts(_timeouts_key(props))
 
 
@@ -224,9 +224,11 @@ def _timeouts_key(props: Mapping[str, Any]) -> str:
 
 
 def _find_abandoned(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
-    """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
-    what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
-    state had one of its name, a killed deployment made it, and it may be another one.
+    """Return the resource that an interrupted deployment of this declaration left behind, or None.
+
+    It must have this declaration's ownership labels, and no job may use it. It must also be possible to
+    update it to the declared spec, so that nothing is lost if something else created it. If the state had a
+    resource of this name, only an interrupted deployment can have created it, and any spec is accepted.
     """
     marks = mark_labels(inputs.marks)
     try:
@@ -249,8 +251,10 @@ def _can_be_updated(record: ResourceRecord, inputs: PersistentResourceInputs) ->
 def _update_base(
     record: ResourceRecord, old: PersistentResource, new: PersistentResource
 ) -> PersistentResource:
-    """What an update begins from: what live, as a killed deployment may have begun another update than the
-    state has. Of autoscaled pools it is the recorded size.
+    """Return the spec that an update starts from: the live one, with the recorded sizes of autoscaled pools.
+
+    The live spec may differ from the state if an interrupted deployment started another update. If it cannot
+    be updated in place, the recorded spec is returned.
     """
     live = as_declared(from_wire(record.wire), new)
     if len(live.resource_pools) != len(old.resource_pools):
@@ -281,7 +285,7 @@ def _explain_conflict(error: CloudError, inputs: PersistentResourceInputs) -> Cl
 
 
 def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
-    """The fields of which something is not known yet, each with what it may do."""
+    """Return the possible effect of each field that has values which are not known yet."""
     found: dict[str, Effect] = {}
     for path in unknown:
         name = path.partition(".")[0].partition("[")[0]

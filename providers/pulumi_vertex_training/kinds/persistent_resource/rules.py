@@ -1,4 +1,4 @@
-"""The rules of a persistent resource itself, before anything is sent to Vertex AI."""
+"""The checks of a persistent resource, before anything is sent to Vertex AI."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _RAY = f"{_SPEC}.ray_spec"
 
 
 def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT) -> list[Problem]:
-    """Every finding about a persistent resource, in the order of its fields."""
+    """Return every problem of a persistent resource, in the order of its fields."""
     runtime = resource.resource_runtime_spec
     ray = runtime.ray_spec if runtime else None
     return [
@@ -78,7 +78,7 @@ def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT) -
 
 
 def id_problems(resource_id: str, path: str = "persistent_resource_id") -> Iterator[Problem]:
-    """What is wrong with the id that a persistent resource is to have."""
+    """Yield the problem of a persistent resource's id, if it is invalid."""
     if _ID.fullmatch(resource_id):
         return
     better = valid_id(resource_id)
@@ -91,7 +91,7 @@ def id_problems(resource_id: str, path: str = "persistent_resource_id") -> Itera
 
 
 def valid_id(text: str) -> str:
-    """The nearest text that can be an id: "GPU pool" -> "gpu-pool"; "" where nothing is left."""
+    """Return the closest valid id: "GPU pool" -> "gpu-pool". The result may be empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).lstrip("-0123456789")[:MAX_ID].rstrip("-")
 
 
@@ -103,7 +103,7 @@ def _name_problems(name: str) -> Iterator[Problem]:
 
 
 def _network_problems(resource: PersistentResource) -> Iterator[Problem]:
-    """The rules are those of a job, without pools and mounts."""
+    """Yield the problems of the network, which follows the rules of a job without pools and mounts."""
     yield from network_problems(
         CustomJobSpec(
             display_name="",

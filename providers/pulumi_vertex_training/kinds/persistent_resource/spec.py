@@ -1,4 +1,9 @@
-"""A persistent resource: machines that stay, on which jobs start at once. Spec and normal form."""
+"""The spec of a persistent resource: its normal form, its JSON, and the effect of each change.
+
+Sizes, display name and labels change in place; every other change replaces the resource. The API says of
+UpdatePersistentResource only that a mask is needed. Its comments mark the machine and the id of a pool as
+immutable, and Google's own clients resize with the mask `resource_pools.replica_count`.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,10 @@ from vertex_training.topology.rules.resource_pools import ResourcePool
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccountSpec:
-    """Whether jobs have to bring a service account; `service_account` is that of a Ray cluster, and of jobs
-    that name none.
+    """Service account settings.
+
+    With `enable_custom_service_account`, jobs need a service account. `service_account` is the one of a Ray
+    cluster, and of jobs that name none.
     """
 
     enable_custom_service_account: bool
@@ -28,21 +35,21 @@ class ServiceAccountSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RayMetricSpec:
-    """Whether Ray's metrics are collected."""
+    """Collection of Ray's metrics."""
 
     disabled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class RayLogsSpec:
-    """Whether Ray's own logs go to Cloud Logging."""
+    """Export of Ray's logs to Cloud Logging."""
 
     disabled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class RaySpec:
-    """Makes the resource a Ray cluster: one image for all pools, or one for each pool by the pool's id."""
+    """Settings of a Ray cluster: one image for all pools, or an image for each pool by its id."""
 
     image_uri: str | None = None
     resource_pool_images: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +60,7 @@ class RaySpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceRuntimeSpec:
-    """What runs on the machines, and as whom."""
+    """Service account and Ray cluster of the machines."""
 
     service_account_spec: ServiceAccountSpec | None = field(default=None, metadata={"absent_if_empty": True})
     ray_spec: RaySpec | None = None
@@ -61,7 +68,7 @@ class ResourceRuntimeSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class PersistentResource:
-    """The API's `PersistentResource`; its id is no field of it."""
+    """The API's `PersistentResource`. Its id is not a field of this message."""
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
         {"create_time", "error", "name", "resource_runtime", "start_time", "state", "update_time"}
@@ -127,7 +134,7 @@ EFFECTS: FieldTable = MappingProxyType(
 
 
 def effects_of_changes(old: PersistentResource, new: PersistentResource) -> dict[str, Effect]:
-    """The fields of two declarations that differ, each with what it does."""
+    """Return the effect of each field that differs between two specs."""
     before, after = normalise(old), normalise(new)
     differing = (
         field.name
@@ -151,17 +158,20 @@ Resource = TypeVar("Resource", bound=PersistentResource)
 
 
 def read(value: object, *, path: str = "persistent_resource") -> Decoded[PersistentResource]:
-    """What the service or `gcloud ai persistent-resources describe` says; other fields are passed over."""
+    """Decode the output of the service or of `gcloud ai persistent-resources describe`.
+
+    Unknown fields are ignored.
+    """
     return decode(PersistentResource, value, path=path, tolerant=True)
 
 
 def full_name(project: str, location: str, resource_id: str) -> str:
-    """The resource's name in the API."""
+    """Return the resource's name in the API."""
     return f"projects/{project}/locations/{location}/persistentResources/{resource_id}"
 
 
 def normalise(resource: Resource) -> Resource:
-    """The normal form: disks made explicit, without messages and values that vanish on the wire."""
+    """Return the normal form: explicit disks, and None for empty messages and values."""
     psc = resource.psc_interface_config
     psc = psc and replace(psc, network_attachment=psc.network_attachment or None)
     key = resource.encryption_spec
@@ -176,9 +186,10 @@ def normalise(resource: Resource) -> Resource:
 
 
 def as_declared(live: PersistentResource, declared: PersistentResource) -> PersistentResource:
-    """What the service has, in normal form, without what is not the declaration's to say: ids of pools that
-    the service made up, how many machines an autoscaled pool has just now, and disks of machines that the
-    tables do not have.
+    """Return the live spec in normal form, without the values that the service chose.
+
+    These are generated pool ids, the current size of autoscaled pools, and undeclared disks of machine types
+    that are not in the tables.
     """
     live, declared = normalise(live), normalise(declared)
     pools = tuple(
@@ -189,7 +200,7 @@ def as_declared(live: PersistentResource, declared: PersistentResource) -> Persi
 
 
 def counterparts(live: PersistentResource, declared: PersistentResource) -> tuple[int | None, ...]:
-    """For each pool that live the position of the declared one: by its id, else the one at its place."""
+    """Return, for each live pool, the index of the declared pool: matched by id, else by position."""
     ids = {pool.id: i for i, pool in enumerate(declared.resource_pools) if pool.id}
     found: list[int | None] = []
     for i, pool in enumerate(live.resource_pools):
@@ -247,12 +258,12 @@ def _normal_ray(ray: RaySpec) -> RaySpec:
 
 
 _SYSTEM_LABELS = ("goog-", "gcp.")
-"""What the keys of the labels begin with that Google's services add."""
+"""Prefixes of the labels that Google's services add."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:
-    """An update: what is sent, and which fields of it count (`update_mask`, in snake case)."""
+    """The body and the `update_mask`, in snake case, of an update."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
     mask: tuple[str, ...] = ()
@@ -261,16 +272,16 @@ class Patch:
 def to_wire(
     resource: PersistentResource, *, ownership_labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The resource in the API's JSON; `ownership_labels` are labels of ours beside those declared."""
+    """Return the resource in the API's JSON; `ownership_labels` are added to the declared labels."""
     body = to_json(normalise(resource))
     labels = {**resource.labels, **(ownership_labels or {})}
     return {**body, "labels": labels} if labels else body
 
 
 def from_wire(wire: Mapping[str, Any]) -> PersistentResource:
-    """The spec, in normal form, of a resource in the API's JSON, without labels that nobody declared.
+    """Return the spec, in normal form, of a resource in the API's JSON, without undeclared labels.
 
-    Raises ValueError for what is no persistent resource.
+    Raises ValueError if `wire` is not a persistent resource.
     """
     labels = {
         key: value
@@ -287,11 +298,11 @@ def patch(
     live: Mapping[str, Any] | None = None,
     ownership_labels: Mapping[str, str] | None = None,
 ) -> Patch:
-    """The update that makes `new` of `old`; with an empty mask for none.
+    """Return the update from `old` to `new`. Its mask is empty if nothing changes.
 
-    A new size is sent with all pools as they live (`live`, in the API's JSON, else `old`): the pools of the
-    service have ids, which a declaration need not have. Raises ValueError when something differs that cannot
-    change: that is another resource.
+    A new size is sent with all live pools (`live`, in the API's JSON; `old` by default), because live pools
+    have ids that a declaration may leave out. Raises ValueError if a field differs that cannot change in
+    place.
     """
     found = effects_of_changes(old, new)
     if kept := [name for name, effect in found.items() if effect is Effect.REPLACE]:
@@ -313,7 +324,7 @@ def patch(
 def _resized(
     live: Mapping[str, Any], old: PersistentResource, new: PersistentResource
 ) -> list[dict[str, Any]]:
-    """The pools that live with the sizes that were changed; those of the autoscaler stay."""
+    """Return the live pools with their new declared sizes. Sizes set by the autoscaler are kept."""
     pools = [
         {key: value for key, value in pool.items() if key != "usedReplicaCount"}
         for pool in live.get("resourcePools", ())

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "application/octet-stream"
 
 _RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
-"""In an answer of the service: the object is kept from being deleted, not the caller from deleting it."""
+"""Pattern of errors that mean: the object is retained or on hold, not: the caller lacks a permission."""
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
-"""Inputs that make another object. Where the source lies on a disk is none of them."""
+"""Inputs whose change replaces the object. The path of the source is not among them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagedInputs:
-    """The inputs that every staged object has. `source` is relative to the Pulumi program's folder."""
+    """The inputs of every staged object. `source` is relative to the Pulumi program's folder."""
 
     endpoint: str
     project: str
@@ -59,7 +59,7 @@ class StagedInputs:
 
 
 class StagedProvider(Provider):
-    """What does not depend on how the object is made; check and create are the kind's own."""
+    """Base of the providers of staged objects; subclasses add check and create."""
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -85,7 +85,7 @@ class StagedProvider(Provider):
 
 
 def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
-    """What check adds to the inputs, known in a preview."""
+    """Return the inputs that check derives from the object's spec, known in a preview."""
     return {
         "object_name": spec.object_name,
         "sha256": spec.sha256,
@@ -100,7 +100,7 @@ DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
 
 
 def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
-    """The object that checked inputs or recorded outputs describe."""
+    """Return the spec of the object in checked inputs or recorded outputs."""
     return StagedObjectSpec(
         bucket=props["bucket"],
         object_name=props["object_name"],
@@ -111,9 +111,9 @@ def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
 
 
 def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
-    """Make the object be there; nothing is sent where it is already. Returns what is recorded of it.
+    """Upload the object unless it exists. Return the outputs to record.
 
-    Raises PackagingError when the content is no longer what check saw.
+    Raises PackagingError if the content has changed since check.
     """
     spec = _spec_of(props)
     if sha256 != spec.sha256:
@@ -130,27 +130,27 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
         metadata={STAGED_KEY: "1"},
     )
     if not made.sent and SHARED_KEY not in made.record.metadata:
-        # Another resource, perhaps of another stack, has the same content: `gc` of neither may take it away.
+        # Another resource, perhaps of another stack, has the same content: the `gc` of neither may delete it.
         with suppress(PermissionDenied, NotFound):
             objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
     return {"crc32c": made.record.crc32c}
 
 
 def _exists_unchanged(props: Mapping[str, Any]) -> bool:
-    """Whether the object exists with the content that was recorded."""
+    """Return whether the object exists with the recorded content."""
     spec = _spec_of(props)
     found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
     return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
 
 
 def _delete_object(props: Mapping[str, Any]) -> None:
-    """Delete the object; one that is gone is fine, and one that somebody else staged too is left.
+    """Delete the object if it exists, unless it was staged more than once.
 
-    Raises Conflict when its metadata keeps changing.
+    Raises Conflict if its metadata keeps changing.
     """
     spec, endpoint = _spec_of(props), endpoint_of(props)
     if OPERATION.made(str(spec.uri)):
-        # The object is named by its content: the resource that replaces this one has the same one.
+        # Names follow from the content, so the replacement of this resource has the same object.
         return
     for last_try in (False, True):
         record = objects.find(endpoint, spec.bucket, spec.object_name)
@@ -160,7 +160,7 @@ def _delete_object(props: Mapping[str, Any]) -> None:
             say(f"{spec.uri} is left: it was staged more than once, and another stack may use it")
             return
         try:
-            # By its metageneration: who stages it at this moment marks it first.
+            # Delete by metageneration: whoever stages the same content now sets its metadata first.
             with suppress(NotFound):
                 objects.delete(
                     endpoint,
@@ -184,8 +184,10 @@ def _delete_object(props: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PackageInputs(StagedInputs):
-    """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
-    `format` is absent for an sdist, as in the states of the first versions.
+    """The inputs of a staged package.
+
+    `requirements` are for a script or a folder. `extra_files` maps paths in the package to files or folders
+    to add. `format` is None for an sdist, as in the states of the first versions.
     """
 
     package_name: str | None = None
@@ -197,7 +199,7 @@ class PackageInputs(StagedInputs):
 
 
 class StagedPackageProvider(StagedProvider):
-    """Inputs: `PackageInputs`, and what check derives from the source, `python_module` among it."""
+    """Inputs: `PackageInputs`, and those that check derives from the source, such as `python_module`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
@@ -234,7 +236,7 @@ class StagedPackageProvider(StagedProvider):
 
 
 def _package(inputs: PackageInputs) -> Package:
-    # Here, because a program that only declares resources need not load what packs them.
+    # Imported here: a program that only declares resources does not need to load packaging.
     from pulumi_vertex_training.packaging.build import build_package
 
     return build_package(
@@ -260,7 +262,7 @@ def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec
 
 
 class StagedFileProvider(StagedProvider):
-    """Inputs: `StagedInputs`, and what check derives from the file."""
+    """Inputs: `StagedInputs`, and those that check derives from the file."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
@@ -300,7 +302,7 @@ def _file_object(inputs: StagedInputs) -> StagedObjectSpec:
 
 
 def _digest(source: Path) -> FileDigest:
-    # Here, because a program that only declares resources need not load what reads them.
+    # Imported here: a program that only declares resources does not need to load packaging.
     from pulumi_vertex_training.packaging.package import file_digest
 
     return file_digest(source)

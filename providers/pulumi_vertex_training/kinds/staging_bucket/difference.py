@@ -1,4 +1,4 @@
-"""What a change makes of a bucket, in words, and what a locked retention policy forbids."""
+"""The difference between two specs of a bucket as text, and the changes that a locked policy forbids."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
 
 @dataclass(frozen=True, kw_only=True)
 class BucketDifference:
-    """`changes`: one short text for each thing that changes. `replaces`: the top-level fields for which the
-    bucket is made anew. `summary`: the whole in a sentence without its full stop, "" when nothing changes.
-    """
+    """The changes between two specs of a bucket."""
 
     changes: tuple[str, ...]
+    """A short text for each change."""
+
     replaces: tuple[str, ...]
+    """The top-level fields whose change replaces the bucket."""
+
     summary: str
+    """All of it as one sentence without a full stop; empty if nothing changes."""
 
 
 def compare_buckets(
     old: BucketSpec, new: BucketSpec, *, unknown: Collection[str] = (), moved: Mapping[str, str] | None = None
 ) -> BucketDifference:
-    """What becomes of the bucket `old` when `new` is declared.
+    """Compare the recorded spec of a bucket with the declared one.
 
-    `unknown` are the paths of values that are not known yet; `moved` says what else makes another bucket of
-    it (its project), by name.
+    `unknown` are the paths of values that are not known yet. `moved` describes changes outside the spec that
+    replace the bucket too, such as another project, by name.
     """
     before, after = comparable(old), comparable(new)
     fields = list(field_changes(before, after, unknown=unknown))
@@ -68,7 +71,7 @@ def compare_buckets(
 
 
 def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
-    """Why a locked retention policy does not allow the change; "" where it does, or nothing is locked."""
+    """Return why a locked retention policy forbids the change, or an empty string."""
     was, becomes = old.retention_policy, new.retention_policy
     if was is None or not was.is_locked:
         return ""

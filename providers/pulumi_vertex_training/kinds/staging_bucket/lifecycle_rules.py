@@ -1,4 +1,4 @@
-"""The rules of a bucket's lifecycle rules."""
+"""The checks of a bucket's lifecycle rules."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ VERSIONS = Rule(
 
 
 def lifecycle_problems(spec: BucketSpec) -> Iterator[Problem]:
-    """Every finding about the lifecycle rules of a bucket, in their order."""
+    """Yield every problem of a bucket's lifecycle rules, in their order."""
     if len(spec.lifecycle_rules) > MAX_RULES:
         yield COUNT.broken(
             "lifecycle_rules",
@@ -87,7 +87,7 @@ def lifecycle_problems(spec: BucketSpec) -> Iterator[Problem]:
 
 
 def class_problems(name: str, path: str, choices: tuple[str, ...], rule: Rule) -> Iterator[Problem]:
-    """A finding of `rule` where a name is none of the storage classes."""
+    """Yield a problem of `rule` if `name` is not one of `choices`, the allowed storage classes."""
     if name.upper() not in choices:
         guess = nearest(name, choices) or f"use {one_of(choices)}"
         yield rule.broken(path, f"{shown(name)} is no storage class; {guess}")

@@ -1,4 +1,4 @@
-"""The provider of `StagingBucket`: settings change in place, what a bucket has for good replaces it."""
+"""The provider of `StagingBucket`: settings change in place, fixed properties replace the bucket."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EXPLICIT = (
     "versioning",
     "force_destroy",
 )
-"""Fields whose defaults a state has always had; the default of any other is to be absent."""
+"""Fields that a state has even with their default value; other fields are left out then."""
 
 _TARGET_FIELDS = ("endpoint", "project")
 _DAY = 24 * 60 * 60
@@ -55,7 +55,7 @@ _DAY = 24 * 60 * 60
 class BucketInputs(BucketSpec):
     """A bucket's inputs in Pulumi's state.
 
-    `marks` say whose declaration it is, where the name is made from them; they never take part in a diff.
+    `marks` identify the declaration if the name is derived from them; a diff ignores them.
     """
 
     endpoint: str
@@ -64,7 +64,7 @@ class BucketInputs(BucketSpec):
 
 
 class StagingBucketProvider(Provider):
-    """Inputs: `BucketInputs`; output besides: `url`."""
+    """Inputs: `BucketInputs`. Further output: `url`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
@@ -107,7 +107,7 @@ class StagingBucketProvider(Provider):
             ):
                 raise Failure(f"bucket {old.name}: {refusal}.")
             OPERATION.say_once(f"bucket {old.name}: {difference.summary}")
-        # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
+        # Bucket names are unique: the old bucket must go before a new one of the same name can be created.
         same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
         known = not {_top_field(path) for path in will.unknown}.intersection(difference.replaces)
         if same_name and known and not old.force_destroy and OPERATION.was_checked(_context_key(new)):
@@ -139,7 +139,7 @@ class StagingBucketProvider(Provider):
                     endpoint, spec.name, if_metageneration_match=record.metageneration
                 )
             except CloudError:
-                # A bucket that is not what was declared, and that no state knows, helps nobody; it is empty.
+                # No state has this bucket, and it is not as declared. It is empty, so delete it.
                 gateway.delete(endpoint, spec.name)
                 raise
         return CreateResult(spec.name, outbound(raw))
@@ -218,8 +218,11 @@ class StagingBucketProvider(Provider):
 
 
 def _require_replaceable(old: BucketInputs) -> None:
-    """Refuse while nothing is done yet: the jobs that write to it would be cancelled before its deletion is
-    refused. What was staged goes with the resources that staged it; what cannot be asked is passed over.
+    """Raise Failure if the bucket to be replaced is not empty.
+
+    Without this check in the preview, the deployment would cancel the jobs that write to the bucket before
+    its deletion fails. Staged objects do not count: their resources delete them. The check is skipped if the
+    service does not answer.
     """
 
     def first_kept(endpoint: Endpoint) -> str | None:
@@ -239,10 +242,9 @@ def _require_replaceable(old: BucketInputs) -> None:
 
 
 def _with_name(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-    """The inputs of a check, with a name where none is given.
+    """Return the inputs of a check with the bucket's name, derived if none is declared.
 
-    It stays the one that was made first, also when the resource or the stack is renamed: another name would
-    replace the bucket.
+    A derived name is kept when the resource or the stack is renamed: another name would replace the bucket.
     """
     if news.get("name") is not None or not news.get("marks"):
         return news
@@ -259,7 +261,7 @@ def _with_name(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
 
 
 def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
-    """The problems; of a name that is made, with where it comes from."""
+    """Return the problems. Those of a derived name explain where the name comes from."""
     if decoded.draft is None or not decoded.draft.marks:
         return list(decoded.problems)
     made = f"{decoded.draft.name} is made from the names of project, program, stack and resource; give name="
@@ -270,7 +272,7 @@ def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
-    """Inputs or recorded outputs in normal form; no rule is looked at."""
+    """Decode inputs or recorded outputs to the normal form, without checking any rule."""
     known = {name: value for name, value in props.items() if name != "url"}
     return decode(BucketInputs, known).then(bucket_spec.normalise, lambda _: ())
 
@@ -287,7 +289,7 @@ def _spec_of(inputs: BucketInputs) -> BucketSpec:
 
 
 def _recorded(inputs: BucketInputs, unknown: Collection[str]) -> dict[str, Any]:
-    """The inputs as the state keeps them."""
+    """Return the inputs as the state has them."""
     plain = encode(inputs, unknown=unknown)
     return {**plain, **{name: getattr(inputs, name) for name in EXPLICIT if name not in plain}}
 
@@ -298,7 +300,7 @@ def _with_url(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def soft_delete_notice(wire: Mapping[str, Any]) -> str:
-    """What soft delete does to objects that are deleted with their bucket; "" where it is off."""
+    """Return a sentence on how long soft delete keeps deleted objects; empty if it is off."""
     policy = wire.get("softDeletePolicy") or {}
     seconds = int(policy.get("retentionDurationSeconds") or 0)
     if not seconds:

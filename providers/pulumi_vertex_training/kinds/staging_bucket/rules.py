@@ -1,4 +1,4 @@
-"""The rules of a bucket but for its lifecycle: names, places, and which settings go together."""
+"""The checks of a bucket, except for its lifecycle rules: names, locations, settings and access."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ LONGEST_RETENTION = 3_155_760_000
 
 
 def read(value: object) -> Decoded[BucketSpec]:
-    """Decode, normalise and check what a program says; every problem at once, with its path."""
+    """Decode, normalise and check a declared bucket, and collect every problem with its path."""
     return decode(BucketSpec, value).then(normalise, validate)
 
 
 def validate(spec: BucketSpec) -> list[Problem]:
-    """Every finding about a bucket, about in the order of its fields."""
+    """Return every problem of a bucket, roughly in the order of its fields."""
     return [
         *(NAME.broken("name", fault) for fault in bucket_name_faults(spec.name)),
         *_location_problems(spec),
@@ -258,7 +258,7 @@ LOG_BUCKET = Rule(
 
 
 def access_problems(spec: BucketSpec) -> Iterator[Problem]:
-    """Every finding about CORS, address filter and usage logs."""
+    """Yield every problem of CORS rules, IP filter and usage logs."""
     for i, rule in enumerate(spec.cors):
         path = f"cors[{i}]"
         for name in ("origin", "method"):
@@ -283,7 +283,7 @@ def access_problems(spec: BucketSpec) -> Iterator[Problem]:
 
 
 def _filter_problems(spec: BucketSpec) -> Iterator[Problem]:
-    assert spec.ip_filter is not None  # noqa: S101  asked by the caller
+    assert spec.ip_filter is not None  # noqa: S101  checked by the caller
     if source := spec.ip_filter.public_network_source:
         yield from _range_problems(source.allowed_ip_cidr_ranges, "ip_filter.public_network_source")
     for i, network in enumerate(spec.ip_filter.vpc_network_sources):

@@ -1,4 +1,7 @@
-"""The staging bucket: its spec, its normal form, and what the service fills in."""
+"""The spec of a staging bucket, its normal form, and the effect of a change of each field.
+
+Source of the effects: Cloud Storage JSON API, "Buckets" (which properties are writable, and when).
+"""
 
 from __future__ import annotations
 
@@ -35,20 +38,22 @@ __all__ = [
 ]
 
 SOFT_DELETE_DEFAULT = 7 * 24 * 60 * 60
-"""Seconds; of a bucket that says nothing (Cloud Storage documentation, "Soft delete")."""
+"""Seconds of soft delete in a bucket without a policy (Cloud Storage documentation, "Soft delete")."""
 
 TERMINAL_DEFAULT = "NEARLINE"
-"""Where Autoclass ends unless it is told otherwise (Cloud Storage documentation, "Autoclass")."""
+"""Terminal storage class of Autoclass by default (Cloud Storage documentation, "Autoclass")."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BucketSpec:
     """A bucket for packages, data and results of training jobs.
 
-    Fields are those of the API's resource; messages of one value are that value (`versioning` is
-    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). What is None or empty is the
-    service's own default. `location` is the region of the jobs. `force_destroy` and `release_holds` are no
-    fields of the API: they let the bucket be deleted with what is in it, and with what is held in it.
+    The fields are those of the API's resource. A message with a single value is that value (`versioning` is
+    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). A field that is None or empty has the
+    service's default. `location` is the region of the jobs.
+
+    The API has no `force_destroy` and `release_holds`. `force_destroy` deletes the objects of the bucket with
+    it; `release_holds` also deletes objects that are on hold.
     """
 
     UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"acl", "default_object_acl"})
@@ -103,7 +108,7 @@ Bucket = TypeVar("Bucket", bound=BucketSpec)
 
 _IN_PLACE = FieldEffect(effect=Effect.UPDATE, reason="a bucket's settings can change in place")
 _RULES = FieldEffect(effect=Effect.UPDATE, reason="a bucket's lifecycle rules can change in place")
-_OURS = FieldEffect(effect=Effect.UPDATE, reason="it is kept by the provider, the bucket does not have it")
+_OURS = FieldEffect(effect=Effect.UPDATE, reason="only the provider uses it; the bucket does not have it")
 _SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
 
 _SERVER_BELOW = (
@@ -185,7 +190,7 @@ EFFECTS: FieldTable = MappingProxyType(
 
 
 def normalise(spec: Bucket) -> Bucket:
-    """The normal form: locations in lower case, as regions are written; storage classes in upper case."""
+    """Return the normal form: locations in lower case, storage classes in upper case."""
     autoclass, placement = spec.autoclass, spec.custom_placement_config
     if autoclass and autoclass.terminal_storage_class:
         autoclass = replace(autoclass, terminal_storage_class=autoclass.terminal_storage_class.upper())
@@ -206,9 +211,9 @@ def normalise(spec: Bucket) -> Bucket:
 
 
 def comparable(spec: Bucket) -> Bucket:
-    """The normal form without what the service would have filled in: what two specs are compared by.
+    """Return the normal form without the service's defaults, for comparing two specs.
 
-    A default that is declared and one that is not are the same bucket.
+    A spec that declares a default and one that leaves it out describe the same bucket.
     """
     normal = normalise(spec)
     autoclass, soft, logging = normal.autoclass, normal.soft_delete_policy, normal.logging

@@ -1,7 +1,10 @@
-"""docker, podman or buildah for what we do not build ourselves: a Dockerfile with RUN.
+"""Build a Dockerfile with RUN instructions by docker, podman or buildah.
 
-Each of them builds, and saves the image as an archive in docker's form; nothing of it is kept by the tool's
-own registry settings, since we push it ourselves.
+The tool builds the image and saves it as an archive in docker's format. The provider pushes it, so the tool's
+registry credentials do not matter.
+
+The build context is a copy without the files that .dockerignore and `exclude` leave out, so every tool sees
+exactly the files that were hashed.
 """
 
 from __future__ import annotations
@@ -38,14 +41,14 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool on this machine."""
+    """A container tool on this machine."""
 
     name: ToolName
     path: str
 
 
 def find_tool(names: Sequence[ToolName] = TOOLS) -> Tool | None:
-    """The first of the tools that is here and can work; docker needs its daemon's socket."""
+    """Return the first tool that is installed and usable, or None. docker needs its daemon's socket."""
     for name in names:
         path = shutil.which(name)
         if path and (name != "docker" or _has_daemon()):
@@ -54,9 +57,10 @@ def find_tool(names: Sequence[ToolName] = TOOLS) -> Tool | None:
 
 
 def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
-    """Build the plan's Dockerfile; the image as an archive in `folder`. `tell` gets the tool's own lines.
+    """Build the plan's Dockerfile, and return the archive of the image, a file in `folder`.
 
-    Raises PackagingError with the tool's last words, at the line of the first RUN.
+    `tell` is called with each line that the tool prints. Raises PackagingError, at the line of the first RUN,
+    with the last lines of the tool.
     """
     context, dockerfile = write_context(plan, folder)
     image_id = folder / "image-id"
@@ -64,7 +68,7 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
     for name, path in write_named_contexts(plan, folder).items():
         options += ["--build-context", f"{name}={path}"]
     if tool.name == "buildah" and "BUILDAH_ISOLATION" not in os.environ:
-        # Needs no network set-up and no rights of its own; the others isolate as they are configured.
+        # chroot needs no network set-up and no privileges; the other tools keep their configured isolation.
         options += ["--isolation", "chroot"]
     _run(tool, plan, ["build", *options, str(context)], tell)
     built = image_id.read_text().strip()
@@ -84,7 +88,7 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
 
 
 def build_options(plan: ImagePlan) -> tuple[str, ...]:
-    """The options that every tool's `build` takes."""
+    """Return the options that the `build` command of every tool takes."""
     source = plan.source
     arguments = [f"{name}={value}" for name, value in source.build_args.items()]
     return (
@@ -97,8 +101,10 @@ def build_options(plan: ImagePlan) -> tuple[str, ...]:
 def choose_builder(
     plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
 ) -> Tool | str | Problem:
-    """Who builds a plan with a RUN: a tool on this machine, Cloud Build by the bucket for its source, or a
-    problem, at the line of the RUN, with the remedies.
+    """Choose the builder of a plan with a RUN.
+
+    Return a tool on this machine, or the name of the bucket for Cloud Build's source, or a problem at the
+    line of the RUN if there is no builder.
     """
     run = plan.needs_tool
     if run is None:
@@ -133,7 +139,7 @@ def choose_builder(
 
 
 def describe_builder(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
-    """One line on what `choose_builder` has found, for the preview."""
+    """Describe the builder that `choose_builder` returned, in one line for the preview."""
     run = plan.needs_tool
     where = f"{run.file}:{run.line}" if run else "source"
     if isinstance(who, str):
@@ -141,14 +147,14 @@ def describe_builder(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> st
     line = f"{where}: a RUN; {who.name} on this machine ({who.path}) builds the image"
     if on_google or not plan.base_images:
         return line
-    # What is in the emulator's registry, stand-ins among it, the tool does not see.
+    # The tool does not see the emulator's registry, where stand-ins for Google's images are.
     return f"{line}, and pulls {all_of([*plan.base_images])} from the real registry, not from the emulator"
 
 
 def _has_daemon() -> bool:
     host = os.environ.get("DOCKER_HOST")
     if host and not host.startswith("unix://"):
-        return True  # on another machine, which is not called to find out
+        return True  # on another machine: assume that it works
     sockets = [Path(host.removeprefix("unix://"))] if host else _SOCKETS
     return any(socket.exists() for socket in sockets)
 
@@ -197,43 +203,43 @@ def _failed(tool: Tool, plan: ImagePlan, what: str, status: int, last: list[str]
 
 
 def write_context(plan: ImagePlan, folder: Path) -> tuple[Path, Path]:
-    """Copy the context below `folder`; the paths of the context and of the Dockerfile beside it.
+    """Copy the build context to `folder`, and return the paths of the context and of the Dockerfile.
 
-    Raises OSError, and ValueError for a plan without a Dockerfile.
+    Raises OSError, and ValueError if the plan has no Dockerfile.
     """
     source = plan.source
     if source.dockerfile is None:
-        raise ValueError("only a Dockerfile can have a RUN")
+        raise ValueError("the plan has no Dockerfile")
     ignore, _ = ignore_rules(source.source, source.dockerfile, source.exclude)
-    context = _written(read_context(source.source, ignore), folder / "context")
+    context = _write_tree(read_context(source.source, ignore), folder / "context")
     dockerfile = folder / "Dockerfile"
     shutil.copyfile(source.source / source.dockerfile, dockerfile)
     return context, dockerfile
 
 
 def write_named_contexts(plan: ImagePlan, folder: Path) -> dict[str, Path]:
-    """Copy the named contexts below `folder`; the path of each. Raises OSError."""
+    """Copy the named build contexts to `folder`, and return the path of each. Raises OSError."""
     (folder / "contexts").mkdir()
     return {
-        name: _written(read_named_context(name, outside), folder / "contexts" / str(number))
+        name: _write_tree(read_named_context(name, outside), folder / "contexts" / str(number))
         for number, (name, outside) in enumerate(sorted(plan.source.build_contexts.items()))
     }
 
 
 def pack_context(plan: ImagePlan, folder: Path) -> Path:
-    """The same as one file for Cloud Build: `context/` and `Dockerfile` in a tar.gz."""
+    """Pack `context/` and `Dockerfile` into a tar.gz for Cloud Build, and return its path."""
     write_context(plan, folder)
     packed = folder / "source.tar.gz"
     with tarfile.open(packed, "w:gz", compresslevel=1) as archive:
-        archive.add(folder / "context", "context", filter=_plain)
+        archive.add(folder / "context", "context", filter=_anonymous)
         text = (folder / "Dockerfile").read_bytes()
-        member = _plain(tarfile.TarInfo("Dockerfile"))
+        member = _anonymous(tarfile.TarInfo("Dockerfile"))
         member.size = len(text)
         archive.addfile(member, io.BytesIO(text))
     return packed
 
 
-def _written(context: Context, folder: Path) -> Path:
+def _write_tree(context: Context, folder: Path) -> Path:
     folder.mkdir()
     for path, node in sorted(context.tree.nodes.items()):
         _write(node, folder / path)
@@ -251,7 +257,7 @@ def _write(node: Node, target: Path) -> None:
         target.chmod(node.mode)
 
 
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mtime = 0

@@ -1,4 +1,4 @@
-"""The provider of `TrainingImage`: built and pushed once for each content, named by its digest."""
+"""The provider of `TrainingImage`: each content is built and pushed once, and named by its digest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CONTENT = tuple(
 UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
 _TARGET_FIELDS = ("endpoint", "project", "location")
 _DESTINATION_FIELDS = (*_TARGET_FIELDS, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
-"""Fields that say where the image goes; what it is can be told before they are known."""
+"""Fields that do not change the content of the image: it can be planned before they are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class ImageInputs(TrainingImageSpec):
 
 
 class TrainingImageProvider(Provider):
-    """Inputs: `ImageInputs`, and what check derives of the folder. The id is the image's name with digest."""
+    """Inputs: `ImageInputs`, and those that check derives from the folder. The id is the image's `uri`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
@@ -91,7 +91,7 @@ class TrainingImageProvider(Provider):
             replaces += [name for name in CONTENT if name not in replaces and differs(name)]
         updates = [name for name in UPDATING if differs(name)]
         if not replaces and OPERATION.was_checked(_context_key(new)):
-            # Another resource may go that has the same image, and would take it away from this one.
+            # Keep the image if another resource with the same image is deleted in this deployment.
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash"):
             OPERATION.say_once(_describe_rebuild(new, replaces))
@@ -161,7 +161,7 @@ class TrainingImageProvider(Provider):
 
         raw = inbound(_props)
         if raw.get("on_delete") != "delete" or OPERATION.made(_id):
-            # Made or kept in this deployment: the resource that wants it has the same content.
+            # Another resource of this deployment made or keeps the same image.
             return
         others = build.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
         if others:
@@ -182,7 +182,7 @@ def _inputs(props: Mapping[str, Any]) -> ImageInputs:
 
 
 def _plan_if_known(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Problem]]:
-    """The plan where what it needs is known, and every problem there is."""
+    """Return the plan, or None if a field that it needs is unknown or wrong; and every problem."""
     problems = list(decoded.problems)
     open_ends = [
         path for path in (*decoded.unknown, *decoded.damaged) if not path.startswith(_DESTINATION_FIELDS)
@@ -196,7 +196,7 @@ def _plan_if_known(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, lis
 
 
 def _plan(inputs: TrainingImageSpec) -> ImagePlan:
-    # Here, because a program that only declares resources need not load what builds them.
+    # Imported here: a program that only declares resources does not need to load the builder.
     from pulumi_vertex_training.images import ImageSource, plan_image
 
     source = Path(inputs.source)
@@ -222,7 +222,7 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
 def _choose_builder(
     inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]
 ) -> Tool | str | Problem | None:
-    """Who can run what the Dockerfile runs, None for nothing; an image that is there need not be built."""
+    """Choose the builder of a Dockerfile with RUN. Return None if none is needed or the image exists."""
     if inputs is None or plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
         return None
     from pulumi_vertex_training.kinds.training_image.container_tools import choose_builder
@@ -242,7 +242,7 @@ def _describe_builder(inputs: ImageInputs, plan: ImagePlan, builder: Tool | str)
 
 
 def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any]:
-    """What check adds to the inputs, known in a preview."""
+    """Return the inputs that check derives, known in a preview."""
     place = [inputs["repository"], inputs["name"], inputs.get("tags", [])]
     prefix = f"{inputs['repository']}/{inputs['name']}"
     return {
@@ -257,7 +257,7 @@ def _context_key(inputs: Mapping[str, Any]) -> str:
 
 
 def _none_if_empty(value: Any) -> Any:
-    """What is not given and what is empty are the same."""
+    """Return None for an empty value: missing and empty are the same."""
     return value or None
 
 

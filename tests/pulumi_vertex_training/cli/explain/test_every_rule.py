@@ -981,7 +981,7 @@ CASES: dict[str, Case] = {
         json.loads(json.dumps(encode(tuning_job()))),
         {"parallel_trial_count": 3, "trial_job_spec.worker_pool_specs[0].replica_count": 2},
         "parallel_trial_count",
-        "3 trials at a time",
+        "3 trials in parallel",
         "room for 2",
         "enlarge its pools",
         find=of_tuning_job_on_resource,
