@@ -168,7 +168,7 @@ def test_a_refresh_shows_what_somebody_else_changed(steps: Steps) -> None:
 def test_a_repository_with_images_is_not_replaced_and_no_job_is_cancelled(steps: Steps) -> None:
     for each in steps.refused:
         output = each.failed().output
-        assert "another kms_key_name replaces it, and it holds images, such as digits" in output
+        assert "would be replaced, because kms_key_name changes, but it has images, such as digits" in output
     assert steps.job == "JOB_STATE_RUNNING"
 
 

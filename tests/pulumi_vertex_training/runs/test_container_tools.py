@@ -122,14 +122,14 @@ def test_who_builds(
             Tool(name="podman", path="/bin/podman"),
             RUN,
             True,
-            "Dockerfile:3: a RUN; podman on this machine (/bin/podman) builds the image",
+            "Dockerfile:3: a RUN, so podman on this machine (/bin/podman) builds the image",
             id="a tool, on Google",
         ),
         pytest.param(
             Tool(name="buildah", path="/bin/buildah"),
             RUN,
             False,
-            "Dockerfile:3: a RUN; buildah on this machine (/bin/buildah) builds the image, and pulls "
+            "Dockerfile:3: a RUN, so buildah on this machine (/bin/buildah) builds the image, and pulls "
             "docker.io/library/python:3.11 from the real registry, not from the emulator",
             id="a tool, on the emulator",
         ),
@@ -137,14 +137,14 @@ def test_who_builds(
             Tool(name="docker", path="/bin/docker"),
             "FROM scratch\nRUN x\n",
             False,
-            "Dockerfile:2: a RUN; docker on this machine (/bin/docker) builds the image",
+            "Dockerfile:2: a RUN, so docker on this machine (/bin/docker) builds the image",
             id="no base to pull",
         ),
         pytest.param(
             "b",
             RUN,
             True,
-            "Dockerfile:3: a RUN; Cloud Build builds the image, from its source in bucket b",
+            "Dockerfile:3: a RUN, so Cloud Build builds the image from its source in bucket b",
             id="Cloud Build",
         ),
     ],
@@ -254,7 +254,7 @@ def test_a_tool_that_finds_no_base_gets_the_reason_added(tools: Path, tmp_path: 
         tools, "buildah", "echo 'pinging container registry registry-1.docker.io: no such host'; exit 125"
     )
     (tmp_path / "work").mkdir()
-    with pytest.raises(PackagingError, match="buildah pulls base images itself, from the registries"):
+    with pytest.raises(PackagingError, match="buildah pulls base images itself from their registries"):
         container_tools.build(
             Tool(name="buildah", path=str(tools / "buildah")), plan_of(folder), tmp_path / "work", tell=print
         )

@@ -117,7 +117,7 @@ class ImageRepositoryProvider(CrudProvider):
             OPERATION.note_made(name)
             if repository_spec.patch(_spec_of(found), DECLARED.spec_of(inputs)):
                 _apply_settings(endpoint, found, inputs)
-            say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
+            say(f"repository {inputs.name}: adopted; an interrupted deployment of this stack created it")
         return CreateResult(name, outbound(raw))
 
     @clean
@@ -157,9 +157,10 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
     more = len(images) - _MAX_NAMED
     named = all_of([*images[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])])
     raise FailedPrecondition(
-        f"repository {name} holds images: {named}. Delete them, or set force_destroy=True, `pulumi up`, try "
-        "again: it is deleted with everything in it then. A DistributedTraining takes it in repository={}. "
-        "`pulumi up --target` with its URN sets it alone, and runs no job again that is deleted already.",
+        f"repository {name} has images: {named}. Delete them, or set force_destroy=True, run `pulumi "
+        "up`, and try again: the images are then deleted too. For a DistributedTraining, set it in "
+        "repository={}. To update only the repository, and not rerun jobs that are already deleted, use "
+        "`pulumi up --target` with the repository's URN.",
         resource=name,
         endpoint=endpoint,
     )
@@ -178,9 +179,9 @@ def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) 
     )
     if images:
         raise Failure(
-            f"repository {name}: another {all_of(fields_)} replaces it, and it holds images, such as "
-            f"{images[0]}. Delete them, or set force_destroy=True, `pulumi up`, try again: it is deleted "
-            "with everything in it then."
+            f"repository {name} would be replaced, because {all_of(fields_)} changes, but it has images, "
+            f"such as {images[0]}. Delete them, or set force_destroy=True, run `pulumi up`, and try "
+            "again: the images are then deleted too."
         )
 
 
@@ -207,9 +208,9 @@ def _explain_conflict(error: CloudError, inputs: RepositoryInputs) -> CloudError
     if not isinstance(error, AlreadyExists):
         return error
     return AlreadyExists(
-        f"repository {inputs.name} exists already in project {inputs.project}, {inputs.location}. Choose "
-        "another name; to use the one that is there, give its address to TrainingImage as repository="
-        f'"{repository_spec.url(inputs.project, inputs.location, inputs.name)}". ({error})',
+        f"repository {inputs.name} already exists in project {inputs.project}, {inputs.location}. Choose "
+        "another name. To use the existing repository, pass its URL to TrainingImage: "
+        f'repository="{repository_spec.url(inputs.project, inputs.location, inputs.name)}". ({error})',
         code=error.code,
         resource=inputs.name,
         endpoint=error.endpoint,

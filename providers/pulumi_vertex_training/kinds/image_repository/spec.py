@@ -221,7 +221,7 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
     """
     parts = str(repository.get("name", "")).split("/")
     if len(parts) != 6:
-        raise ValueError(f"{repository.get('name')!r} is no name of a repository")
+        raise ValueError(f"{repository.get('name')!r} is not the name of a repository")
     labels = {key: value for key, value in (repository.get("labels") or {}).items() if not is_own(key)}
     scanning = _part(repository, "vulnerabilityScanningConfig").get("enablementConfig")
     flat = {

@@ -37,7 +37,7 @@ RESOURCE_SERVICE_ACCOUNT = Rule(
 )
 RESOURCE_TRIALS = Rule(
     name="persistent-resource-trials",
-    says="the trials that run at a time fit on the persistent resource together",
+    says="the parallel trials of a tuning job fit on the persistent resource",
     source='Vertex AI documentation, "Run training jobs on a persistent resource": jobs wait in line while '
     "its machines are in use",
     level="warning",
@@ -136,14 +136,14 @@ def _account_problems(part: JobSpec, resource: PersistentResource, path: str) ->
         if not part.service_account and not account.service_account:
             yield RESOURCE_SERVICE_ACCOUNT.broken(
                 at,
-                "is missing, and jobs on the persistent resource have to name one; give its e-mail address",
+                "is missing, but jobs on the persistent resource need one. Give its e-mail address",
                 rests_on=bases,
             )
     elif part.service_account:
         yield RESOURCE_SERVICE_ACCOUNT.broken(
             at,
-            f"{shown(part.service_account)} while jobs on the persistent resource run as the service agent; "
-            "leave it out, or enable custom service accounts in its resource_runtime_spec",
+            f"{shown(part.service_account)}, but jobs on the persistent resource run as the service "
+            "agent. Leave it out, or enable custom service accounts in its resource_runtime_spec",
             rests_on=bases,
             level="warning",
         )
@@ -151,6 +151,6 @@ def _account_problems(part: JobSpec, resource: PersistentResource, path: str) ->
 
 def _difference(noun: str, given: str | None, wanted: str | None) -> str:
     if not wanted:
-        return f"{shown(given or '')} while the persistent resource has no {noun}; leave it out"
+        return f"{shown(given or '')}, but the persistent resource has no {noun}. Leave it out"
     start = f"{shown(given)} is not the {noun} of the persistent resource" if given else "is missing"
-    return f"{start}; give {noun} {wanted}, which the persistent resource has"
+    return f"{start}. Give the {noun} {wanted} of the persistent resource"

@@ -88,7 +88,7 @@ def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> res
         if cause is None or was_refused(cause):
             raise
         raise Unavailable(
-            f"{error} It may have been created nevertheless.",
+            f"{error} It may have been created anyway.",
             code=error.code,
             reason=error.reason,
             resource=error.resource,
@@ -201,7 +201,7 @@ def _lasting(record: ResourceRecord) -> Lasting:
         create_time=record.create_time,
         labels=record.labels,
         # The service does not refuse the deletion: it cancels the jobs of all users.
-        obstacle=f"jobs on it use {used} of its machines, and would be cancelled with it: end them first"
+        obstacle=f"jobs on it use {used} of its machines and would be cancelled with it. Stop them first"
         if used
         else "",
     )

@@ -100,31 +100,32 @@ def wait_for_deletion(endpoint: Endpoint, name: str) -> bool:
         endpoint,
         name,
         DELETION_SECONDS,
-        progress=lambda passed: f"{title}: is being deleted, for {passed:.0f} s so far",
+        progress=lambda passed: f"{title}: still being deleted after {passed:.0f} s",
     )
 
 
 def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
     seconds = PREVIOUS_DELETION_SECONDS if timeouts.create is None else timeouts.create
     title = _title(name)
-    say(f"{title}: waiting until the one before it is deleted, for {seconds:g} s at most")
+    say(f"{title}: waiting up to {seconds:g} s until the previous one is deleted")
     try:
         gone = _is_gone_within(
             endpoint,
             name,
             seconds,
-            progress=lambda passed: f"{title}: the one before it is still being deleted after {passed:.0f} s",
+            progress=lambda passed: f"{title}: the previous one is still being deleted after {passed:.0f} s",
         )
     except InterruptedWaitError:
         raise Failure(
-            f"{title}: interrupted while the one before it is being deleted; nothing was made. Run "
-            "`pulumi up` again: it waits for the rest of it."
+            f"{title}: interrupted while the previous one is being deleted. Nothing was created. Run "
+            "`pulumi up` again: it waits for the end of the deletion."
         ) from None
     if not gone:
         raise Failure(
-            f"{title}: the one before it is still being deleted after {seconds:g} s; nothing was made. Run "
-            "`pulumi up` again when it is gone, or choose another persistent_resource_id. "
-            'custom_timeouts=pulumi.CustomTimeouts(create="20m") among its opts waits longer.'
+            f"{title}: the previous one is still being deleted after {seconds:g} s. Nothing was created. "
+            "Run `pulumi up` again when it is gone, or choose another persistent_resource_id. To wait "
+            "longer, set "
+            'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="20m")).'
         )
 
 
@@ -159,12 +160,12 @@ def _begin_when_idle(
             begun,
             seconds=BUSY_SECONDS if timeouts.update is None else timeouts.update,
             pause=_pause(endpoint),
-            progress=lambda passed: f"{title}: still busy with another change after {passed:.0f} s",
+            progress=lambda passed: f"{title}: another operation is still running after {passed:.0f} s",
         )
     except InterruptedWaitError:
         raise Failure(
-            f"{title}: interrupted while the service is busy with another change; nothing was changed. Run "
-            "`pulumi up` again."
+            f"{title}: interrupted while another operation is running. Nothing was changed. Run `pulumi "
+            "up` again."
         ) from None
     if not done:
         raise refusals[-1]

@@ -158,7 +158,10 @@ class PersistentResourceProvider(CrudProvider):
         # A running reboot was started by an interrupted deployment.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
             operations.reboot(endpoint, _id, timeouts=timeouts)
-            say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
+            say(
+                f"persistent resource {inputs.persistent_resource_id}: rebooting, because reboot_token "
+                "changed"
+            )
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
     @clean
@@ -173,13 +176,14 @@ class PersistentResourceProvider(CrudProvider):
             if record.state is not ResourceState.STOPPING:
                 if used := _used_replica_count(record):
                     say(
-                        f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
+                        f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are "
+                        "in use"
                     )
                 operations.begin_deletion(endpoint, _id)
         except NotFound:
             return
         if not operations.wait_for_deletion(endpoint, _id):
-            say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
+            say(f"persistent resource {resource_id}: still being deleted; the service finishes it")
 
 
 def _adopt(
@@ -194,9 +198,12 @@ def _adopt(
     left = f"persistent resource {inputs.persistent_resource_id}: "
     if _can_be_updated(found, inputs):
         _update(endpoint, name, _live_spec(found, inputs), inputs, timeouts)
-        say(f"{left}taken over; an interrupted deployment of this stack made it")
+        say(f"{left}adopted; an interrupted deployment of this stack created it")
         return
-    say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
+    say(
+        f"{left}an interrupted deployment of this stack created it with a different spec; it is deleted "
+        "and created again"
+    )
     operations.begin_deletion(endpoint, name)
     operations.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
 
@@ -275,9 +282,10 @@ def _explain_conflict(error: CloudError, inputs: PersistentResourceInputs) -> Cl
     if not isinstance(error, AlreadyExists):
         return error
     return AlreadyExists(
-        f"persistent resource {inputs.persistent_resource_id} exists already in project {inputs.project}, "
-        f"{inputs.location}. Choose another persistent_resource_id; to run jobs on the one that is there, "
-        f'give its id to CustomJob(persistent_resource_id="{inputs.persistent_resource_id}"). ({error})',
+        f"persistent resource {inputs.persistent_resource_id} already exists in project "
+        f"{inputs.project}, {inputs.location}. Choose another persistent_resource_id. To run jobs on the "
+        "existing resource, pass its id: "
+        f'CustomJob(persistent_resource_id="{inputs.persistent_resource_id}"). ({error})',
         code=error.code,
         resource=inputs.persistent_resource_id,
         endpoint=error.endpoint,

@@ -56,25 +56,29 @@ async def ready(
             sleep=functools.partial(_sleep, engine=engine),
         )
     except NotFound:
-        raise pulumi.RunError(f"{wait.title} does not exist any more; run `pulumi refresh`") from None
+        raise pulumi.RunError(f"{wait.title} no longer exists. Run `pulumi refresh`") from None
     except Interrupted:
-        raise pulumi.RunError(f"interrupted; {wait.title} goes on: `pulumi up` waits for it again") from None
+        raise pulumi.RunError(
+            f"{wait.title}: interrupted, but the service continues. Run `pulumi up` to wait for it again"
+        ) from None
     except (CloudError, LauncherError) as error:
         raise pulumi.RunError(str(error)) from None
     record: ResourceRecord = watched.record
     if record.state is ResourceState.STOPPING:
-        raise pulumi.RunError(f"{wait.title} is being deleted; run `pulumi refresh` when it is gone")
+        raise pulumi.RunError(f"{wait.title} is being deleted. Run `pulumi refresh` when it is gone")
     if record.state is ResourceState.ERROR:
         message = (
-            f"{wait.title} failed: {record.error or 'the service does not say why'}. Another reboot_token"
+            f"{wait.title} failed: {record.error or 'the service gives no reason'}. Change reboot_token to"
         )
-        message += " restarts its machines; `pulumi up --replace` makes it anew."
+        message += " restart its machines, or run `pulumi up --replace` to create it again."
         if asked_by is not None and asked_by == engine:
             raise pulumi.RunError(message)
         pulumi.log.warn(message, resource)
     elif watched.timed_out:
         pulumi.log.warn(
-            f"{wait.title} is {record.state.word} after {timeout:g} s; not waiting any longer", resource
+            f"{wait.title} is still {record.state.word} after {timeout:g} s. The deployment no longer "
+            "waits for it",
+            resource,
         )
     return wait.resource_id
 
@@ -124,7 +128,7 @@ class _Wait:
     def trouble(self, error: CloudError) -> None:
         if str(error) != self._trouble:
             self._trouble = str(error)
-            pulumi.log.info(f"asking again: {error}", self._resource, ephemeral=True)
+            pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)
 
 
 def _progress_line(record: ResourceRecord) -> str:

@@ -172,8 +172,8 @@ def persistent_resource_inputs(
     PersistentResource.
     """
     if resource is not None and not isinstance(resource, PersistentResource):
-        what = f"persistent_resource is {arguments.shown(resource)}; it must be a PersistentResource of this"
-        arguments.require(job, [f"{what} program. Give the id of another one as {at}"])
+        what = f"persistent_resource is {arguments.shown(resource)}, but must be a PersistentResource of this"
+        arguments.require(job, [f"{what} program. For any other one, set {at} to its id"])
     given = resource_id.ready if isinstance(resource_id, PersistentResource) else resource_id
     resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
     if resource is None:
@@ -222,7 +222,7 @@ def _require_same_id(ids: Sequence[str], *, shown: bool) -> str:
     if given != of_resource:
         other = repr(given) if shown else "another one"
         raise pulumi.RunError(
-            f"persistent_resource_id is {other}, and persistent_resource is {of_resource!r}; give the "
-            "resource alone"
+            f"persistent_resource_id is {other}, but persistent_resource is {of_resource!r}. Set only "
+            "persistent_resource"
         )
     return of_resource

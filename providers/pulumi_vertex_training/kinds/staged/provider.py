@@ -117,7 +117,7 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
     """
     spec = _spec_of(props)
     if sha256 != spec.sha256:
-        changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
+        changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
     OPERATION.note_made(str(spec.uri))
     made = objects.ensure(
@@ -157,7 +157,7 @@ def _delete_object(props: Mapping[str, Any]) -> None:
         if record is None:
             return
         if SHARED_KEY in record.metadata:
-            say(f"{spec.uri} is left: it was staged more than once, and another stack may use it")
+            say(f"{spec.uri} is kept: it was staged more than once, so another stack may use it")
             return
         try:
             # Delete by metageneration: whoever stages the same content now sets its metadata first.
@@ -177,8 +177,9 @@ def _delete_object(props: Mapping[str, Any]) -> None:
             if not _RETAINED.search(str(error)):
                 raise
             raise Failure(
-                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
-                "first, if it is not locked; a hold has to be taken off."
+                f"{error} Try again after that. If the retention policy is not locked, you can also "
+                "remove retention_policy, run `pulumi up`, and try again. If the object is on hold, "
+                "release the hold."
             ) from None
 
 

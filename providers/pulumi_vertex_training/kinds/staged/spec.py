@@ -81,7 +81,8 @@ def validate(spec: StagedObjectSpec) -> list[Problem]:
     if not _SHA256.fullmatch(spec.sha256):
         problems.append(
             Problem(
-                path="sha256", message=f"{shown(spec.sha256)} is no SHA-256; it has 64 lowercase hex digits"
+                path="sha256",
+                message=f"{shown(spec.sha256)} is not a SHA-256, which has 64 lowercase hex digits",
             )
         )
     if spec.size < 0:
@@ -90,7 +91,7 @@ def validate(spec: StagedObjectSpec) -> list[Problem]:
         problems.append(
             Problem(
                 path="content_type",
-                message=f"{shown(spec.content_type)} is no content type; write one like application/gzip",
+                message=f"{shown(spec.content_type)} is not a content type; write it like application/gzip",
             )
         )
     return problems

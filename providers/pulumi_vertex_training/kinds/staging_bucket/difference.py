@@ -18,8 +18,8 @@ from vertex_training.findings.words import all_of
 from vertex_training.topology.changes import FieldChange, field_changes
 
 LOCK_WARNING = (
-    "the retention policy is locked for good: it can be lengthened, but never shortened or taken off, and "
-    "the bucket can be deleted only when every object in it is older than the period"
+    "the retention policy is locked permanently: you can lengthen it, but never shorten or remove it, "
+    "and you can only delete the bucket when every object in it is older than the retention period"
 )
 _DEFAULTS = {"soft_delete_policy.retention_duration_seconds": f"{SOFT_DELETE_DEFAULT} (the default)"}
 _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
@@ -77,9 +77,9 @@ def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
         return ""
     keep = f"retention_policy={{'retention_period': {was.retention_period}, 'is_locked': True}}"
     if becomes is None:
-        return f"its retention policy is locked and can never be taken off. Declare {keep}, or more"
+        return f"its retention policy is locked and can never be removed. Declare {keep}, or more"
     if not becomes.is_locked:
-        return f"the lock of its retention policy can never be taken off. Declare {keep}, or more"
+        return f"the lock of its retention policy can never be removed. Declare {keep}, or more"
     if becomes.retention_period < was.retention_period:
         return (
             f"its retention policy is locked and can never be shortened: {was.retention_period} -> "
@@ -90,9 +90,9 @@ def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
 
 def _loss(old: BucketSpec) -> str:
     if old.force_destroy:
-        return "everything in the old bucket is deleted with it, because force_destroy is set"
+        return "all objects in the old bucket are deleted with it, because force_destroy is set"
     return (
-        "the old bucket is deleted only if it is empty: what is in it is lost only when force_destroy=True "
+        "the old bucket is deleted only if it is empty, or with all its objects if force_destroy=True "
         "was deployed before"
     )
 

@@ -94,7 +94,7 @@ class HeldError(FailedPrecondition):
     def __init__(self, bucket: str, names: tuple[str, ...], count: int, endpoint: Endpoint) -> None:
         self.names, self.count = names, count
         super().__init__(
-            f"{_objects(count)} in bucket {bucket} {_are(count)} held, so nothing was deleted: "
+            f"{_objects(count)} in bucket {bucket} {_are(count)} on hold, so nothing was deleted: "
             f"{_listed(names, count)}.",
             resource=bucket,
             endpoint=endpoint,

@@ -125,9 +125,9 @@ def delete(
         except AlreadyExists as error:  # 409: the bucket is not empty
             refusal = error
     hint = (
-        "Something writes to it: stop it, then run the same command again."
+        "Something is writing to it. Stop that, then run the same command again."
         if force
-        else "Delete its objects, or set force_destroy on it and deploy before it is destroyed."
+        else "Delete its objects, or set force_destroy=True and run `pulumi up` before you destroy it."
     )
     raise FailedPrecondition(
         f"{refusal} {hint}",

@@ -128,9 +128,10 @@ class StagingBucketProvider(Provider):
             )
         except AlreadyExists as error:
             raise AlreadyExists(
-                f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
-                "If it is yours, give its name where a bucket is wanted, or delete it first if an "
-                f"interrupted deployment has left it behind. ({error})",
+                f"bucket {spec.name}: the name is taken, because bucket names are global. Choose another "
+                "name. If the bucket is yours, pass its name instead of declaring it. If an interrupted "
+                "deployment left it behind, delete it: `gcloud storage buckets delete "
+                f"gs://{spec.name}`. ({error})",
                 code=error.code,
             ) from error
         if wire.sets_lock(None, spec):
@@ -196,21 +197,21 @@ class StagingBucketProvider(Provider):
             return
         except HeldError as error:
             raise Failure(
-                f"{error} Take the holds off, or set release_holds=True beside force_destroy, `pulumi up`, "
-                "try again: they are taken off then."
+                f"{error} Release the holds, or set release_holds=True with force_destroy=True, run "
+                "`pulumi up`, and try again."
             ) from None
         except RetainedError as error:
             raise Failure(
-                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
-                "first, if it is not locked: the objects can be deleted then."
+                f"{error} Try again after that. If the retention policy is not locked, you can also "
+                "remove retention_policy, run `pulumi up`, and try again."
             ) from None
         except FailedPrecondition as error:
             if force:
                 raise
             raise FailedPrecondition(
-                f"bucket {_id} is not empty. Empty it, or set force_destroy=True, `pulumi up`, try again: "
-                "it is deleted with everything in it then. `pulumi up --target` with its URN sets it alone, "
-                "and runs no job again that is deleted already.",
+                f"bucket {_id} is not empty. Empty it, or set force_destroy=True, run `pulumi up`, and "
+                "try again: its objects are then deleted too. To update only the bucket, and not rerun "
+                "jobs that are already deleted, use `pulumi up --target` with the bucket's URN.",
                 code=error.code,
             ) from error
         if reported and kept and not endpoint.is_emulator:
@@ -236,8 +237,8 @@ def _require_replaceable(old: BucketInputs) -> None:
     )
     if kept is not None:
         raise Failure(
-            f"bucket {old.name} is to be replaced and is not empty: it holds {kept}. Empty it, or set "
-            "force_destroy=True, `pulumi up`, try again: it is deleted with everything in it then."
+            f"bucket {old.name} would be replaced, but is not empty: it has {kept}. Empty it, or set "
+            "force_destroy=True, run `pulumi up`, and try again: its objects are then deleted too."
         )
 
 
@@ -264,7 +265,9 @@ def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
     """Return the problems. Those of a derived name explain where the name comes from."""
     if decoded.draft is None or not decoded.draft.marks:
         return list(decoded.problems)
-    made = f"{decoded.draft.name} is made from the names of project, program, stack and resource; give name="
+    made = (
+        f"{decoded.draft.name} is derived from the names of project, program, stack and resource; set name="
+    )
     return [
         replace(found, message=f"{found.message} ({made})") if found.path == "name" else found
         for found in decoded.problems
@@ -306,7 +309,10 @@ def soft_delete_notice(wire: Mapping[str, Any]) -> str:
     if not seconds:
         return ""
     days = f"{seconds / _DAY:g} day{'' if seconds == _DAY else 's'}"
-    return f"soft delete keeps them for {days}: until then they are billed, and can be restored with it"
+    return (
+        f"soft delete keeps the objects for {days}: until then they are billed, and you can restore them "
+        "with the bucket"
+    )
 
 
 def _context_key(inputs: BucketInputs) -> str:

@@ -157,14 +157,14 @@ EFFECTS: FieldTable = MappingProxyType(
         "default_event_based_hold": _IN_PLACE,
         "enable_object_retention": FieldEffect(
             effect=Effect.REPLACE,
-            reason="retention of single objects is a bucket's from its creation on, or not at all",
+            reason="retention of single objects can only be set when a bucket is created",
         ),
         "encryption.default_kms_key_name": _IN_PLACE,
         "encryption.google_managed_encryption_enforcement_config.restriction_mode": _IN_PLACE,
         "encryption.customer_managed_encryption_enforcement_config.restriction_mode": _IN_PLACE,
         "encryption.customer_supplied_encryption_enforcement_config.restriction_mode": _IN_PLACE,
         "hierarchical_namespace": FieldEffect(
-            effect=Effect.REPLACE, reason="a bucket has folders from its creation on, or not at all"
+            effect=Effect.REPLACE, reason="a hierarchical namespace can only be set when a bucket is created"
         ),
         "ip_filter.mode": _IN_PLACE,
         "ip_filter.public_network_source.allowed_ip_cidr_ranges": _IN_PLACE,
@@ -177,7 +177,7 @@ EFFECTS: FieldTable = MappingProxyType(
         "requester_pays": _IN_PLACE,
         "retention_policy.retention_period": _IN_PLACE,
         "retention_policy.is_locked": FieldEffect(
-            effect=Effect.UPDATE, reason="a lock can be set in place, and is never taken off"
+            effect=Effect.UPDATE, reason="a lock can be set in place, and never removed"
         ),
         "rpo": _IN_PLACE,
         "soft_delete_policy.retention_duration_seconds": _IN_PLACE,

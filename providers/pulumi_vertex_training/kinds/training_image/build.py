@@ -175,8 +175,8 @@ def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
             registry_push.tag(endpoint, image.at(tag), manifest)
         except (errors.PermissionDenied, errors.FailedPrecondition, errors.InvalidArgument) as error:
             raise type(error)(
-                f"{error} If the repository has immutable tags, give each image tags of its own: tags=[...], "
-                "or none.",
+                f"{error} If the repository has immutable tags, use new tags for each image, or none: "
+                "tags=[].",
                 code=error.code,
                 resource=error.resource,
                 endpoint=error.endpoint,
@@ -214,12 +214,12 @@ def find_drift(
     for tag in tags:
         now = _current_digest(endpoint, image.at(tag))
         if now is not None and now != image.digest:
-            lines.append(f"the tag {tag} stands for {now or 'nothing'} now; somebody else moved it")
+            lines.append(f"the tag {tag} was moved outside this stack, to {now or 'no image'}")
     for base, then in base_digests.items():
         name = parse(base)
         now = _current_digest(endpoint, name) if name.digest is None else then
         if now and now != then:
-            lines.append(f"the base {base} stands for {now} now; this image was built on {then}")
+            lines.append(f"the base image {base} is now {now}; this image was built on {then}")
     return lines
 
 
@@ -257,8 +257,8 @@ def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
         return registry.manifest(endpoint, name)
     except errors.NotFound as error:
         remedy = (
-            "On the emulator the images of Google for training and python:3.x are there by themselves; push "
-            "any other one into the emulator's registry first."
+            "The emulator has Google's training images and python:3.x. Push any other image to the "
+            "emulator's registry first."
             if endpoint.is_emulator
             else "Check the name and the tag."
         )

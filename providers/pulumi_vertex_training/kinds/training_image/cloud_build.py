@@ -55,7 +55,7 @@ def build(
         "options": {"logging": "CLOUD_LOGGING_ONLY"},
     }
     denied = (
-        f"Run `gcloud services enable {API} --project {endpoint.project}` if the API is not enabled; the "
+        f"Run `gcloud services enable {API} --project {endpoint.project}` if the API is not enabled. The "
         "account needs the role roles/cloudbuild.builds.editor."
     )
     url = f"{endpoint.address_of(API)}/v1/projects/{endpoint.project}/builds"
@@ -65,7 +65,7 @@ def build(
     build_id = running.get("id")
     if not build_id:
         raise UnexpectedAnswer(f"Could not {action} ({endpoint}): the answer names no build.")
-    tell(f"Cloud Build builds {image}: {running.get('logUrl', build_id)}")
+    tell(f"Cloud Build is building {image}: {running.get('logUrl', build_id)}")
     deadline, pause = clock() + BUILD_TIMEOUT + 60, _FIRST_PAUSE
     while running.get("status", "STATUS_UNKNOWN") in _WAITING:
         if clock() >= deadline:

@@ -111,17 +111,17 @@ def choose_builder(
         raise ValueError("a plan without RUN needs no tool")
     path = f"{run.file}:{run.line}"
     if plan.needs_wheels:
-        message = "requirements do not go with RUN; install them in the Dockerfile, or take the RUN out"
+        message = "requirements do not go with RUN. Install them in the Dockerfile, or remove the RUN"
         return Problem(path="requirements", message=f"{message} ({path})")
     if plan.source.build_contexts and (
         builder == "cloud_build" or (builder == "auto" and find_tool() is None and build_bucket is not None)
     ):
-        message = "Cloud Build gets the source alone. Use docker, podman or buildah on this machine, or copy "
+        message = "Cloud Build gets only the source. Use docker, podman or buildah on this machine, or copy "
         return Problem(path="build_contexts", message=f"{message}the folders into the source")
     if builder == "cloud_build":
         if on_google and build_bucket is not None:
             return build_bucket
-        message = "Cloud Build runs on Google Cloud alone; leave builder out for the emulator"
+        message = "Cloud Build runs only on Google Cloud. Leave builder out for the emulator"
         return Problem(path="builder", message=message)
     names = TOOLS if builder == "auto" else (builder,)
     found = find_tool(names)
@@ -130,11 +130,13 @@ def choose_builder(
     if builder == "auto" and on_google and build_bucket is not None:
         return build_bucket
     here = all_of([*names]) if len(names) == 1 else f"none of {all_of([*names])}"
-    missing = f"{here} is not here or cannot work" if len(names) == 1 else f"{here} is here and can work"
+    missing = (
+        f"{here} is not usable on this machine" if len(names) == 1 else f"{here} is usable on this machine"
+    )
     return Problem(
         path=path,
-        message=f"{shown(run.text)} needs a container tool, and {missing}. Install one, put Python packages "
-        "into requirements= instead of a RUN, or on Google Cloud let Cloud Build do it: build_bucket=",
+        message=f"{shown(run.text)} needs a container tool, but {missing}. Install one, use requirements= "
+        "instead of a RUN for Python packages, or, on Google Cloud, use Cloud Build: build_bucket=",
     )
 
 
@@ -143,8 +145,8 @@ def describe_builder(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> st
     run = plan.needs_tool
     where = f"{run.file}:{run.line}" if run else "source"
     if isinstance(who, str):
-        return f"{where}: a RUN; Cloud Build builds the image, from its source in bucket {who}"
-    line = f"{where}: a RUN; {who.name} on this machine ({who.path}) builds the image"
+        return f"{where}: a RUN, so Cloud Build builds the image from its source in bucket {who}"
+    line = f"{where}: a RUN, so {who.name} on this machine ({who.path}) builds the image"
     if on_google or not plan.base_images:
         return line
     # The tool does not see the emulator's registry, where stand-ins for Google's images are.
@@ -192,12 +194,12 @@ _NO_BASE = re.compile(
 def _failed(tool: Tool, plan: ImagePlan, what: str, status: int, last: list[str]) -> Problem:
     run = plan.needs_tool
     path = f"{run.file}:{run.line}" if run else "source"
-    words = "; ".join(last) or "it said nothing"
+    words = "; ".join(last) or "it printed nothing"
     message = f"`{tool.name} {what}` ended with status {status}. Its last lines: {words}"
     if _NO_BASE.search(words):
         message += (
-            f". {tool.name} pulls base images itself, from the registries that they name, on the emulator "
-            "too; it has to reach them, and to be logged in where they are not public"
+            f". {tool.name} pulls base images itself from their registries, even with the emulator. It "
+            "must be able to reach them, and be logged in if they are not public"
         )
     return Problem(path=path, message=message)
 

@@ -105,7 +105,7 @@ class TrainingImageProvider(Provider):
         inputs = _inputs(raw)
         plan = _plan(inputs)
         if plan.content_hash != raw["content_hash"]:
-            changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
+            changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
             raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
         endpoint = endpoint_of(raw)
         made = build.build_and_push(
@@ -152,7 +152,7 @@ class TrainingImageProvider(Provider):
             return ReadResult(None, {})
         drift = build.find_drift(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
         for line in drift:
-            say(f"image {raw['name']}: {line}; nothing is done about it")
+            say(f"image {raw['name']}: {line}. The resource is not changed")
         return ReadResult(id_, outbound({**raw, "drift": drift}))
 
     @clean
@@ -165,7 +165,7 @@ class TrainingImageProvider(Provider):
             return
         others = build.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
         if others:
-            say(f"image {_id} stays: it has tags that this stack did not give it: {', '.join(others)}")
+            say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
@@ -177,7 +177,7 @@ def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
 def _inputs(props: Mapping[str, Any]) -> ImageInputs:
     inputs = _decode(props).spec
     if inputs is None:
-        raise ValueError("an image reached the provider with inputs that check refuses; please report this")
+        raise ValueError("an image reached the provider with inputs that check rejects; please report this")
     return inputs
 
 
@@ -268,4 +268,6 @@ def _describe_rebuild(new: Mapping[str, Any], replaces: list[str]) -> str:
         what = "its base"
     else:
         what = replaces[0]
-    return f"image {new.get('name')}: {what} changed; it is built anew, and jobs that use it run again"
+    return (
+        f"image {new.get('name')}: {what} changed. The image is built again, and jobs that use it run again"
+    )

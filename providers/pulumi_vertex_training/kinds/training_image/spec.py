@@ -87,7 +87,7 @@ Image = TypeVar("Image", bound=TrainingImageSpec)
 _CONTENT = FieldEffect(effect=Effect.REPLACE, reason="other content is another image")
 _PLACE = FieldEffect(effect=Effect.REPLACE, reason="an image cannot move")
 _RECORD = FieldEffect(effect=Effect.UPDATE, reason="only the provider uses it; the image does not have it")
-_FILES = FieldEffect(effect=Effect.NONE, reason="the hash of the content decides, wherever it lies on a disk")
+_FILES = FieldEffect(effect=Effect.NONE, reason="the hash of the content decides, not its path")
 
 EFFECTS: FieldTable = MappingProxyType(
     {
@@ -157,7 +157,7 @@ def _repository_problems(repository: str) -> Iterator[Problem]:
     if name is None or "/" not in repository or not repository.startswith(f"{name.host}/"):
         yield IMAGE_REPOSITORY.broken(
             "repository",
-            f"{shown(repository, longest=200)} is no repository; give an ImageRepository, or write "
+            f"{shown(repository, longest=200)} is not a repository; give an ImageRepository, or write "
             "LOCATION-docker.pkg.dev/PROJECT/NAME",
         )
     elif name.host.endswith("-docker.pkg.dev") and repository.count("/") < 2:
@@ -184,11 +184,11 @@ def _tag_problems(tags: tuple[str, ...]) -> Iterator[Problem]:
             yield IMAGE_TAGS.broken(
                 f"tags[{i}]",
                 f"{shown(tag)} cannot be a tag; it has 1 to 128 letters, digits, underscores, dots and "
-                "dashes, and begins with none of the last two",
+                "dashes, and does not begin with a dot or dash",
             )
         elif counts[tag] > 1 and tags.index(tag) != i:
             yield IMAGE_TAGS.broken(
-                f"tags[{i}]", f"{shown(tag)} is given twice; leave one out", rests_on=("tags",)
+                f"tags[{i}]", f"{shown(tag)} is given twice. Remove one", rests_on=("tags",)
             )
 
 
@@ -196,11 +196,11 @@ def _builder_problems(spec: TrainingImageSpec) -> Iterator[Problem]:
     both = ("builder", "build_bucket")
     if spec.builder == "cloud_build" and spec.build_bucket is None:
         yield BUILD_BUCKET.broken(
-            "build_bucket", "is missing; Cloud Build gets the source from there", rests_on=both
+            "build_bucket", "is missing. Cloud Build needs a bucket for the source", rests_on=both
         )
     elif spec.build_bucket is not None and spec.builder not in ("auto", "cloud_build"):
         yield BUILD_BUCKET.broken(
             "build_bucket",
-            f"does not go with the builder {spec.builder}; leave it out, or build with cloud_build",
+            f"does not go with the builder {spec.builder}. Leave it out, or set builder to cloud_build",
             rests_on=both,
         )

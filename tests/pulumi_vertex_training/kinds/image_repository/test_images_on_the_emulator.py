@@ -93,7 +93,7 @@ def test_a_repository_that_is_there_already_is_refused(
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, REPOSITORY, {"name": name, "marks": MARKS, **PLACE})
     said = refusal(caught)
-    assert said.startswith(f"Failure: repository {name} exists already in project local, us-central1.")
+    assert said.startswith(f"Failure: repository {name} already exists in project local, us-central1.")
     assert f'repository="{address}"' in said
 
 
@@ -105,8 +105,8 @@ def test_a_repository_with_images_is_deleted_by_option_alone(
         push_small_image(endpoint, f"{made['url']}/{name}:1", b"1")
     with pytest.raises(grpc.RpcError) as caught:
         plugin.delete(REPOSITORY, id_, made)
-    assert f"repository {id_} holds images: a, b, c and 2 more." in refusal(caught)
-    assert "`pulumi up --target` with its URN" in refusal(caught)
+    assert f"repository {id_} has images: a, b, c and 2 more." in refusal(caught)
+    assert "`pulumi up --target` with the repository's URN" in refusal(caught)
     plugin.delete(REPOSITORY, id_, {**made, "force_destroy": True})
     assert plugin.read(REPOSITORY, id_, made)[0] == ""
 
@@ -186,7 +186,7 @@ def test_a_folder_that_changes_while_it_is_deployed(plugin: PluginProcess, image
     (source / "task.py").write_text("print(2)\n")
     with pytest.raises(grpc.RpcError) as caught:
         plugin.create(IMAGE, inputs)
-    assert "changing changed while it was being deployed" in refusal(caught)
+    assert "changing changed during the deployment" in refusal(caught)
 
 
 def test_a_base_that_does_not_exist(plugin: PluginProcess, images: str) -> None:
@@ -194,7 +194,7 @@ def test_a_base_that_does_not_exist(plugin: PluginProcess, images: str) -> None:
         create(plugin, IMAGE, declared(images, "baseless", base_image="gcr.io/p/nothing:1"))
     said = refusal(caught)
     assert said.startswith("Failure: the base image gcr.io/p/nothing:1 of trainer does not exist.")
-    assert "push any other one into the emulator's registry first" in said
+    assert "Push any other image to the emulator's registry first" in said
 
 
 def test_a_repository_that_does_not_exist(plugin: PluginProcess) -> None:
@@ -209,4 +209,4 @@ def test_a_tag_that_cannot_move_says_so(plugin: PluginProcess) -> None:
     create(plugin, IMAGE, declared(made["url"], "digits"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(made["url"], "digits", env={"A": "1"}))
-    assert "If the repository has immutable tags, give each image tags of its own" in refusal(caught)
+    assert "If the repository has immutable tags, use new tags for each image" in refusal(caught)

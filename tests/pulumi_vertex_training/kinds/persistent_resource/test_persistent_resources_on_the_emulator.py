@@ -122,7 +122,7 @@ def test_one_that_is_there_already_is_refused(
     made_before(endpoint, name, labels, **more)
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, name)
-    assert f"persistent resource {name} exists already" in refusal(caught)
+    assert f"persistent resource {name} already exists" in refusal(caught)
     assert running(endpoint, name).labels == labels
 
 
@@ -132,7 +132,7 @@ def test_one_that_jobs_run_on_is_not_taken_over(plugin: PluginProcess, endpoint:
     eventually(lambda: running(endpoint, "busy").wire["resourcePools"][0].get("usedReplicaCount"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, "busy")
-    assert "exists already" in refusal(caught)
+    assert "already exists" in refusal(caught)
     persistent_resources.delete(endpoint, full_name("busy"))
     eventually(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)
 
@@ -159,7 +159,7 @@ def test_a_creation_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint:
     persistent_resources.delete(endpoint, full_name("patient"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, "patient", timeouts={"create": 0.3})
-    assert "patient: the one before it is still being deleted after 0.3 s; nothing was made" in refusal(
+    assert "patient: the previous one is still being deleted after 0.3 s. Nothing was created" in refusal(
         caught
     )
     assert "choose another persistent_resource_id" in refusal(caught)
@@ -177,7 +177,7 @@ def test_ctrl_c_ends_the_wait_of_a_creation(tmp_path: Path, data_dir: Path, endp
         with pytest.raises(grpc.RpcError) as caught:
             own.create(PROVIDER, props)
         ended.join()
-    assert "left: interrupted while the one before it is being deleted" in refusal(caught)
+    assert "left: interrupted while the previous one is being deleted" in refusal(caught)
     assert "Run `pulumi up` again" in refusal(caught)
 
 

@@ -46,7 +46,7 @@ def test_a_file_that_is_retained_is_refused_with_the_remedy(tmp_path: Path, conf
     with PluginProcess(tmp_path, config=config) as later, pytest.raises(grpc.RpcError) as caught:
         later.delete(FILE, id_, made)
     assert "cannot be deleted" in said(caught)
-    assert "take retention_policy out of the program and `pulumi up` first" in said(caught)
+    assert "remove retention_policy, run `pulumi up`, and try again" in said(caught)
 
 
 def test_a_bucket_that_is_there_is_refused_with_the_way_to_use_it(
@@ -56,5 +56,7 @@ def test_a_bucket_that_is_there_is_refused_with_the_way_to_use_it(
         create(plugin, BUCKET, {"name": "a-bucket"})
         with pytest.raises(grpc.RpcError) as caught:
             create(plugin, BUCKET, {"name": "a-bucket"})
-    assert said(caught).startswith("Failure: bucket a-bucket is taken: bucket names are one space")
-    assert "If it is yours, give its name where a bucket is wanted" in said(caught)
+    assert said(caught).startswith(
+        "Failure: bucket a-bucket: the name is taken, because bucket names are global"
+    )
+    assert "If the bucket is yours, pass its name instead of declaring it" in said(caught)

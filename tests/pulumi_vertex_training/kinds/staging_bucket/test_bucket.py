@@ -197,7 +197,7 @@ def test_a_bucket_cannot_move(new):
     ("change", "path", "words"),
     [
         ({"name": "My Bucket"}, "name", "for example my-bucket"),
-        ({"location": "mars"}, "location", "'mars' is no location"),
+        ({"location": "mars"}, "location", "'mars' is not a location"),
         ({"storage_class": "NEARLIN"}, "storage_class", "did you mean NEARLINE"),
         ({"storage_class": "cheap"}, "storage_class", "STANDARD, NEARLINE, COLDLINE or ARCHIVE"),
         ({"labels": {"A": "b"}}, "labels.A", "cannot be a label"),
@@ -206,7 +206,7 @@ def test_a_bucket_cannot_move(new):
         (
             {"lifecycle_rules": (rule("SetStorageClass"),)},
             "lifecycle_rules[0].action.storage_class",
-            "needs the new class",
+            "needs the new storage class",
         ),
         (
             {"lifecycle_rules": (rule("Delete", "ARCHIVE"),)},
@@ -216,7 +216,7 @@ def test_a_bucket_cannot_move(new):
         (
             {"lifecycle_rules": (rule(), rule("SetStorageClass", "GOLD"))},
             "lifecycle_rules[1].action.storage_class",
-            "no storage class",
+            "not a storage class",
         ),
         ({"lifecycle_rules": (rule(age=None),)}, "lifecycle_rules[0].condition", "at least one"),
         ({"lifecycle_rules": (rule(age=-1),)}, "lifecycle_rules[0].condition.age", "0 or more"),
@@ -228,7 +228,7 @@ def test_a_bucket_cannot_move(new):
         (
             {"lifecycle_rules": (rule(matches_storage_class=("STANDARD", "GOLD")),)},
             "lifecycle_rules[0].condition.matches_storage_class[1]",
-            "no storage class",
+            "not a storage class",
         ),
         ({"lifecycle_rules": (rule(),) * 101}, "lifecycle_rules", "101 rules"),
     ],

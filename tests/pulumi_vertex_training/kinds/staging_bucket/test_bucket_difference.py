@@ -68,8 +68,14 @@ def test_words_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
     [
         ({"name": "other"}, "a bucket cannot be renamed"),
         ({"location": "us-east1"}, "a bucket cannot move to another location"),
-        ({"hierarchical_namespace": True}, "a bucket has folders from its creation on, or not at all"),
-        ({"enable_object_retention": True}, "retention of single objects is a bucket's from its creation on"),
+        (
+            {"hierarchical_namespace": True},
+            "a hierarchical namespace can only be set when a bucket is created",
+        ),
+        (
+            {"enable_object_retention": True},
+            "retention of single objects can only be set when a bucket is created",
+        ),
         (
             {"custom_placement_config": {"data_locations": ["us-east1", "us-west1"]}},
             "a bucket cannot move to other regions",
@@ -104,20 +110,21 @@ def test_another_project_is_another_bucket() -> None:
 
 def test_a_new_lock_is_said() -> None:
     old = bucket(retention_policy={"retention_period": 60})
-    assert "locked for good" in compare_buckets(old, bucket(**LOCKED)).summary
+    assert "locked permanently" in compare_buckets(old, bucket(**LOCKED)).summary
 
 
 def test_an_old_lock_is_not_said_again() -> None:
     assert (
-        "locked for good" not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).summary
+        "locked permanently"
+        not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).summary
     )
 
 
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (None, "can never be taken off"),
-        ({"retention_period": 60}, "the lock of its retention policy can never be taken off"),
+        (None, "can never be removed"),
+        ({"retention_period": 60}, "the lock of its retention policy can never be removed"),
         ({"retention_period": 59, "is_locked": True}, "can never be shortened: 60 -> 59 seconds"),
     ],
 )

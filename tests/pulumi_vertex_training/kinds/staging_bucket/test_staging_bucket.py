@@ -160,13 +160,13 @@ def test_another_project_makes_another_name() -> None:
 def test_a_name_that_is_made_and_refused_says_where_it_comes_from() -> None:
     (failure,) = BUCKET.check({}, {**OWN, "marks": {**MARKS, "project": "google-demo"}}).failures
     assert "must not begin with goog or contain google" in failure.reason
-    assert "is made from the names of project, program, stack and resource; give name=" in failure.reason
+    assert "is derived from the names of project, program, stack and resource; set name=" in failure.reason
 
 
 def test_the_lock_of_a_new_bucket_is_said(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED})
-    assert "bucket a-bucket: the retention policy is locked for good" in process.said()
+    assert "bucket a-bucket: the retention policy is locked permanently" in process.said()
 
 
 def test_the_lock_of_a_locked_bucket_is_not(tmp_path: Path) -> None:
@@ -222,9 +222,9 @@ def test_a_finished_wheel_of_another_version_is_refused(plugin: PluginProcess, t
     [
         (
             {"retentionDurationSeconds": "604800"},
-            "soft delete keeps them for 7 days: until then they are billed",
+            "soft delete keeps the objects for 7 days: until then they are billed",
         ),
-        ({"retentionDurationSeconds": "129600"}, "soft delete keeps them for 1.5 days"),
+        ({"retentionDurationSeconds": "129600"}, "soft delete keeps the objects for 1.5 days"),
         ({"retentionDurationSeconds": "0"}, ""),
         (None, ""),
     ],

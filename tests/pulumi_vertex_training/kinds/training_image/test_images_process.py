@@ -150,7 +150,10 @@ def test_another_content_is_another_image(plugin: PluginProcess, folder: Path) -
     (folder / "task.py").write_text("print(2)\n")
     new = checked(plugin, image())
     assert plugin.diff(IMAGE, old, new) == (True, ["content_hash"])
-    assert "image digits: its content changed; it is built anew, and jobs that use it run" in plugin.said()
+    assert (
+        "image digits: its content changed. The image is built again, and jobs that use it run"
+        in plugin.said()
+    )
 
 
 def test_a_repository_that_is_not_known_yet_hides_no_content(plugin: PluginProcess, folder: Path) -> None:
@@ -178,7 +181,7 @@ def test_a_folder_that_does_not_exist(plugin: PluginProcess) -> None:
 def test_a_run_without_its_tool_is_found_in_the_preview(plugin: PluginProcess, folder: Path) -> None:
     (folder / "Dockerfile").write_text("FROM python:3.11\nRUN pip install numpy\n")
     _, failures = plugin.check(IMAGE, image(base_image=None, builder="cloud_build", build_bucket="b"))
-    assert "Cloud Build runs on Google Cloud alone" in failures["builder"]
+    assert "Cloud Build runs only on Google Cloud" in failures["builder"]
 
 
 @pytest.fixture
@@ -197,7 +200,7 @@ def test_the_preview_says_who_runs_a_run(podman: Path, tmp_path: Path, folder: P
     process = PluginProcess(tmp_path)
     there = checked(process, image(base_image=None, builder="podman"))
     assert process.said().splitlines() == [
-        f"image digits: Dockerfile:2: a RUN; podman on this machine ({podman}) builds the image, and pulls "
+        f"image digits: Dockerfile:2: a RUN, so podman on this machine ({podman}) builds the image, and pulls "
         "docker.io/library/python:3.11 from the real registry, not from the emulator"
     ]
     process = PluginProcess(tmp_path)

@@ -86,4 +86,4 @@ def test_a_bucket_for_a_builder_that_needs_none() -> None:
 
 def test_a_tag_that_is_given_twice() -> None:
     (problem,) = validate(image(tags=("a", "b", "a")))
-    assert (problem.path, problem.message) == ("tags[2]", "'a' is given twice; leave one out")
+    assert (problem.path, problem.message) == ("tags[2]", "'a' is given twice. Remove one")
