@@ -159,8 +159,9 @@ def _kind_problems(kind: str, mode: str) -> Iterator[Problem]:
     if mode in _MODES:
         yield REPOSITORY_MODE.broken(
             "mode",
-            f"a repository of the mode {mode} accepts no pushes. Declare it with pulumi_gcp.artifactregistry.Repository, and "
-            "pull from it: base_image of a TrainingImage can be any image name",
+            f"a repository of the mode {mode} accepts no pushes. Declare it with "
+            "pulumi_gcp.artifactregistry.Repository, and pull from it: base_image of a TrainingImage can be any "
+            "image name",
         )
     else:
         yield REPOSITORY_MODE.broken(
