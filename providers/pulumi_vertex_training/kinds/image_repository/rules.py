@@ -160,8 +160,8 @@ def _kind_problems(kind: str, mode: str) -> Iterator[Problem]:
         yield REPOSITORY_MODE.broken(
             "mode",
             f"a repository of the mode {mode} accepts no pushes. Declare it with "
-            "pulumi_gcp.artifactregistry.Repository, and pull from it: base_image of a TrainingImage can be any "
-            "image name",
+            "pulumi_gcp.artifactregistry.Repository, and pull from it: base_image of a TrainingImage can be "
+            "any image name",
         )
     else:
         yield REPOSITORY_MODE.broken(
