@@ -170,7 +170,7 @@ def test_errors_name_the_variable(source: str, pools: tuple[tuple[str, ...], ...
         framework_settings(Cluster(pools=pools, pool=0, index=0, source=source), "mxnet")
 
 
-def test_lightgbm_cannot_write_ipv6() -> None:
+def test_lightgbm_does_not_support_ipv6() -> None:
     with pytest.raises(ClusterError, match="LightGBM needs an IPv4 address"):
         framework_settings(seen_from("chief", IPV6), "lightgbm")
 
@@ -192,7 +192,7 @@ def test_lightgbm_cannot_write_ipv6() -> None:
         pytest.param("horovod", {"np": "1", "hosts": "localhost:1"}, id="horovod"),
     ],
 )
-def test_a_chief_alone(framework: str, expected: dict[str, str]) -> None:
+def test_a_single_chief(framework: str, expected: dict[str, str]) -> None:
     assert framework_settings(vertex_cluster.from_environment({}), framework) == expected
 
 
@@ -244,13 +244,13 @@ def test_arguments_have_numbers(framework: str, expected: dict[str, object]) -> 
 
 
 @pytest.mark.parametrize("framework", ["torch", "torchrun", "mxnet"])
-def test_variables_are_no_arguments(framework: str) -> None:
+def test_environment_frameworks_have_no_arguments(framework: str) -> None:
     with pytest.raises(ValueError, match=f"^{framework} reads its settings from the environment"):
         framework_arguments(seen_from("chief"), framework)
 
 
 @given(st.integers(0, 6), st.integers(0, 3))
-def test_ranks_are_dense_and_everybody_names_the_same_chief(workers: int, servers: int) -> None:
+def test_ranks_are_dense_and_all_replicas_name_the_same_chief(workers: int, servers: int) -> None:
     pools = (
         ("10.0.0.1:1",),
         tuple(f"10.0.1.{i}:1" for i in range(workers)),

@@ -1,4 +1,4 @@
-"""CLUSTER_SPEC and TF_CONFIG in every form that was documented or seen, and what is wrong with others."""
+"""CLUSTER_SPEC and TF_CONFIG in every form that was documented or seen, and the errors of other forms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TF_CONFIG: dict[str, Any] = {
 
 
 def spec(cluster: object = None, task: object = None, **others: object) -> str:
-    """CLUSTER_SPEC of a chief and two workers, seen from the second worker, with parts replaced."""
+    """Return CLUSTER_SPEC of a chief and two workers, seen from the second worker, with parts replaced."""
     usual = {"workerpool0": ["a:1"], "workerpool1": ["b:1", "c:1"]}
     return json.dumps(
         {
@@ -181,7 +181,7 @@ def test_environment_prefers_cluster_spec() -> None:
     assert vertex_cluster.from_environment({**both, "CLUSTER_SPEC": ""}).source == "TF_CONFIG"
 
 
-def test_without_variables_it_is_a_chief_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_variables_it_is_a_single_chief(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = Cluster(pools=(("localhost:2222",), (), (), ()), pool=0, index=0)
     assert vertex_cluster.from_environment({}) == alone
     assert vertex_cluster.from_environment({"CLUSTER_SPEC": " ", "TF_CONFIG": ""}) == alone
@@ -258,7 +258,7 @@ BAD = {
 
 
 @every_row(("text", "path", "message"), BAD.values(), ids=BAD.keys())
-def test_bad_input_says_where_what_and_what_to_do(text: str, path: str, message: str) -> None:
+def test_an_error_has_the_path_the_problem_and_the_remedy(text: str, path: str, message: str) -> None:
     with pytest.raises(ClusterError) as caught:
         parse_cluster_spec(text)
     error = caught.value
@@ -291,7 +291,7 @@ TASKS = st.fixed_dictionaries(
 
 
 @given(cluster=POOLS | JSON_VALUES, task=TASKS | JSON_VALUES, others=st.dictionaries(st.text(), JSON_VALUES))
-def test_whatever_comes_is_a_cluster_or_a_cluster_error(
+def test_any_json_is_a_cluster_or_a_cluster_error(
     cluster: object, task: object, others: dict[str, object]
 ) -> None:
     text = json.dumps({**others, "cluster": cluster, "task": task})

@@ -1,4 +1,4 @@
-"""The placement on a whole cluster: who trains each subnetwork, what is dropped, and how far plans go."""
+"""The placement on a cluster: the trainers of each subnetwork, dropped subnetworks, limits, warnings."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def test_dropped_subnetworks(workers: int, subnetworks: int, dropped: tuple[int,
 
 
 @given(WORKERS, SUBNETWORKS)
-def test_dropping_leaves_the_subnetworks_from_the_number_of_trainers_on(
-    workers: int, subnetworks: int
-) -> None:
+def test_dropped_subnetworks_start_at_the_number_of_trainers(workers: int, subnetworks: int) -> None:
     assume(workers > 1 and subnetworks > 1)
     made = plan(RoundRobinStrategy(drop_remainder=True), workers, 0, subnetworks)
     assert made.dropped_subnetworks == tuple(range(workers - 1, subnetworks))
@@ -79,9 +77,7 @@ def test_without_dropping_trainers_are_even(workers: int, subnetworks: int) -> N
 
 
 @given(WORKERS, SUBNETWORKS, st.booleans())
-def test_there_is_one_ensemble_worker_for_each_group_begun(
-    workers: int, subnetworks: int, drop: bool
-) -> None:
+def test_each_group_has_one_ensemble_worker(workers: int, subnetworks: int, drop: bool) -> None:
     assume(subnetworks > 1)
     made = plan(RoundRobinStrategy(drop_remainder=drop), workers, 0, subnetworks)
     assert made.ensemble_workers == tuple(range(0, workers, subnetworks + 1))
@@ -89,7 +85,7 @@ def test_there_is_one_ensemble_worker_for_each_group_begun(
 
 
 @given(STRATEGIES, WORKERS, SERVERS, SUBNETWORKS)
-def test_a_plan_agrees_with_what_each_worker_is_told(
+def test_a_plan_agrees_with_the_strategy_of_each_worker(
     strategy: PlacementStrategy, workers: int, servers: int, subnetworks: int
 ) -> None:
     made = plan(strategy, workers, servers, subnetworks)
@@ -109,7 +105,7 @@ def test_a_plan_agrees_with_what_each_worker_is_told(
 
 
 @given(STRATEGIES, WORKERS, SERVERS, st.lists(SUBNETWORKS, min_size=1, max_size=4))
-def test_each_iteration_has_a_plan_of_its_own(
+def test_each_iteration_has_its_own_plan(
     strategy: PlacementStrategy, workers: int, servers: int, numbers: list[int]
 ) -> None:
     assert plans(strategy, workers, servers, numbers) == tuple(
@@ -144,7 +140,7 @@ def test_a_plan_without_the_reduction_servers_of_a_cluster() -> None:
         pytest.param((10**30, 0, 10**30), "workers", id="absurd"),
     ],
 )
-def test_numbers_that_are_not_planned(numbers: tuple[int, int, int], path: str) -> None:
+def test_numbers_outside_the_limits(numbers: tuple[int, int, int], path: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plan(ReplicationStrategy(), *numbers)
     assert caught.value.path == path
@@ -158,7 +154,7 @@ def test_numbers_that_are_not_planned(numbers: tuple[int, int, int], path: str) 
         ((1, 0, 0), "Give the number that the iteration trains."),
     ],
 )
-def test_a_number_that_is_not_planned_comes_with_a_remedy(numbers: tuple[int, int, int], remedy: str) -> None:
+def test_a_number_outside_the_limits_has_a_remedy(numbers: tuple[int, int, int], remedy: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plan(ReplicationStrategy(), *numbers)
     assert str(caught.value).endswith(f". {remedy}")
@@ -173,7 +169,7 @@ def test_a_number_that_is_not_planned_comes_with_a_remedy(numbers: tuple[int, in
         pytest.param([400_000 // 100] * 101, "subnetworks_per_iteration", id="too much in all"),
     ],
 )
-def test_iterations_that_are_not_planned(numbers: list[int], path: str) -> None:
+def test_iterations_outside_the_limits(numbers: list[int], path: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plans(RoundRobinStrategy(), 3, 0, numbers)
     assert caught.value.path == path
@@ -185,7 +181,7 @@ def test_the_largest_plans_are_made() -> None:
 
 
 class Wrong(PlacementStrategy):
-    """Answers as it is told."""
+    """Strategy that returns the given numbers."""
 
     def __init__(self, tasks: Collection[int], built: Collection[int], servers: tuple[int, ...]) -> None:
         self.tasks, self.built, self.servers = tasks, built, servers
@@ -215,13 +211,13 @@ class Wrong(PlacementStrategy):
         ),
     ],
 )
-def test_a_strategy_that_names_what_does_not_exist(strategy: PlacementStrategy, message: str) -> None:
+def test_a_strategy_with_numbers_out_of_range(strategy: PlacementStrategy, message: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plan(strategy, 2, 2, 3)
     assert str(caught.value).startswith(message)
 
 
-def test_a_strategy_whose_middle_subnetworks_nobody_trains() -> None:
+def test_a_strategy_with_untrained_middle_subnetworks() -> None:
     made = plan(Wrong({0, 2}, {1}, ()), 2, 0, 4)
     assert made.dropped_subnetworks == (0, 2, 3)
     assert plan_warnings(made)[0].startswith("3 of 4 subnetworks dropped (first 0, last 3):")
@@ -232,7 +228,7 @@ class Resting(RoundRobinStrategy):
         return one.index == 1
 
 
-def test_a_plan_asks_every_method_that_a_strategy_overrides() -> None:
+def test_a_plan_calls_every_overridden_method() -> None:
     made = plan(Resting(), 4, 0, 3)
     assert [one.train_subnetworks for one in made.workers] == [False, True, False, False]
     assert made.trainers == (1, 0, 0)
@@ -279,7 +275,7 @@ def test_a_warning_in_full() -> None:
         pytest.param(Wrong((), (), ()), 2, id="workers that do nothing"),
     ],
 )
-def test_only_a_later_ensemble_worker_is_warned_of(strategy: PlacementStrategy, workers: int) -> None:
+def test_only_a_later_ensemble_worker_has_a_warning(strategy: PlacementStrategy, workers: int) -> None:
     (warning,) = plan_warnings(plan(strategy, workers, 0, 3))
     assert warning.startswith("3 of 3 subnetworks dropped (0 to 2):")
 
@@ -293,7 +289,7 @@ def test_plans_and_strategies_are_values() -> None:
 
 
 @given(WORKERS, SUBNETWORKS)
-def test_the_number_of_workers_that_a_warning_names_drops_nothing(workers: int, subnetworks: int) -> None:
+def test_the_number_of_workers_in_a_warning_drops_nothing(workers: int, subnetworks: int) -> None:
     made = plan(RoundRobinStrategy(drop_remainder=True), workers, 0, subnetworks)
     better = plan(RoundRobinStrategy(drop_remainder=True), max(workers, subnetworks + 1), 0, subnetworks)
     assert better.dropped_subnetworks == ()
