@@ -97,11 +97,11 @@ def delete(endpoint: Endpoint, name: str, *, seconds: float = OPERATION_TIMEOUT)
         _wait_for(endpoint, operation, action, seconds)
 
 
-def packages(endpoint: Endpoint, name: str, *, most: int = 100) -> tuple[str, ...]:
-    """Return the names of at most `most` images in a repository. Raises NotFound."""
+def packages(endpoint: Endpoint, name: str, *, limit: int = 100) -> tuple[str, ...]:
+    """Return the names of at most `limit` images in a repository. Raises NotFound."""
     with _translated(endpoint, f"list the images of repository {name}"):
         pager = clients.artifact_registry(endpoint).list_packages(
-            request={"parent": name, "page_size": most},
+            request={"parent": name, "page_size": limit},
             retry=retry.for_idempotent(endpoint),
             timeout=retry.CALL_TIMEOUT,
         )

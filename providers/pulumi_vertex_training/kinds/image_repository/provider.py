@@ -174,7 +174,7 @@ def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) 
     """
     images = QUERIES.ask_endpoint(
         target_of(old),
-        lambda endpoint: gateway.packages(endpoint, name, most=1),
+        lambda endpoint: gateway.packages(endpoint, name, limit=1),
         unknown=f"whether repository {name} is empty",
     )
     if images:
@@ -194,7 +194,7 @@ def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> 
     try:
         record = gateway.get(endpoint, name)
         ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
-        return record if ours and not gateway.packages(endpoint, name, most=1) else None
+        return record if ours and not gateway.packages(endpoint, name, limit=1) else None
     except CloudError:
         return None
 

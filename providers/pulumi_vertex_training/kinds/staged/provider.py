@@ -110,7 +110,7 @@ def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
     )
 
 
-def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
+def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
     """Upload the object unless it exists. Return the outputs to record.
 
     Raises PackagingError if the content has changed since check.
@@ -232,7 +232,7 @@ class StagedPackageProvider(StagedProvider):
             raise ValueError("a package reached create with inputs that check refuses; please report this")
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder:
-            facts = send(raw, package.save(Path(folder)), package.sha256)
+            facts = upload(raw, package.save(Path(folder)), package.sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
@@ -285,7 +285,7 @@ class StagedFileProvider(StagedProvider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
-        facts = send(raw, source, _digest(source).sha256)
+        facts = upload(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 

@@ -18,7 +18,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.cloud.translation import translated
 
 _UPLOAD = re.compile(r"<Upload>(.*?)</Upload>", re.DOTALL)
-_MOST_PAGES = 1000
+_MAX_PAGES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Upload:
 def unfinished_uploads(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
     """Yield the unfinished uploads of a bucket. Stop at the first error of the service."""
     marker: dict[str, str] = {}
-    for _page in range(_MOST_PAGES):
+    for _page in range(_MAX_PAGES):
         try:
             with translated(endpoint, f"list the unfinished uploads of bucket {bucket}"):
                 text = _request(endpoint, "GET", _xml_url(endpoint, bucket), {"uploads": "", **marker})
@@ -78,13 +78,13 @@ def _xml_url(endpoint: Endpoint, bucket: str) -> str:
     return f"{clients.storage_url(endpoint)}/{quote(bucket, safe='')}"
 
 
-AT_ONCE = 16
+PARALLEL_DELETIONS = 16
 PROGRESS_SECONDS = 3.0
 """Seconds between two reports of progress."""
 
 _PAGE_SIZE = 1000
-_NAMED = 5
-_ENOUGH_REFUSED = 100
+_MAX_NAMED = 5
+_MAX_REFUSED = 100
 _FIELDS = "name,generation,temporaryHold,eventBasedHold,retentionExpirationTime,retention"
 
 
@@ -108,7 +108,7 @@ class RetainedError(FailedPrecondition):
         self, bucket: str, names: tuple[str, ...], count: int, deleted: int, endpoint: Endpoint
     ) -> None:
         self.names, self.count = names, count
-        more = "at least " if count >= _ENOUGH_REFUSED else ""
+        more = "at least " if count >= _MAX_REFUSED else ""
         super().__init__(
             f"{more}{_objects(count)} in bucket {bucket} cannot be deleted yet, because "
             f"{'it is' if count == 1 else 'they are'} retained: {_listed(names, count)}. {_objects(deleted)} "
@@ -142,7 +142,7 @@ def empty(
     bucket is gone, HeldError if objects are on hold and `release_holds` is not set, and RetainedError if some
     objects are still retained.
     """
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+    with ThreadPoolExecutor(max_workers=PARALLEL_DELETIONS) as pool:
         deleted, refused, reported_at = 0, [], clock()
         for page in _pages(endpoint, bucket, release_holds=release_holds):
             delete = _deletion(endpoint, bucket)
@@ -154,7 +154,7 @@ def empty(
                 if tell is not None and clock() - reported_at >= PROGRESS_SECONDS:
                     reported_at = clock()
                     tell(deleted)
-            if len(refused) >= _ENOUGH_REFUSED:
+            if len(refused) >= _MAX_REFUSED:
                 break
         # Last, because nothing at all is deleted if an object is on hold.
         for upload in unfinished_uploads(endpoint, bucket):
@@ -162,7 +162,7 @@ def empty(
     if tell is not None and deleted:
         tell(deleted)
     if refused:
-        raise RetainedError(bucket, tuple(refused[:_NAMED]), len(refused), deleted, endpoint)
+        raise RetainedError(bucket, tuple(refused[:_MAX_NAMED]), len(refused), deleted, endpoint)
     return deleted
 
 
@@ -193,7 +193,7 @@ def _pages(endpoint: Endpoint, bucket: str, *, release_holds: bool) -> Iterator[
             first = page if pages == 1 else []
             kept = [f"{one.name} ({one.hold})" for one in page if one.hold]
             count += len(kept)
-            held = (held + kept)[:_NAMED]
+            held = (held + kept)[:_MAX_NAMED]
         if count:
             raise HeldError(bucket, tuple(held), count, endpoint)
     if pages == 1:

@@ -130,8 +130,7 @@ class StagingBucketProvider(Provider):
             raise AlreadyExists(
                 f"bucket {spec.name}: the name is taken, because bucket names are global. Choose another "
                 "name. If the bucket is yours, pass its name instead of declaring it. If an interrupted "
-                "deployment left it behind, delete it: `gcloud storage buckets delete "
-                f"gs://{spec.name}`. ({error})",
+                f"deployment left it behind, delete it first. ({error})",
                 code=error.code,
             ) from error
         if wire.sets_lock(None, spec):
@@ -168,10 +167,10 @@ class StagingBucketProvider(Provider):
         if declared is None:
             raise ValueError("a bucket's recorded inputs cannot be read; please report this")
         spec = _spec_of(declared)
-        lives = wire.as_live(spec, record.wire)
-        if lives is spec:
+        live = wire.as_live(spec, record.wire)
+        if live is spec:
             return ReadResult(id_, outbound(raw), outbound(raw))
-        values = {name: getattr(lives, name) for name in SPEC_FIELDS}
+        values = {name: getattr(live, name) for name in SPEC_FIELDS}
         inputs = {
             **{name: value for name, value in raw.items() if name not in SPEC_FIELDS},
             **_recorded(replace(declared, **values), frozenset()),
@@ -189,7 +188,7 @@ class StagingBucketProvider(Provider):
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
         try:
-            kept = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
+            notice = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
             gateway.delete(
                 endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
             )
@@ -214,8 +213,8 @@ class StagingBucketProvider(Provider):
                 "jobs that are already deleted, use `pulumi up --target` with the bucket's URN.",
                 code=error.code,
             ) from error
-        if reported and kept and not endpoint.is_emulator:
-            say(f"bucket {_id}: {kept}")
+        if reported and notice and not endpoint.is_emulator:
+            say(f"bucket {_id}: {notice}")
 
 
 def _require_replaceable(old: BucketInputs) -> None:
@@ -226,18 +225,18 @@ def _require_replaceable(old: BucketInputs) -> None:
     service does not answer.
     """
 
-    def first_kept(endpoint: Endpoint) -> str | None:
+    def first_object(endpoint: Endpoint) -> str | None:
         found = objects.list_objects(endpoint, old.name)
         return next((one.name for one in found if STAGED_KEY not in one.metadata), None)
 
-    kept = QUERIES.ask_endpoint(
+    remaining = QUERIES.ask_endpoint(
         Target(cast(EndpointKind, old.endpoint), old.project, old.location),
-        first_kept,
+        first_object,
         unknown=f"whether bucket {old.name} is empty",
     )
-    if kept is not None:
+    if remaining is not None:
         raise Failure(
-            f"bucket {old.name} would be replaced, but is not empty: it has {kept}. Empty it, or set "
+            f"bucket {old.name} would be replaced, but is not empty: it has {remaining}. Empty it, or set "
             "force_destroy=True, run `pulumi up`, and try again: its objects are then deleted too."
         )
 
@@ -249,27 +248,27 @@ def _with_name(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
     """
     if news.get("name") is not None or not news.get("marks"):
         return news
-    made_by = news["marks"]
+    origin = news["marks"]
     if olds.get("marks"):
-        made_by = {**made_by, **{key: olds["marks"][key] for key in ("project", "stack")}}
+        origin = {**origin, **{key: olds["marks"][key] for key in ("project", "stack")}}
 
-    def made_from(resource: str) -> Any:
+    def derive(resource: str) -> Any:
         if is_unknown(news.get("project")):
             return UNKNOWN
-        return derived_name(str(news.get("project") or ""), made_by["project"], made_by["stack"], resource)
+        return derived_name(str(news.get("project") or ""), origin["project"], origin["stack"], resource)
 
-    return with_own_id("name", made_from, olds, {**news, "marks": made_by})
+    return with_own_id("name", derive, olds, {**news, "marks": origin})
 
 
 def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
     """Return the problems. Those of a derived name explain where the name comes from."""
     if decoded.draft is None or not decoded.draft.marks:
         return list(decoded.problems)
-    made = (
+    origin = (
         f"{decoded.draft.name} is derived from the names of project, program, stack and resource; set name="
     )
     return [
-        replace(found, message=f"{found.message} ({made})") if found.path == "name" else found
+        replace(found, message=f"{found.message} ({origin})") if found.path == "name" else found
         for found in decoded.problems
     ]
 

@@ -83,7 +83,7 @@ def build_and_push(
                 builder=builder,
                 build_bucket=build_bucket,
             )
-        tops, bases = _bases(endpoint, plan, folder)
+        digests, bases = _bases(endpoint, plan, folder)
         wheels = _wheels(plan, folder / "wheels") if plan.needs_wheels else None
         (folder / "build").mkdir()
         built = build_image(plan, bases, wheels, folder / "build")
@@ -96,7 +96,7 @@ def build_and_push(
         image=image,
         size=sum(blob.size for blob in built.blobs) + len(built.config),
         sent_bytes=pushed.sent_bytes,
-        base_digests=tops,
+        base_digests=digests,
         problems=built.problems,
     )
 
@@ -233,11 +233,11 @@ def _current_digest(endpoint: Endpoint, name: ImageName) -> str | None:
 
 def _bases(endpoint: Endpoint, plan: ImagePlan, folder: Path) -> tuple[dict[str, str], dict[str, BaseImage]]:
     """Resolve the base images: return their digests by name, and their images for the plan's platform."""
-    tops, bases = {}, {}
+    digests, bases = {}, {}
     for base in plan.base_images:
         name = parse(base)
         found = _base(endpoint, name, plan)
-        tops[base] = found.digest
+        digests[base] = found.digest
         if found.is_index:
             found = registry.manifest(endpoint, name.at(select_platform(found.content, plan.source.platform)))
         config = json.loads(found.content)["config"]["digest"]
@@ -249,7 +249,7 @@ def _bases(endpoint: Endpoint, plan: ImagePlan, folder: Path) -> tuple[dict[str,
             media_type=found.media_type,
             open_layer=_opener(endpoint, name, folder),
         )
-    return tops, bases
+    return digests, bases
 
 
 def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
