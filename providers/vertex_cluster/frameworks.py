@@ -57,7 +57,7 @@ def all_replicas(cluster: Cluster) -> Ranks:
         raise ClusterError(
             variable=cluster.source,
             path="cluster",
-            message="does not list evaluators, so the replicas cannot all be counted",
+            message="does not list evaluators, so it is not possible to count all replicas",
             remedy="Read CLUSTER_SPEC, or count the trainers only",
         )
     before = sum(len(pool) for pool in cluster.pools[: cluster.pool])
@@ -106,16 +106,17 @@ def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resol
     if framework not in FRAMEWORKS:
         near = difflib.get_close_matches(framework, FRAMEWORKS, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Use one of {', '.join(FRAMEWORKS)}."
-        raise ValueError(f"{framework!r} is not a framework that is known here. {hint}")
+        raise ValueError(f"{framework!r} is not a known framework. {hint}")
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
         raise ValueError(
-            f"slots is {slots!r}, not a whole number from 1. Give the processes on each machine."
+            f"slots is {slots!r}, not a whole number of at least 1. Give the number of processes on each "
+            "machine."
         )
     if framework in ("torchrun", "horovod"):
         return (_torchrun if framework == "torchrun" else _horovod)(cluster, slots)
     if slots != 1:
         raise ValueError(
-            f"slots is {slots}, and {framework} counts replicas. Leave it out, or use torchrun or horovod."
+            f"slots is {slots}, but {framework} counts replicas. Leave it out, or use torchrun or horovod."
         )
     if framework in ("mxnet", "lightgbm"):
         return (_mxnet if framework == "mxnet" else _lightgbm)(cluster, resolve)
@@ -174,8 +175,8 @@ def _mxnet(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
         raise ClusterError(
             variable=cluster.source or "CLUSTER_SPEC",
             path="cluster",
-            message=f"has {workers} workers and {servers} servers, and MXNet needs some of both",
-            remedy="Declare worker pools 1 and 2: with MXNet the chief only schedules",
+            message=f"has {workers} workers and {servers} servers, but MXNet needs at least one of each",
+            remedy="Declare worker pools 1 and 2: with MXNet, the chief is only the scheduler",
         )
     found = {
         "DMLC_ROLE": {"chief": "scheduler"}.get(cluster.role, cluster.role),
@@ -253,6 +254,6 @@ def _ip(
     raise ClusterError(
         variable=cluster.source or "CLUSTER_SPEC",
         path="cluster",
-        message=f"names the host {found!r}, and {framework} needs {wanted}",
+        message=f"has the host {found!r}, but {framework} needs {wanted}",
         remedy="Pass resolve=socket.gethostbyname",
     )

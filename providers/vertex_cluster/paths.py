@@ -38,7 +38,7 @@ def gs_uri(location: str) -> str:
 def _checked(location: str, name: str) -> str:
     parts = name.split("/")
     if not parts[0]:
-        raise ValueError(f"{location!r} names no bucket. Give gs://bucket/name.")
+        raise ValueError(f"{location!r} has no bucket. Give gs://bucket/name.")
     if "." in parts or ".." in parts:
         raise ValueError(f"{location!r} has . or .. as a part of its name. Write the full name.")
     return name

@@ -108,7 +108,7 @@ class _Reader:
         owner: dict[str, str] = {}
         for name, addresses in named.items():
             path = f"cluster.{name}"
-            position = self._position(path, name, "is not a pool that is known")
+            position = self._position(path, name, "is not a known pool")
             if not isinstance(addresses, list):
                 raise self._error(path, f"is {_shown(addresses)}, not a list", "Give a list of host:port")
             found = tuple(self._address(f"{path}[{i}]", entry) for i, entry in enumerate(addresses))
@@ -116,7 +116,7 @@ class _Reader:
                 if pools[position] != found:
                     raise self._error(
                         path,
-                        f"lists other {ROLES[position]}s than its other name does",
+                        f"lists different {ROLES[position]}s than its other name",
                         "Keep one of the two",
                     )
                 continue
@@ -125,8 +125,8 @@ class _Reader:
                 if address in owner:
                     raise self._error(
                         f"{path}[{i}]",
-                        f"is {_shown(address)}, as is {owner[address]}",
-                        "Give every replica an address of its own",
+                        f"is {_shown(address)}, the same as {owner[address]}",
+                        "Give each replica its own address",
                     )
                 owner[address] = f"{path}[{i}]"
         if len(pools.get(0, ())) != 1:
@@ -148,14 +148,14 @@ class _Reader:
         if isinstance(index, bool) or not isinstance(index, int) or index < 0:
             raise self._error(
                 "task.index",
-                f"is {_shown(index)}, not a whole number from 0",
+                f"is {_shown(index)}, not a whole number of at least 0",
                 "Count the pool's replicas from 0",
             )
         unlisted = size == 0 and self.variable == "TF_CONFIG" and ROLES[position] == "evaluator"
         if index >= size and not unlisted:
             raise self._error(
                 "task.index",
-                f"is {index}, and {kind} has {size} {'replica' if size == 1 else 'replicas'}",
+                f"is {index}, but {kind} has {size} {'replica' if size == 1 else 'replicas'}",
                 f"List every replica of {kind} under cluster, and count from 0",
             )
         trial = task.get("trial")
@@ -181,7 +181,9 @@ class _Reader:
         if not isinstance(decoded, dict):
             # A job's arguments may be secret, so the message does not show the value.
             raise self._error(
-                "job", "is neither a JSON object nor a string that holds one", "Leave it as it was"
+                "job",
+                "is neither a JSON object nor a string that holds one",
+                "Do not change the variable that Vertex AI sets",
             )
         return decoded
 

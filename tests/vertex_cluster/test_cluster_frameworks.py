@@ -96,13 +96,13 @@ def test_several_processes_on_a_machine(framework: str, name: str, value: str) -
 
 @pytest.mark.parametrize("framework", ["torch", "jax", "mxnet", "xgboost", "lightgbm"])
 def test_frameworks_that_count_replicas_refuse_slots(framework: str) -> None:
-    with pytest.raises(ValueError, match=f"^slots is 2, and {framework} counts replicas"):
+    with pytest.raises(ValueError, match=f"^slots is 2, but {framework} counts replicas"):
         framework_settings(seen_from("chief"), framework, slots=2)
 
 
 @pytest.mark.parametrize("slots", [0, -1, True, 1.5, "2"])
 def test_bad_slots(slots: int) -> None:
-    with pytest.raises(ValueError, match=r"^slots is .+, not a whole number from 1\."):
+    with pytest.raises(ValueError, match=r"^slots is .+, not a whole number of at least 1\."):
         framework_settings(seen_from("chief"), "torchrun", slots=slots)
 
 
@@ -115,7 +115,7 @@ def test_bad_slots(slots: int) -> None:
     ],
 )
 def test_unknown_frameworks(framework: str, hint: str) -> None:
-    with pytest.raises(ValueError, match=f"^'{framework}' is not a framework .*{hint}"):
+    with pytest.raises(ValueError, match=f"^'{framework}' is not a known framework. {hint}"):
         framework_settings(seen_from("chief"), framework)
 
 
@@ -138,7 +138,7 @@ def test_names_are_resolved_by_the_caller(framework: str, name: str, value: str)
     [("mxnet", "MXNet needs an IP address"), ("lightgbm", "LightGBM needs an IPv4 address")],
 )
 def test_names_without_a_resolver(framework: str, wanted: str) -> None:
-    with pytest.raises(ClusterError, match=rf"^CLUSTER_SPEC: cluster names the host 'chief', and {wanted}\."):
+    with pytest.raises(ClusterError, match=rf"^CLUSTER_SPEC: cluster has the host 'chief', but {wanted}\."):
         framework_settings(seen_from("chief", NAMED), framework)
 
 
@@ -204,7 +204,9 @@ def test_a_single_chief(framework: str, expected: dict[str, str]) -> None:
     ],
 )
 def test_mxnet_needs_workers_and_servers(pools: tuple[tuple[str, ...], ...], message: str) -> None:
-    with pytest.raises(ClusterError, match=f"^CLUSTER_SPEC: cluster {message}, and MXNet needs some of both"):
+    with pytest.raises(
+        ClusterError, match=f"^CLUSTER_SPEC: cluster {message}, but MXNet needs at least one of each"
+    ):
         framework_settings(seen_from("chief", pools), "mxnet")
 
 

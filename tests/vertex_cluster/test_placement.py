@@ -267,13 +267,13 @@ def test_an_ascending_range_of_tasks_is_not_expanded() -> None:
 
 
 BAD_NUMBERS = [
-    pytest.param((0, 0, 1), "workers is 0, and 1 is the least", id="no workers"),
-    pytest.param((0, -1, 1), "workers is -1, and 1 is the least", id="negative workers"),
-    pytest.param((0, 1, 0), "subnetworks is 0, and 1 is the least", id="no subnetworks"),
-    pytest.param((0, 1, 1, -1), "parameter_servers is -1, and 0 is the least", id="negative servers"),
-    pytest.param((-1, 1, 1), "index is -1, and 0 is the least", id="negative index"),
-    pytest.param((2, 2, 3), "index is 2, and there are 2 workers, 0 to 1", id="index past the end"),
-    pytest.param((5, 3, 5), "index is 5, and there are 3 workers", id="where AdaNet divides by zero"),
+    pytest.param((0, 0, 1), "workers is 0, but the minimum is 1", id="no workers"),
+    pytest.param((0, -1, 1), "workers is -1, but the minimum is 1", id="negative workers"),
+    pytest.param((0, 1, 0), "subnetworks is 0, but the minimum is 1", id="no subnetworks"),
+    pytest.param((0, 1, 1, -1), "parameter_servers is -1, but the minimum is 0", id="negative servers"),
+    pytest.param((-1, 1, 1), "index is -1, but the minimum is 0", id="negative index"),
+    pytest.param((2, 2, 3), "index is 2, but there are 2 workers, 0 to 1", id="index past the end"),
+    pytest.param((5, 3, 5), "index is 5, but there are 3 workers", id="where AdaNet divides by zero"),
     pytest.param((0, 1.0, 1), "workers is 1.0, not a whole number", id="a fraction"),
     pytest.param((0, 1, True), "subnetworks is True, not a whole number", id="a truth value"),
     pytest.param((0, "2", 1), "workers is '2', not a whole number", id="text"),

@@ -199,15 +199,19 @@ class Wrong(PlacementStrategy):
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
-        pytest.param(Wrong({0, 4}, {0}, ()), "Wrong.worker_tasks gives 0 to 4, and there are 4", id="task"),
         pytest.param(
-            Wrong({-1, 1}, {0}, ()), "Wrong.worker_tasks gives -1 to 1, and there are 4", id="negative"
+            Wrong({0, 4}, {0}, ()), "Wrong.worker_tasks returned 0 to 4, but there are 4", id="task"
         ),
         pytest.param(
-            Wrong({0}, {3}, ()), "Wrong.build_subnetworks gives 3 to 3, and there are 3", id="subnetwork"
+            Wrong({-1, 1}, {0}, ()), "Wrong.worker_tasks returned -1 to 1, but there are 4", id="negative"
         ),
         pytest.param(
-            Wrong({0}, {0}, (2,)), "Wrong.parameter_server_group gives 2 to 2, and there are 2", id="server"
+            Wrong({0}, {3}, ()), "Wrong.build_subnetworks returned 3 to 3, but there are 3", id="subnetwork"
+        ),
+        pytest.param(
+            Wrong({0}, {0}, (2,)),
+            "Wrong.parameter_server_group returned 2 to 2, but there are 2",
+            id="server",
         ),
     ],
 )
@@ -220,7 +224,7 @@ def test_a_strategy_with_numbers_out_of_range(strategy: PlacementStrategy, messa
 def test_a_strategy_with_untrained_middle_subnetworks() -> None:
     made = plan(Wrong({0, 2}, {1}, ()), 2, 0, 4)
     assert made.dropped_subnetworks == (0, 2, 3)
-    assert plan_warnings(made)[0].startswith("3 of 4 subnetworks dropped (first 0, last 3):")
+    assert plan_warnings(made)[0].startswith("3 of 4 subnetworks are dropped (first 0, last 3):")
 
 
 class Resting(RoundRobinStrategy):
@@ -241,8 +245,12 @@ def test_a_plan_calls_every_overridden_method() -> None:
         pytest.param(ReplicationStrategy(), 5, 3, [], id="replication"),
         pytest.param(RoundRobinStrategy(), 1, 3, [], id="one worker"),
         pytest.param(RoundRobinStrategy(), 3, 3, [], id="a difference of one"),
-        pytest.param(RoundRobinStrategy(True), 2, 3, ["2 of 3 subnetworks dropped (1 to 2)"], id="dropped"),
-        pytest.param(RoundRobinStrategy(True), 3, 3, ["1 of 3 subnetworks dropped (2)"], id="one dropped"),
+        pytest.param(
+            RoundRobinStrategy(True), 2, 3, ["2 of 3 subnetworks are dropped (1 to 2)"], id="dropped"
+        ),
+        pytest.param(
+            RoundRobinStrategy(True), 3, 3, ["1 of 3 subnetworks are dropped (2)"], id="one dropped"
+        ),
         pytest.param(
             RoundRobinStrategy(), 23, 20, ["workerpool1-21 trains 20 subnetworks, others only 1"], id="uneven"
         ),
@@ -250,7 +258,7 @@ def test_a_plan_calls_every_overridden_method() -> None:
             RoundRobinStrategy(), 6, 3, ["workerpool1-4 trains 3 subnetworks, others only 1"], id="by two"
         ),
         pytest.param(
-            RoundRobinStrategy(), 5, 3, ["workerpool1-3 begins a new group"], id="one ensemble more"
+            RoundRobinStrategy(), 5, 3, ["workerpool1-3 starts a new group"], id="one ensemble more"
         ),
     ],
 )
@@ -277,7 +285,7 @@ def test_a_warning_in_full() -> None:
 )
 def test_only_a_later_ensemble_worker_has_a_warning(strategy: PlacementStrategy, workers: int) -> None:
     (warning,) = plan_warnings(plan(strategy, workers, 0, 3))
-    assert warning.startswith("3 of 3 subnetworks dropped (0 to 2):")
+    assert warning.startswith("3 of 3 subnetworks are dropped (0 to 2):")
 
 
 def test_plans_and_strategies_are_values() -> None:

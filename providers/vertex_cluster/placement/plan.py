@@ -118,7 +118,8 @@ def plans(
     if not 1 <= len(subnetworks_per_iteration) <= LARGEST_NUMBER:
         raise PlacementError(
             path=path,
-            message=f"has {len(subnetworks_per_iteration)} iterations, and 1 to {LARGEST_NUMBER} are planned",
+            message=f"has {len(subnetworks_per_iteration)} iterations, but a plan can have 1 to "
+            f"{LARGEST_NUMBER}",
             remedy="Give the number of subnetworks of each iteration",
         )
     for position, subnetworks in enumerate(subnetworks_per_iteration):
@@ -178,8 +179,9 @@ def _check_range(strategy: PlacementStrategy, method: str, numbers: Collection[i
     if numbers and not 0 <= min(numbers) <= max(numbers) < count:
         raise PlacementError(
             path=f"{type(strategy).__name__}.{method}",
-            message=f"gives {min(numbers)} to {max(numbers)}, and there are {count}, counted from 0",
-            remedy="Task 0 is the ensemble and task s + 1 is subnetwork s; all else counts from 0",
+            message=f"returned {min(numbers)} to {max(numbers)}, but there are {count}, counted from 0",
+            remedy="Task 0 is the ensemble, and task s + 1 is subnetwork s; subnetworks and servers count "
+            "from 0",
         )
 
 
@@ -194,7 +196,7 @@ def _check_sizes(workers: int, parameter_servers: int, subnetworks_path: str, su
         if number > LARGEST_NUMBER:
             raise PlacementError(
                 path=path,
-                message=f"is {number}, and {LARGEST_NUMBER} is the most that is planned",
+                message=f"is {number}, but the maximum is {LARGEST_NUMBER}",
                 remedy="Plan a smaller cluster: placements repeat in groups of subnetworks + 1 workers",
             )
 
@@ -204,7 +206,7 @@ def _check_product(workers: int, parameter_servers: int, subnetworks: int, path:
         if number * subnetworks > LARGEST_PLAN:
             raise PlacementError(
                 path=path,
-                message=f"times {what} is {number * subnetworks}, and {LARGEST_PLAN} is the most",
+                message=f"times {what} is {number * subnetworks}, but the maximum is {LARGEST_PLAN}",
                 remedy="Plan a smaller cluster, or fewer subnetworks or iterations at once",
             )
 
@@ -227,9 +229,9 @@ def _dropped(plan: Plan) -> str:
     else:
         which = f"first {dropped[0]}, last {dropped[-1]}"
     return (
-        f"{len(dropped)} of {plan.subnetworks} subnetworks dropped ({which}): built for the ensemble, and "
-        f"trained by no worker. RoundRobinStrategy trains all of them with {plan.subnetworks + 1} workers or "
-        "more, or without drop_remainder."
+        f"{len(dropped)} of {plan.subnetworks} subnetworks are dropped ({which}): workers build them for "
+        "the ensemble, but no worker trains them. RoundRobinStrategy trains all of them with "
+        f"{plan.subnetworks + 1} workers or more, or without drop_remainder."
     )
 
 
@@ -252,6 +254,6 @@ def _late_ensemble_worker(plan: Plan) -> str:
     if len(plan.workers) == 1 or not last.build_ensemble or last.train_subnetworks:
         return ""
     return (
-        f"{last.name} begins a new group, so it builds the ensemble once more and trains no subnetwork. "
-        "One worker more or less makes better use of it."
+        f"{last.name} starts a new group, so it builds the ensemble again and trains no subnetwork. Use "
+        "one worker more or less."
     )

@@ -227,9 +227,9 @@ def check_subnetwork(worker: PlacedWorker, subnetwork: int) -> None:
     if not whole or not 0 <= subnetwork < worker.subnetworks:
         raise PlacementError(
             path="subnetwork",
-            message=f"is {subnetwork!r}, and the iteration has {worker.subnetworks} subnetworks, "
-            f"0 to {worker.subnetworks - 1}",
-            remedy="Give the subnetwork's place in the list of this iteration",
+            message=f"is {subnetwork!r}, but the iteration has {worker.subnetworks} subnetworks, 0 to "
+            f"{worker.subnetworks - 1}",
+            remedy="Give the subnetwork's index in this iteration",
         )
 
 

@@ -50,8 +50,8 @@ class PlacedWorker:
         if self.index >= self.workers:
             raise PlacementError(
                 path="index",
-                message=f"is {self.index}, and there are {self.workers} workers, 0 to {self.workers - 1}",
-                remedy="Count the chief as 0, then the workers; no parameter servers, no evaluators",
+                message=f"is {self.index}, but there are {self.workers} workers, 0 to {self.workers - 1}",
+                remedy="Count the chief as 0, then the workers, without parameter servers and evaluators",
             )
 
     @property
@@ -102,4 +102,4 @@ def check_number(path: str, value: object, least: int, remedy: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise PlacementError(path=path, message=f"is {value!r}, not a whole number", remedy=remedy)
     if value < least:
-        raise PlacementError(path=path, message=f"is {value}, and {least} is the least", remedy=remedy)
+        raise PlacementError(path=path, message=f"is {value}, but the minimum is {least}", remedy=remedy)
