@@ -239,9 +239,9 @@ def test_an_unknown_project_is_no_other_content(steps: Steps) -> None:
 
 def test_what_moved_is_shown_by_a_refresh_and_not_acted_on(steps: Steps) -> None:
     output = steps.drift.output
-    assert f"the tag latest was moved outside this stack, to {steps.theirs}" in output
-    assert "the tag v1 stands for nothing now" in output
-    assert f"the base {OWN_BASE} stands for sha256:" in output
+    assert f"the tag latest was moved to {steps.theirs} outside this stack" in output
+    assert "the tag v1 was removed outside this stack" in output
+    assert f"the base image {OWN_BASE} is now sha256:" in output
     first, second, _ = steps.outputs
     assert second["uri of moved"] == first["uri of moved"]
     assert len(second["drift of moved"]) == 3

@@ -372,7 +372,7 @@ def test_one_whose_id_is_still_being_deleted(trouble: Trouble) -> None:
         ),
         (
             job("train", '"other", persistent_resource=GPUs'),
-            "'other', and persistent_resource is 'gpus'",
+            "'other', but persistent_resource is 'gpus'",
         ),
     ],
     ids=["other machines", "another resource"],

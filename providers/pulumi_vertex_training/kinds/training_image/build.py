@@ -214,7 +214,8 @@ def find_drift(
     for tag in tags:
         now = _current_digest(endpoint, image.at(tag))
         if now is not None and now != image.digest:
-            lines.append(f"the tag {tag} was moved outside this stack, to {now or 'no image'}")
+            change = f"moved to {now}" if now else "removed"
+            lines.append(f"the tag {tag} was {change} outside this stack")
     for base, then in base_digests.items():
         name = parse(base)
         now = _current_digest(endpoint, name) if name.digest is None else then

@@ -140,13 +140,13 @@ def choose_builder(
     )
 
 
-def describe_builder(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
+def describe_builder(plan: ImagePlan, builder: Tool | str, *, on_google: bool) -> str:
     """Describe the builder that `choose_builder` returned, in one line for the preview."""
     run = plan.needs_tool
     where = f"{run.file}:{run.line}" if run else "source"
-    if isinstance(who, str):
-        return f"{where}: a RUN, so Cloud Build builds the image from its source in bucket {who}"
-    line = f"{where}: a RUN, so {who.name} on this machine ({who.path}) builds the image"
+    if isinstance(builder, str):
+        return f"{where}: a RUN, so Cloud Build builds the image from its source in bucket {builder}"
+    line = f"{where}: a RUN, so {builder.name} on this machine ({builder.path}) builds the image"
     if on_google or not plan.base_images:
         return line
     # The tool does not see the emulator's registry, where stand-ins for Google's images are.
