@@ -70,6 +70,7 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
+        """True for the replica of the first pool."""
         return self.pool == 0
 
     @property
@@ -89,10 +90,12 @@ class Cluster:
 
     @property
     def host(self) -> str:
+        """The host in `address`."""
         return split_address(self.address)[0]
 
     @property
     def port(self) -> int:
+        """The port in `address`."""
         return split_address(self.address)[1]
 
     @property
@@ -102,10 +105,12 @@ class Cluster:
 
     @property
     def chief_host(self) -> str:
+        """The host in `chief_address`."""
         return split_address(self.chief_address)[0]
 
     @property
     def chief_port(self) -> int:
+        """The port in `chief_address`."""
         return split_address(self.chief_address)[1]
 
 

@@ -39,6 +39,7 @@ class Ranks:
 
     @property
     def world_size(self) -> int:
+        """The number of counted replicas."""
         return len(self.addresses)
 
 

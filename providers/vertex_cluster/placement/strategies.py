@@ -63,6 +63,7 @@ class Cost:
 
     @property
     def meaning(self) -> str:
+        """The text in `MEANINGS` for this cost."""
         return MEANINGS[self.name]
 
 

@@ -32,6 +32,7 @@ class RepositoryRecord:
 
     @property
     def labels(self) -> Mapping[str, str]:
+        """The labels of the repository, with those of this provider."""
         labels: Mapping[str, str] = self.wire.get("labels") or {}
         return labels
 

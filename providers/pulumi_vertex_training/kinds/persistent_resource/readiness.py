@@ -96,21 +96,26 @@ class _Wait:
 
     @property
     def resource_id(self) -> str:
+        """The id of the persistent resource."""
         return self._name.rpartition("/")[2]
 
     @property
     def title(self) -> str:
+        """The name of the resource in messages."""
         return f"persistent resource {self.resource_id}"
 
     @property
     def is_local(self) -> bool:
+        """True if the endpoint is an emulator."""
         return self._endpoint is not None and self._endpoint.is_emulator
 
     async def begin(self) -> Endpoint:
+        """Connect to the endpoint, also again after a failure."""
         self._endpoint = await asyncio.to_thread(self._connect)
         return self._endpoint
 
     async def poll(self) -> ResourceRecord:
+        """Fetch the resource. Reconnect if the endpoint is unavailable."""
         endpoint = self._endpoint or await self.begin()
         try:
             return await unless_interrupted(asyncio.to_thread(gateway.get, endpoint, self._name))
@@ -119,6 +124,7 @@ class _Wait:
             raise
 
     async def show(self, record: ResourceRecord) -> None:
+        """Show the state in the row of the resource if it has changed."""
         line = _progress_line(record)
         is_news = line != self._shown and not (record.state in READY and not self._shown)
         if is_news or self._trouble:
@@ -126,6 +132,7 @@ class _Wait:
             pulumi.log.info(line, self._resource, ephemeral=True)
 
     def trouble(self, error: CloudError) -> None:
+        """Show a transient error in the row of the resource."""
         if str(error) != self._trouble:
             self._trouble = str(error)
             pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)

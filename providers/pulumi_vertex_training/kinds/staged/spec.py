@@ -42,6 +42,7 @@ class StagedObjectSpec:
 
     @property
     def uri(self) -> GcsUri:
+        """The gs:// URI of the object."""
         return GcsUri(self.bucket, self.object_name)
 
 

@@ -31,6 +31,7 @@ class BucketRecord:
 
     @property
     def url(self) -> str:
+        """The gs:// URL of the bucket."""
         return f"gs://{self.name}"
 
 
