@@ -98,7 +98,10 @@ def test_a_failure_of_an_earlier_deployment_is_a_warning(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert wait(service, FAILED) == "gpus"
-    assert "persistent resource gpus failed: no such machines are free. Change reboot_token" in capsys.readouterr().err
+    assert (
+        "persistent resource gpus failed: no such machines are free. Change reboot_token"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_failure_of_this_deployment_fails_it(service: Service) -> None:
