@@ -1,4 +1,4 @@
-"""Where this process stands in its training job: for code that runs inside a replica of Vertex AI.
+"""The role, rank and peers of this process in its training job, for code in a replica on Vertex AI.
 
     import vertex_cluster
 
@@ -8,33 +8,34 @@
     ranks = vertex_cluster.trainers(cluster)
     print(f"{cluster.name}: rank {ranks.rank} of {ranks.world_size}, chief at {cluster.chief_address}")
 
-For other frameworks than TensorFlow, `framework_settings` gives their variables and arguments. For ensembles
-whose parts are spread over the workers, `RoundRobinStrategy` and its like say which worker builds and trains
-what, and `plan` shows it for the whole cluster.
+For frameworks other than TensorFlow, `framework_settings` returns their environment variables or arguments.
+For ensembles that are spread over workers, a `PlacementStrategy` such as `RoundRobinStrategy` decides which
+worker builds and trains which part, and `plan` shows it for the whole cluster.
 
-Standard library only, Python 3.8 or newer, so that a training package can carry a copy of this folder.
-Every function that reads the environment takes it as an optional argument, which makes tests easy.
+The package needs only the standard library of Python 3.8 or newer, so that a training package can contain a
+copy of this folder. Every function that reads the environment also takes it as an argument, for tests.
 """
 
 from __future__ import annotations
 
-from .cluster import ROLES, Cluster
-from .devices import local_devices
-from .errors import ClusterError
+from .cluster import ROLES, Cluster, ClusterError
 from .frameworks import FRAMEWORKS, Ranks, all_replicas, trainers
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
 from .paths import gcs_path, gs_uri
-from .placement.devices import (
+from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
+from .placement.strategies import (
     STANDARD_PS_OPS,
+    Cost,
+    PlacementStrategy,
+    ReplicationStrategy,
+    RoundRobinStrategy,
     ensemble_variable_device,
     subnetwork_variable_device,
     variable_device,
 )
-from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
-from .placement.strategies import Cost, PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
 from .placement.worker import PlacedWorker, PlacementError
-from .variables import from_environment, parse_cluster_spec, parse_tf_config
+from .variables import from_environment, local_devices, parse_cluster_spec, parse_tf_config
 
 __all__ = [
     "FRAMEWORKS",

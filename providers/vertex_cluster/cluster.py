@@ -1,13 +1,11 @@
-"""The cluster as one replica sees it."""
+"""The cluster as seen from one replica."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .errors import ClusterError
-
-__all__ = ["ROLES", "Cluster", "split_address"]
+__all__ = ["ROLES", "Cluster", "ClusterError", "split_address"]
 
 ROLES = ("chief", "worker", "server", "evaluator")
 """Role of a worker pool by its position (Vertex AI documentation, "Distributed training").
@@ -16,35 +14,53 @@ The third pool holds parameter servers or reduction servers; the variables do no
 """
 
 
+class ClusterError(ValueError):
+    """An environment variable that describes the job cannot be used.
+
+    ``str(error)`` is one line: the variable, the path in its JSON, the problem, and the remedy.
+    """
+
+    def __init__(self, *, variable: str, path: str, message: str, remedy: str) -> None:
+        self.variable = variable
+        self.path = path
+        """Path in the JSON, such as ``cluster.workerpool1[0]``; empty for the whole value."""
+        self.message = message
+        self.remedy = remedy
+        where = f"{variable}: {path}" if path else variable
+        super().__init__(f"{where} {message}. {remedy}.")
+
+
 @dataclass(frozen=True)
 class Cluster:
-    """Who takes part in the job, and which of them this process is."""
+    """The replicas of a job, and the position of this process among them."""
 
     pools: tuple[tuple[str, ...], ...]
-    """``host:port`` of every replica, by pool and index. Always four pools; a skipped one is ``()``."""
+    """``host:port`` of every replica, by pool and index. There are always four pools; some may be ``()``."""
 
     pool: int
     """Position of this replica's pool, 0 to 3."""
 
     index: int
-    """This replica's place in its pool, from 0."""
+    """Index of this replica in its pool, from 0."""
 
     trial: str | None = None
     """Number of the hyperparameter tuning trial, from "1"; None outside a tuning job."""
 
     source: str = ""
-    """The variable that this was read from: CLUSTER_SPEC, TF_CONFIG, or "" when neither was set."""
+    """The variable that was read: CLUSTER_SPEC, TF_CONFIG, or "" if neither is set."""
 
     open_ports: tuple[int, ...] = ()
-    """Further ports that Vertex AI opens between replicas: ``(3333,)`` where seen, often absent."""
+    """Further ports that Vertex AI opens between replicas: often empty, otherwise ``(3333,)`` so far."""
 
     job: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What the variable says about the job itself. Its content differs between the documentation (the
-    CustomJobSpec) and real jobs (``python_module``, ``package_uris``, ``job_args``): do not build on it."""
+    """The variable's description of the job.
+
+    Do not rely on it: the documentation has a CustomJobSpec, real jobs have ``python_module``,
+    ``package_uris`` and ``job_args``."""
 
     @property
     def role(self) -> str:
-        """One of `ROLES`."""
+        """The role of this replica, one of `ROLES`."""
         return ROLES[self.pool]
 
     @property
@@ -54,12 +70,14 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
+        """True for the replica of the first pool."""
         return self.pool == 0
 
     @property
     def address(self) -> str:
-        """``host:port`` of this replica. Raises ClusterError on an evaluator that was given TF_CONFIG
-        only, because that variable does not list evaluators.
+        """``host:port`` of this replica.
+
+        Raises ClusterError on an evaluator that only has TF_CONFIG, which does not list evaluators.
         """
         if self.index >= len(self.pools[self.pool]):
             raise ClusterError(
@@ -72,30 +90,34 @@ class Cluster:
 
     @property
     def host(self) -> str:
+        """The host in `address`."""
         return split_address(self.address)[0]
 
     @property
     def port(self) -> int:
+        """The port in `address`."""
         return split_address(self.address)[1]
 
     @property
     def chief_address(self) -> str:
-        """``host:port`` of the chief: what other frameworks call the master or coordinator address."""
+        """``host:port`` of the chief. Some frameworks call it the master or coordinator address."""
         return self.pools[0][0]
 
     @property
     def chief_host(self) -> str:
+        """The host in `chief_address`."""
         return split_address(self.chief_address)[0]
 
     @property
     def chief_port(self) -> int:
+        """The port in `chief_address`."""
         return split_address(self.chief_address)[1]
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """``"host:2222"`` to ``("host", 2222)``; the brackets of ``"[::1]:2222"`` are taken off.
+    """Split ``"host:2222"`` into ``("host", 2222)``, and remove the brackets of ``"[::1]:2222"``.
 
-    Raises ValueError when there is no host or the port is not in 1..65535.
+    Raises ValueError if the host is missing or the port is not in 1..65535.
     """
     host, colon, port = address.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")

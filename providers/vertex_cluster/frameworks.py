@@ -1,17 +1,18 @@
-"""What frameworks other than TensorFlow want to be told about the cluster.
+"""The cluster in the settings of frameworks other than TensorFlow.
 
     os.environ.update(frameworks.settings(cluster, "mxnet", resolve=socket.gethostbyname))
     jax.distributed.initialize(**frameworks.arguments(cluster, "jax"))
 
-A replica that takes no part in the framework's own communication gets an empty dictionary: evaluators always,
-servers with every framework but MXNet (reduction servers run their own program), workers with Horovod (they
-wait for the launcher on the chief).
+A replica that takes no part in the framework's communication gets an empty dictionary. These are evaluators,
+servers with any framework except MXNet (reduction servers run their own program), and workers with Horovod,
+which wait for the launcher on the chief.
 
-The port is that of CLUSTER_SPEC, which a replica must not use for anything else then.
+The port is that of CLUSTER_SPEC. The replica must not use it for anything else.
 
-Google's own code knows both, and mixing them up makes a job hang: the Model Garden trainer counts chief and
-workers only; others (the launcher of the SDK, xmanager) count all replicas of all pools. Data-parallel
-training wants `trainers`: a reduction server or an evaluator contributes no gradient.
+There are two ways to count replicas, and a job that mixes them hangs. Google's Model Garden trainer counts
+chief and workers (`trainers`); the launcher of the SDK and xmanager count all replicas of all pools
+(`all_replicas`). Use `trainers` for data-parallel training: reduction servers and evaluators contribute no
+gradients.
 """
 
 from __future__ import annotations
@@ -21,44 +22,43 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional
 
-from .cluster import Cluster, split_address
-from .errors import ClusterError
+from .cluster import Cluster, ClusterError, split_address
 
 __all__ = ["FRAMEWORKS", "Ranks", "all_replicas", "arguments", "settings", "trainers"]
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """A numbering of replicas, seen from one of them."""
+    """A numbering of replicas, as seen from one of them."""
 
     rank: int | None
-    """This replica's number, from 0 for the chief; None when the convention leaves its pool out."""
+    """Rank of this replica, 0 for the chief; None if its pool is not counted."""
 
     addresses: tuple[str, ...]
-    """``host:port`` of every replica that is counted, by rank."""
+    """``host:port`` of every counted replica, by rank."""
 
     @property
     def world_size(self) -> int:
+        """The number of counted replicas."""
         return len(self.addresses)
 
 
 def trainers(cluster: Cluster) -> Ranks:
-    """Those that train: the chief is 0 and worker i is i + 1. Servers and evaluators have no rank."""
+    """Return the numbering of replicas that train: the chief is 0, worker i is i + 1, others have no rank."""
     rank = {"chief": 0, "worker": 1 + cluster.index}.get(cluster.role)
     return Ranks(rank=rank, addresses=cluster.pools[0] + cluster.pools[1])
 
 
 def all_replicas(cluster: Cluster) -> Ranks:
-    """Every replica of every pool, in the order of the pools.
+    """Return the numbering of all replicas, in the order of the pools.
 
-    Raises ClusterError for a cluster read from TF_CONFIG: it never lists evaluators, so it does not say
-    how many replicas there are.
+    Raises ClusterError if the cluster was read from TF_CONFIG, which does not list evaluators.
     """
     if cluster.source == "TF_CONFIG":
         raise ClusterError(
             variable=cluster.source,
             path="cluster",
-            message="does not list evaluators, so the replicas cannot all be counted",
+            message="does not list evaluators, so it is not possible to count all replicas",
             remedy="Read CLUSTER_SPEC, or count the trainers only",
         )
     before = sum(len(pool) for pool in cluster.pools[: cluster.pool])
@@ -78,8 +78,8 @@ FRAMEWORKS: Mapping[str, str] = {
     "lightgbm": "arguments",
     "horovod": "arguments",
 }
-"""Every framework by name (``pytorch`` is another name of ``torch``), and how its settings are given to it:
-as variables of the environment, or as arguments of a function or command."""
+"""Every framework by name, and the kind of its settings: environment variables, or arguments of a function or
+command. ``pytorch`` is another name of ``torch``."""
 
 _WHOLE_NUMBERS = frozenset(
     {"num_processes", "process_id", "dmlc_tracker_port", "num_machines", "local_listen_port", "np"}
@@ -87,36 +87,37 @@ _WHOLE_NUMBERS = frozenset(
 
 
 def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resolve = None) -> dict[str, str]:
-    """The settings of this replica, all as text.
+    """Return the settings of this replica, all as text.
 
-    `slots`: processes on each machine, usually one for each GPU; torchrun and horovod start them, the other
-    frameworks count replicas and refuse any number but 1. `resolve`: a function from a host name to its IP
-    address, such as ``socket.gethostbyname``; mxnet and lightgbm do not work with names.
+    `slots` is the number of processes on each machine, usually one for each GPU. torchrun and horovod start
+    them; all other frameworks count replicas and need 1. `resolve` maps a host name to its IP address, such
+    as ``socket.gethostbyname``; mxnet and lightgbm need it, because they do not work with names.
 
-    * torch: variables of ``init_process_group("env://")``, one process a replica
-    * torchrun: the PET_ variables that stand for its options
-    * mxnet: the DMLC_ variables; the chief is the scheduler, which trains nothing. ``{}`` for a chief alone
+    * torch: variables of ``init_process_group("env://")``, one process for each replica
+    * torchrun: the PET_ variables, which replace its options
+    * mxnet: the DMLC_ variables; the chief is the scheduler and does not train. ``{}`` for a chief alone
     * jax: arguments of ``jax.distributed.initialize``
     * xgboost: arguments of ``xgboost.collective.CommunicatorContext``; the chief runs
-      ``RabitTracker(n_workers, host_ip, port, sortby="task")`` on that port besides
+      ``RabitTracker(n_workers, host_ip, port, sortby="task")`` on that port as well
     * lightgbm: parameters of the training
     * horovod: on the chief, ``-np`` and ``-H`` of ``horovodrun``
 
-    Raises ValueError for an unknown framework or bad slots, ClusterError when the cluster cannot be used so.
+    Raises ValueError for an unknown framework or wrong slots, ClusterError if the cluster does not fit.
     """
     if framework not in FRAMEWORKS:
         near = difflib.get_close_matches(framework, FRAMEWORKS, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Use one of {', '.join(FRAMEWORKS)}."
-        raise ValueError(f"{framework!r} is not a framework that is known here. {hint}")
+        raise ValueError(f"{framework!r} is not a known framework. {hint}")
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
         raise ValueError(
-            f"slots is {slots!r}, not a whole number from 1. Give the processes on each machine."
+            f"slots is {slots!r}, not a whole number of at least 1. Give the number of processes on each "
+            "machine."
         )
     if framework in ("torchrun", "horovod"):
         return (_torchrun if framework == "torchrun" else _horovod)(cluster, slots)
     if slots != 1:
         raise ValueError(
-            f"slots is {slots}, and {framework} counts replicas. Leave it out, or use torchrun or horovod."
+            f"slots is {slots}, but {framework} counts replicas. Leave it out, or use torchrun or horovod."
         )
     if framework in ("mxnet", "lightgbm"):
         return (_mxnet if framework == "mxnet" else _lightgbm)(cluster, resolve)
@@ -124,8 +125,9 @@ def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resol
 
 
 def arguments(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resolve = None) -> dict[str, Any]:
-    """`settings` of a framework that takes arguments, with numbers as numbers. Raises ValueError for one that
-    reads the environment, and as `settings` does.
+    """Return the `settings` of a framework that takes arguments, with numbers as int.
+
+    Raises ValueError for a framework that reads the environment, and the errors of `settings`.
     """
     found = settings(cluster, framework, slots=slots, resolve=resolve)
     if FRAMEWORKS[framework] != "arguments":
@@ -148,7 +150,7 @@ def _torch(cluster: Cluster) -> dict[str, str]:
 
 
 def _torchrun(cluster: Cluster, slots: int) -> dict[str, str]:
-    """Source: torch.distributed.argparse_util, every option --some-name reads PET_SOME_NAME."""
+    """Return the settings of torchrun (torch.distributed.argparse_util: PET_SOME_NAME is --some-name)."""
     ranks = trainers(cluster)
     if ranks.rank is None:
         return {}
@@ -163,8 +165,9 @@ def _torchrun(cluster: Cluster, slots: int) -> dict[str, str]:
 
 
 def _mxnet(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
-    """Sources: MXNet, "Distributed Training in MXNet", "Manually launching jobs"; AI Platform, "Distributed
-    training with containers": scheduler, workers and servers are master, workers and parameter servers.
+    """Return the settings of MXNet ("Distributed Training in MXNet", "Manually launching jobs").
+
+    The scheduler is the chief, as in AI Platform Training ("Distributed training with containers").
     """
     workers, servers = len(cluster.pools[1]), len(cluster.pools[2])
     if cluster.role == "evaluator" or workers + servers == 0:
@@ -173,8 +176,8 @@ def _mxnet(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
         raise ClusterError(
             variable=cluster.source or "CLUSTER_SPEC",
             path="cluster",
-            message=f"has {workers} workers and {servers} servers, and MXNet needs some of both",
-            remedy="Declare worker pools 1 and 2: with MXNet the chief only schedules",
+            message=f"has {workers} workers and {servers} servers, but MXNet needs at least one of each",
+            remedy="Declare worker pools 1 and 2: with MXNet, the chief is only the scheduler",
         )
     found = {
         "DMLC_ROLE": {"chief": "scheduler"}.get(cluster.role, cluster.role),
@@ -200,7 +203,7 @@ def _jax(cluster: Cluster) -> dict[str, str]:
 
 
 def _xgboost(cluster: Cluster) -> dict[str, str]:
-    """XGBoost sorts task ids as text, so they have leading zeros."""
+    """Return the settings of XGBoost, whose task ids have leading zeros because it sorts them as text."""
     ranks = trainers(cluster)
     if ranks.rank is None:
         return {}
@@ -213,8 +216,9 @@ def _xgboost(cluster: Cluster) -> dict[str, str]:
 
 
 def _lightgbm(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
-    """Source: LightGBM, "Parameters", "Network Parameters". It finds itself by its own IP address in the
-    list, and splits entries at colons.
+    """Return the settings of LightGBM ("Parameters", "Network Parameters").
+
+    LightGBM finds itself in the list by its IP address, and splits entries at colons.
     """
     ranks = trainers(cluster)
     if ranks.rank is None:
@@ -251,6 +255,6 @@ def _ip(
     raise ClusterError(
         variable=cluster.source or "CLUSTER_SPEC",
         path="cluster",
-        message=f"names the host {found!r}, and {framework} needs {wanted}",
+        message=f"has the host {found!r}, but {framework} needs {wanted}",
         remedy="Pass resolve=socket.gethostbyname",
     )

@@ -1,4 +1,4 @@
-"""Cloud Storage as Vertex AI mounts it: the object ``gs://bucket/x`` is the file ``/gcs/bucket/x``.
+"""Paths of Cloud Storage objects in a replica: ``gs://bucket/x`` is the file ``/gcs/bucket/x``.
 
 Source: Vertex AI documentation, "Read and write Cloud Storage files with Cloud Storage FUSE".
 """
@@ -12,10 +12,10 @@ _MOUNT = "/gcs/"
 
 
 def gcs_path(location: str) -> str:
-    """``gs://bucket/x`` as the path ``/gcs/bucket/x``. A path of any kind is returned as it is.
+    """Return the path ``/gcs/bucket/x`` of ``gs://bucket/x``. Paths are returned unchanged.
 
-    Raises ValueError for another scheme, a missing bucket, or a name that no file below the mount can
-    have (with ``.`` or ``..`` between slashes).
+    Raises ValueError for another scheme, a missing bucket, or a name with ``.`` or ``..`` between slashes,
+    which no file below the mount can have.
     """
     if not location.startswith(_SCHEME):
         if "://" in location:
@@ -25,9 +25,9 @@ def gcs_path(location: str) -> str:
 
 
 def gs_uri(location: str) -> str:
-    """``/gcs/bucket/x`` as ``gs://bucket/x``. A gs:// URI is returned as it is.
+    """Return the URI ``gs://bucket/x`` of ``/gcs/bucket/x``. gs:// URIs are returned unchanged.
 
-    Raises ValueError for a path that is not below ``/gcs/``.
+    Raises ValueError if the path is not below ``/gcs/``.
     """
     for prefix in (_SCHEME, _MOUNT):
         if location.startswith(prefix):
@@ -38,7 +38,7 @@ def gs_uri(location: str) -> str:
 def _checked(location: str, name: str) -> str:
     parts = name.split("/")
     if not parts[0]:
-        raise ValueError(f"{location!r} names no bucket. Give gs://bucket/name.")
+        raise ValueError(f"{location!r} has no bucket. Give gs://bucket/name.")
     if "." in parts or ".." in parts:
         raise ValueError(f"{location!r} has . or .. as a part of its name. Write the full name.")
     return name

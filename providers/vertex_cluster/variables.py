@@ -1,12 +1,12 @@
-"""CLUSTER_SPEC and TF_CONFIG, read into a `Cluster`.
+"""Read the environment variables of a replica: CLUSTER_SPEC and TF_CONFIG into a `Cluster`.
 
-Both variables are JSON with the same keys; they differ in how they name the pools. All forms that were
-documented or seen are accepted:
+Both variables are JSON with the same keys, but with different names of the pools. All documented forms, and
+all forms seen in real jobs, are accepted:
 
 * CLUSTER_SPEC of the Vertex AI documentation, "Distributed training": ``workerpool0`` to ``workerpool3``,
   ``job`` a dictionary;
 * CLUSTER_SPEC of real jobs: ``job`` a string that holds JSON, ``open_ports`` beside it; in a job of one
-  replica the pool is called ``chief`` and the index may be missing; or the variable is not set;
+  replica the pool is named ``chief``, and the index may be missing or the variable not set;
 * CLUSTER_SPEC of the older AI Platform Training, "Distributed training with containers": ``master``,
   ``worker``, ``ps``;
 * TF_CONFIG: ``chief`` (or ``master``), ``worker``, ``ps``; evaluators are tasks but never listed.
@@ -18,23 +18,22 @@ import json
 import os
 from typing import Any, Mapping
 
-from .cluster import ROLES, Cluster, split_address
-from .errors import ClusterError
+from .cluster import ROLES, Cluster, ClusterError, split_address
 
-__all__ = ["from_environment", "parse_cluster_spec", "parse_tf_config"]
+__all__ = ["from_environment", "local_devices", "parse_cluster_spec", "parse_tf_config"]
 
 _TENSORFLOW_NAMES = {"chief": 0, "master": 0, "worker": 1, "ps": 2, "evaluator": 3}
 _POOL_NAMES = {"workerpool0": 0, "workerpool1": 1, "workerpool2": 2, "workerpool3": 3}
 
 _ALONE = "localhost:2222"  # 2222 is the port of every replica on Vertex AI
+_LOCAL_DEVICES = "VERTEX_CLUSTER_LOCAL_DEVICES"
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Cluster:
-    """The cluster that CLUSTER_SPEC describes, else the one of TF_CONFIG, else a chief alone.
+    """Read the cluster of CLUSTER_SPEC, or else of TF_CONFIG, or else return a single chief.
 
-    Empty variables count as not set. Without either, the address is ``localhost:2222``: nobody else is
-    there to be reached, and frameworks that insist on an address can use it.
-    `environ` defaults to ``os.environ``. Raises ClusterError.
+    An empty variable counts as not set. The address of a single chief is ``localhost:2222``, for frameworks
+    that need an address. `environ` defaults to ``os.environ``. Raises ClusterError.
     """
     values: Mapping[str, str] = os.environ if environ is None else environ
     cluster_spec, tf_config = values.get("CLUSTER_SPEC", ""), values.get("TF_CONFIG", "")
@@ -46,20 +45,44 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Cluster:
 
 
 def parse_cluster_spec(text: str) -> Cluster:
-    """The cluster in the value of CLUSTER_SPEC. Raises ClusterError."""
+    """Parse the value of CLUSTER_SPEC. Raises ClusterError."""
     return _Reader("CLUSTER_SPEC", {**_POOL_NAMES, **_TENSORFLOW_NAMES}).cluster(text)
 
 
 def parse_tf_config(text: str) -> Cluster:
-    """The cluster in the value of TF_CONFIG. Raises ClusterError.
+    """Parse the value of TF_CONFIG. Raises ClusterError.
 
-    The variable does not list evaluators: the last pool is empty, also on an evaluator itself.
+    The variable does not list evaluators: the last pool is empty, even on an evaluator.
     """
     return _Reader("TF_CONFIG", _TENSORFLOW_NAMES).cluster(text)
 
 
+def local_devices(environ: Mapping[str, str] | None = None) -> int:
+    """Return the number of logical CPU devices that stand in for accelerators on the emulator.
+
+    It is 0 on Google Cloud, where the devices are real, and for a machine without accelerators. JAX (by
+    XLA_FLAGS) and TensorFlow use that many devices by themselves. For PyTorch it is the number of processes:
+
+        processes = vertex_cluster.local_devices() or torch.cuda.device_count() or 1
+
+    `environ` defaults to ``os.environ``. Raises ClusterError if the value is not a number.
+    """
+    values: Mapping[str, str] = os.environ if environ is None else environ
+    text = values.get(_LOCAL_DEVICES, "").strip()
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise ClusterError(
+            variable=_LOCAL_DEVICES,
+            path="",
+            message=f"is {text!r}, not a number of devices",
+            remedy="Give a whole number, or leave it out",
+        )
+    return int(text)
+
+
 class _Reader:
-    """Reads one variable, whose pools have the names given."""
+    """Reader of one variable. `pool_names` maps its names of pools to positions."""
 
     def __init__(self, variable: str, pool_names: Mapping[str, int]) -> None:
         self.variable = variable
@@ -85,7 +108,7 @@ class _Reader:
         owner: dict[str, str] = {}
         for name, addresses in named.items():
             path = f"cluster.{name}"
-            position = self._position(path, name, "is not a pool that is known")
+            position = self._position(path, name, "is not a known pool")
             if not isinstance(addresses, list):
                 raise self._error(path, f"is {_shown(addresses)}, not a list", "Give a list of host:port")
             found = tuple(self._address(f"{path}[{i}]", entry) for i, entry in enumerate(addresses))
@@ -93,7 +116,7 @@ class _Reader:
                 if pools[position] != found:
                     raise self._error(
                         path,
-                        f"lists other {ROLES[position]}s than its other name does",
+                        f"lists different {ROLES[position]}s than its other name",
                         "Keep one of the two",
                     )
                 continue
@@ -102,8 +125,8 @@ class _Reader:
                 if address in owner:
                     raise self._error(
                         f"{path}[{i}]",
-                        f"is {_shown(address)}, as is {owner[address]}",
-                        "Give every replica an address of its own",
+                        f"is {_shown(address)}, the same as {owner[address]}",
+                        "Give each replica its own address",
                     )
                 owner[address] = f"{path}[{i}]"
         if len(pools.get(0, ())) != 1:
@@ -125,14 +148,14 @@ class _Reader:
         if isinstance(index, bool) or not isinstance(index, int) or index < 0:
             raise self._error(
                 "task.index",
-                f"is {_shown(index)}, not a whole number from 0",
+                f"is {_shown(index)}, not a whole number of at least 0",
                 "Count the pool's replicas from 0",
             )
         unlisted = size == 0 and self.variable == "TF_CONFIG" and ROLES[position] == "evaluator"
         if index >= size and not unlisted:
             raise self._error(
                 "task.index",
-                f"is {index}, and {kind} has {size} {'replica' if size == 1 else 'replicas'}",
+                f"is {index}, but {kind} has {size} {'replica' if size == 1 else 'replicas'}",
                 f"List every replica of {kind} under cluster, and count from 0",
             )
         trial = task.get("trial")
@@ -155,11 +178,12 @@ class _Reader:
         if value is None or value == "":
             return {}
         decoded = self._json("job", value) if isinstance(value, str) else value
-        if not isinstance(
-            decoded, dict
-        ):  # the value stays out of the message: a job's arguments may be secret
+        if not isinstance(decoded, dict):
+            # A job's arguments may be secret, so the message does not show the value.
             raise self._error(
-                "job", "is neither a JSON object nor a string that holds one", "Leave it as it was"
+                "job",
+                "is neither a JSON object nor a string that holds one",
+                "Do not change the variable that Vertex AI sets",
             )
         return decoded
 
@@ -188,8 +212,8 @@ class _Reader:
         try:
             value: object = json.loads(text)
         except ValueError as error:
-            shown = "" if path else f"begins with {_shown(text[:40])} and "  # nothing of `job`, as above
-            raise self._error(path, f"{shown}is not JSON: {error}", "Print it, and mend its quotes") from None
+            shown = "" if path else f"begins with {_shown(text[:40])} and "  # `job` may be secret
+            raise self._error(path, f"{shown}is not JSON: {error}", "Print it, and fix its quotes") from None
         except RecursionError:
             raise self._error(path, "is nested too deeply", "Give the JSON that Vertex AI writes") from None
         return value

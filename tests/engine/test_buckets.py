@@ -230,7 +230,7 @@ def test_drift_shows_as_property_lines_and_is_put_right(changes: Changes) -> Non
 @pytest.mark.parametrize(
     ("resource", "loss"),
     [
-        ("emptied", "everything in the old bucket is deleted with it, because force_destroy is set"),
+        ("emptied", "all objects in the old bucket are deleted with it, because force_destroy is set"),
         ("moved", "the old bucket is deleted only if it is empty"),
     ],
 )
@@ -244,7 +244,7 @@ def test_a_replacement_says_why_and_what_is_lost(changes: Changes, resource: str
 
 
 def test_a_lock_is_said_before_it_is_set_and_holds(changes: Changes) -> None:
-    assert "the retention policy is locked for good" in mentions(changes.planned.output, "locked-bucket")
+    assert "the retention policy is locked permanently" in mentions(changes.planned.output, "locked-bucket")
     assert "isLocked" not in changes.first["locked"].wire["retentionPolicy"]
     assert changes.second["locked"].wire["retentionPolicy"]["isLocked"] is True
     assert "can never be shortened: 60 -> 30 seconds" in changes.shortened.failed().output
@@ -252,7 +252,7 @@ def test_a_lock_is_said_before_it_is_set_and_holds(changes: Changes) -> None:
 
 
 def test_an_object_that_two_resources_staged_goes_with_neither(changes: Changes) -> None:
-    assert "is left: it was staged more than once" in mentions(changes.changed.output, "gs://twice-bucket")
+    assert "is kept: it was staged more than once" in mentions(changes.changed.output, "gs://twice-bucket")
     assert changes.staged == 1
 
 
@@ -316,7 +316,7 @@ def deletions(shared_engine: Engine, changes: Changes) -> Deletions:
 
 def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(deletions: Deletions) -> None:
     for command in deletions.replacing:
-        assert "is to be replaced and is not empty: it holds data/0." in command.failed().output
+        assert "would be replaced, but is not empty: it has data/0." in command.failed().output
     assert deletions.after == deletions.before
     assert len(deletions.before) == 4
     assert deletions.location == "EUROPE-WEST4", "it is replaced once it is empty"
@@ -325,9 +325,10 @@ def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(deletions: Deletio
 def test_what_is_held_keeps_the_bucket_until_holds_are_to_be_released(deletions: Deletions) -> None:
     refused = diagnostics(deletions.refused.failed().output, "held")
     assert (
-        "1 object in bucket held-bucket is held, so nothing was deleted: data/1 (temporary hold)" in refused
+        "1 object in bucket held-bucket is on hold, so nothing was deleted: data/1 (temporary hold)"
+        in refused
     )
-    assert "set release_holds=True beside force_destroy" in refused
+    assert "set release_holds=True with force_destroy=True" in refused
     assert deletions.kept == 3
     assert "deleted 3 objects" in mentions(deletions.destroyed.ok().output, "held-bucket")
 
@@ -335,13 +336,13 @@ def test_what_is_held_keeps_the_bucket_until_holds_are_to_be_released(deletions:
 def test_what_is_retained_says_until_when(deletions: Deletions) -> None:
     refused = diagnostics(deletions.refused.failed().output, "retained")
     assert "cannot be deleted yet, because it is retained: data/0 until 20" in refused
-    assert "take retention_policy out of the program" in refused
+    assert "remove retention_policy" in refused
 
 
 def test_a_bucket_that_is_full_stays_without_force_destroy(deletions: Deletions) -> None:
     refused = diagnostics(deletions.refused.failed().output, "full")
-    assert "set force_destroy=True, `pulumi up`, try again" in refused
-    assert "`pulumi up --target` with its URN" in refused
+    assert "set force_destroy=True, run `pulumi up`, and try again" in refused
+    assert "`pulumi up --target` with the bucket's URN" in refused
 
 
 def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
+from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support import engine as support
 from support.engine import Engine
@@ -204,10 +204,10 @@ def test_what_was_kept_on_purpose_stays(engine: Engine) -> None:
 def test_an_object_that_two_backends_staged_is_not_proven(engine: Engine, other: Engine) -> None:
     deploy(engine, "bucket-ours")
     (first,) = objects.list_objects(engine.endpoint(), "bucket-ours", prefix="data/")
-    assert (MARK in first.metadata, SHARED in first.metadata) == (True, False)
+    assert (STAGED_KEY in first.metadata, SHARED_KEY in first.metadata) == (True, False)
     deploy(other, "bucket-theirs", shared="bucket-ours")
     (second,) = objects.list_objects(engine.endpoint(), "bucket-ours", prefix="data/")
-    assert (second.generation, SHARED in second.metadata) == (first.generation, True)
+    assert (second.generation, SHARED_KEY in second.metadata) == (first.generation, True)
     forget(engine, "StagedFile")
     assert verdicts(engine)[first.uri] == "unproven"
     assert gc(engine, "--yes").code == 0

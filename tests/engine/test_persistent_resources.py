@@ -235,7 +235,7 @@ def test_a_deployment_waits_until_it_runs_and_says_how_far_it_is(life: Life) -> 
 
 
 def test_past_its_time_it_warns(life: Life) -> None:
-    assert "is PROVISIONING after 0.5 s" in diagnostics(life.created.output, "late")
+    assert "is still PROVISIONING after 0.5 s" in diagnostics(life.created.output, "late")
 
 
 def test_what_is_unchanged_is_left_alone(life: Life) -> None:
@@ -259,7 +259,7 @@ def test_size_labels_and_name_change_in_place(life: Life) -> None:
 
 
 def test_another_reboot_token_reboots_it(life: Life) -> None:
-    assert "persistent resource rebooted: reboots, as reboot_token has changed" in life.changed.output
+    assert "persistent resource rebooted: rebooting, because reboot_token changed" in life.changed.output
     before, after = life.first["rebooted"], life.second["rebooted"]
     assert after.create_time == before.create_time
     assert after.wire["updateTime"] > before.wire["updateTime"]
@@ -341,7 +341,7 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     state = there(engine, "unwaited").state.word
     engine.write(unwaited + declare("leaving"))
     process = engine.start(*UP)
-    hear(process, "waiting until the one before it is deleted, for 300 s")
+    hear(process, "waiting up to 300 s until the previous one is deleted")
     os.killpg(process.pid, signal.SIGINT)
     rest, _ = process.communicate(timeout=PATIENCE)
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
@@ -353,14 +353,14 @@ def test_nothing_waits_where_nobody_asks(trouble: Trouble) -> None:
 
 def test_an_id_that_is_taken(trouble: Trouble) -> None:
     output = diagnostics(trouble.failed.failed().output, "taken")
-    assert "exists already in project local, us-central1" in output
+    assert "already exists in project local, us-central1" in output
     assert trouble.taken.labels == {}
 
 
 def test_one_whose_id_is_still_being_deleted(trouble: Trouble) -> None:
     output = diagnostics(trouble.failed.failed().output, "leaving")
-    assert "still being deleted after 2 s; nothing was made" in output
-    assert "interrupted while the one before it is being deleted; nothing was made" in trouble.interrupted
+    assert "still being deleted after 2 s. Nothing was created" in output
+    assert "interrupted while the previous one is being deleted. Nothing was created" in trouble.interrupted
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_one_whose_id_is_still_being_deleted(trouble: Trouble) -> None:
         ),
         (
             job("train", '"other", persistent_resource=GPUs'),
-            "'other', and persistent_resource is 'gpus'",
+            "'other', but persistent_resource is 'gpus'",
         ),
     ],
     ids=["other machines", "another resource"],

@@ -10,7 +10,7 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire
+from pulumi_vertex_training.kinds.image_repository.spec import from_wire
 from support.engine import Engine, Result
 
 PARENT = "projects/local/locations/us-central1/repositories"
@@ -168,7 +168,7 @@ def test_a_refresh_shows_what_somebody_else_changed(steps: Steps) -> None:
 def test_a_repository_with_images_is_not_replaced_and_no_job_is_cancelled(steps: Steps) -> None:
     for each in steps.refused:
         output = each.failed().output
-        assert "another kms_key_name replaces it, and it holds images, such as digits" in output
+        assert "would be replaced, because kms_key_name changes, but it has images, such as digits" in output
     assert steps.job == "JOB_STATE_RUNNING"
 
 

@@ -45,7 +45,12 @@ CASES = {
         bucket(), {"location": "mars"}, "location", "'mars'", "give the region of the jobs"
     ),
     "bucket-one-region": case(
-        bucket(), {"location": "EU"}, "location", "eu is more than one", "Give that region", level="warning"
+        bucket(),
+        {"location": "EU"},
+        "location",
+        "eu is more than one",
+        "Give the region of the jobs",
+        level="warning",
     ),
     "bucket-storage-class": case(
         bucket(), {"storage_class": "NEARLIN"}, "storage_class", "'NEARLIN'", "did you mean NEARLINE?"
@@ -62,7 +67,7 @@ CASES = {
         {"location": "us-central1"},
         "rpo",
         "ASYNC_TURBO in 'us-central1'",
-        "leave it out, or use NAM4",
+        "Leave it out, or use NAM4",
     ),
     "bucket-autoclass": case(
         bucket(autoclass={"enabled": True, "terminal_storage_class": "ARCHIVE"}),
@@ -83,31 +88,31 @@ CASES = {
         {"soft_delete_policy.retention_duration_seconds": 3600},
         "soft_delete_policy.retention_duration_seconds",
         "3600 seconds",
-        "give 0 for none",
+        "give 0 to turn it off",
     ),
     "bucket-key": case(
         bucket(encryption={"default_kms_key_name": KEY}),
         {"location": "europe-west4"},
         "encryption.default_kms_key_name",
-        "a key in us-central1",
+        "the key is in us-central1",
         "Use a key in europe-west4",
     ),
     "bucket-folders": case(
         bucket(hierarchical_namespace=True),
         {"versioning": True},
         "versioning",
-        "true with hierarchical_namespace",
-        "leave one of the two out",
+        "true is not allowed with hierarchical_namespace",
+        "Leave one of the two out",
     ),
     "bucket-release-holds": case(
         bucket(force_destroy=True, release_holds=True),
         {"force_destroy": False},
         "release_holds",
-        "true does nothing",
-        "set both or neither",
+        "true has no effect",
+        "Set both, or neither",
     ),
     "bucket-cors": case(
-        bucket(cors=[CORS]), {"cors[0].origin": []}, "cors[0].origin", "is empty", "give one"
+        bucket(cors=[CORS]), {"cors[0].origin": []}, "cors[0].origin", "is empty", "Give at least one"
     ),
     "bucket-cors-method": case(
         bucket(cors=[CORS]), {"cors[0].method": ["GTE"]}, "cors[0].method[0]", "'GTE'", "did you mean GET?"
@@ -124,7 +129,7 @@ CASES = {
         {"ip_filter.public_network_source.allowed_ip_cidr_ranges": ["203.0.113.7/24"]},
         "ip_filter.public_network_source.allowed_ip_cidr_ranges[0]",
         "'203.0.113.7/24'",
-        "write one like 203.0.113.0/24",
+        "write it like 203.0.113.0/24",
     ),
     "bucket-network": case(
         bucket(ip_filter=NETWORKS),
@@ -172,8 +177,8 @@ CASES = {
         bucket(lifecycle_rules=[RULE]),
         {f"{FIRST}.condition": {}},
         f"{FIRST}.condition",
-        "has no condition",
-        "give at least one",
+        "is empty",
+        "Give at least one",
     ),
     "lifecycle-number": case(
         bucket(lifecycle_rules=[RULE]),
@@ -194,7 +199,7 @@ CASES = {
         {f"{FIRST}.condition.is_live": True},
         f"{FIRST}.condition.is_live",
         "does not go with AbortIncompleteMultipartUpload",
-        "leave it out",
+        "Leave it out",
     ),
     "lifecycle-autoclass": case(
         bucket(
@@ -204,13 +209,13 @@ CASES = {
         {"autoclass.enabled": True},
         f"{FIRST}.action.type",
         "SetStorageClass",
-        "leave it out, or set autoclass.enabled to false",
+        "Leave it out, or set autoclass.enabled to false",
     ),
     "lifecycle-versions": case(
         bucket(versioning=True, lifecycle_rules=[{**RULE, "condition": {"num_newer_versions": 3}}]),
         {"versioning": False},
         f"{FIRST}.condition.num_newer_versions",
-        "3 is about noncurrent versions",
+        "3 applies to noncurrent versions",
         "Set versioning=True",
         level="warning",
     ),

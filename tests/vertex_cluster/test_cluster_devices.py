@@ -1,4 +1,4 @@
-"""The number of logical devices that a replica is to make of the CPU."""
+"""The number of logical CPU devices of a replica on the emulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_number(environ: dict[str, str], count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["four", "-1", "1.5", "²"])
-def test_what_is_no_number(text: str) -> None:
+def test_invalid_numbers(text: str) -> None:
     with pytest.raises(ClusterError, match=DEVICES):
         vertex_cluster.local_devices({DEVICES: text})
 
@@ -30,7 +30,7 @@ def test_the_environment_of_this_process_is_the_default(monkeypatch: pytest.Monk
     assert vertex_cluster.local_devices() == 3
 
 
-def test_it_reads_what_the_emulator_sets() -> None:
+def test_the_variable_is_the_one_that_the_emulator_sets() -> None:
     machine = MachineSpec(machine_type="g2-standard-24", accelerator_type="NVIDIA_L4", accelerator_count=2)
     variables = local_device_variables(WorkerPoolSpec(machine_spec=machine, replica_count=1))
     assert vertex_cluster.local_devices(variables) == 2

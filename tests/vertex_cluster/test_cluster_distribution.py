@@ -1,4 +1,4 @@
-"""vertex_cluster as a distribution of its own: built, installed and imported offline."""
+"""vertex_cluster as a separate distribution: built, installed and imported offline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vertex_cluster can be carried into any training image."""
+"""vertex_cluster can be copied into any training image."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_module_is_python_3_8_and_needs_the_standard_library_only(module: Path) 
     assert "from __future__ import annotations" in module.read_text()
 
 
-def test_what_is_public() -> None:
+def test_public_names() -> None:
     assert sorted(vertex_cluster.__all__) == sorted(
         name
         for name, value in vars(vertex_cluster).items()

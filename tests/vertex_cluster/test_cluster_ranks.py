@@ -32,7 +32,7 @@ def test_a_skipped_pool_takes_no_ranks() -> None:
 
 
 @given(st.lists(st.integers(0, 4), min_size=3, max_size=3))
-def test_an_address_stands_at_its_rank(sizes: list[int]) -> None:
+def test_addresses_are_ordered_by_rank(sizes: list[int]) -> None:
     pools = tuple(tuple(f"h{pool}-{i}:1" for i in range(size)) for pool, size in enumerate([1, *sizes]))
     for pool, addresses in enumerate(pools):
         for index, address in enumerate(addresses):
@@ -44,7 +44,7 @@ def test_an_address_stands_at_its_rank(sizes: list[int]) -> None:
                     assert ranks.addresses[ranks.rank] == address
 
 
-def test_tf_config_cannot_count_everybody() -> None:
+def test_tf_config_cannot_count_all_replicas() -> None:
     text = json.dumps(
         {"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}
     )
@@ -70,7 +70,7 @@ def test_storage_paths(uri: str, path: str) -> None:
     assert gs_uri(uri) == uri
 
 
-def test_other_paths_stay() -> None:
+def test_other_paths_are_unchanged() -> None:
     assert gcs_path("data/digits.csv") == "data/digits.csv"
     assert gcs_path("/tmp/../x") == "/tmp/../x"
 
@@ -90,7 +90,7 @@ def test_paths_without_a_uri(location: str) -> None:
 @given(
     st.text(st.characters(codec="utf-8", exclude_characters="/."), min_size=1), st.lists(st.text(min_size=3))
 )
-def test_there_and_back(bucket: str, parts: list[str]) -> None:
+def test_path_round_trip(bucket: str, parts: list[str]) -> None:
     uri = "/".join(["gs:/", bucket, *(part.replace("/", "-") for part in parts)])
     if not {"..", "."} & set(uri.split("/")):
         assert gs_uri(gcs_path(uri)) == uri

@@ -1,4 +1,4 @@
-"""CLUSTER_SPEC and TF_CONFIG in every form that was documented or seen, and what is wrong with others."""
+"""CLUSTER_SPEC and TF_CONFIG in every form that was documented or seen, and the errors of other forms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TF_CONFIG: dict[str, Any] = {
 
 
 def spec(cluster: object = None, task: object = None, **others: object) -> str:
-    """CLUSTER_SPEC of a chief and two workers, seen from the second worker, with parts replaced."""
+    """Return CLUSTER_SPEC of a chief and two workers, seen from the second worker, with parts replaced."""
     usual = {"workerpool0": ["a:1"], "workerpool1": ["b:1", "c:1"]}
     return json.dumps(
         {
@@ -171,7 +171,7 @@ def test_tf_config_of_an_evaluator_has_no_address() -> None:
 
 
 def test_tf_config_does_not_know_worker_pools() -> None:
-    with pytest.raises(ClusterError, match=r"^TF_CONFIG: cluster\.workerpool0 is not a pool that is known\."):
+    with pytest.raises(ClusterError, match=r"^TF_CONFIG: cluster\.workerpool0 is not a known pool\."):
         parse_tf_config(OBSERVED)
 
 
@@ -181,7 +181,7 @@ def test_environment_prefers_cluster_spec() -> None:
     assert vertex_cluster.from_environment({**both, "CLUSTER_SPEC": ""}).source == "TF_CONFIG"
 
 
-def test_without_variables_it_is_a_chief_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_variables_it_is_a_single_chief(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = Cluster(pools=(("localhost:2222",), (), (), ()), pool=0, index=0)
     assert vertex_cluster.from_environment({}) == alone
     assert vertex_cluster.from_environment({"CLUSTER_SPEC": " ", "TF_CONFIG": ""}) == alone
@@ -196,7 +196,7 @@ BAD = {
     "nested too deeply": ("[" * 100_000, "", "is nested too deeply"),
     "no cluster": ('{"task": {}}', "cluster", "is missing"),
     "cluster is text": (spec("x"), "cluster", 'is "x", not a JSON object'),
-    "unknown pool": (spec({"workerpool4": ["a:1"]}), "cluster.workerpool4", "is not a pool that is known"),
+    "unknown pool": (spec({"workerpool4": ["a:1"]}), "cluster.workerpool4", "is not a known pool"),
     "pool is text": (spec({"workerpool0": "a:1"}), "cluster.workerpool0", 'is "a:1", not a list'),
     "no port": (spec({"workerpool0": ["host"]}), "cluster.workerpool0[0]", 'is "host", not host:port'),
     "no host": (spec({"workerpool0": [":1"]}), "cluster.workerpool0[0]", 'is ":1", not host:port'),
@@ -212,12 +212,12 @@ BAD = {
     "same address twice": (
         spec({"workerpool0": ["a:1"], "workerpool1": ["b:1", "a:1"]}),
         "cluster.workerpool1[1]",
-        'is "a:1", as is cluster.workerpool0[0]',
+        'is "a:1", the same as cluster.workerpool0[0]',
     ),
     "two names disagree": (
         spec({"workerpool0": ["a:1"], "chief": ["b:1"]}),
         "cluster.chief",
-        "lists other chiefs than its other name does",
+        "lists different chiefs than its other name",
     ),
     "no chief": (spec({"workerpool1": ["b:1"]}), "cluster", "has 0 replicas in the first pool"),
     "two chiefs": (spec({"workerpool0": ["a:1", "b:1"]}), "cluster", "has 2 replicas in the first pool"),
@@ -243,12 +243,12 @@ BAD = {
     "index too high": (
         spec(task={"type": "workerpool1", "index": 2}),
         "task.index",
-        "is 2, and workerpool1 has 2 replicas",
+        "is 2, but workerpool1 has 2 replicas",
     ),
     "own pool not listed": (
         spec(task={"type": "workerpool3", "index": 0}),
         "task.index",
-        "is 0, and workerpool3 has 0 replicas",
+        "is 0, but workerpool3 has 0 replicas",
     ),
     "trial is a list": (spec(task={"type": "workerpool0", "index": 0, "trial": []}), "task.trial", "is []"),
     "open_ports is text": (spec(open_ports="3333"), "open_ports", 'is "3333", not a list of ports'),
@@ -258,7 +258,7 @@ BAD = {
 
 
 @every_row(("text", "path", "message"), BAD.values(), ids=BAD.keys())
-def test_bad_input_says_where_what_and_what_to_do(text: str, path: str, message: str) -> None:
+def test_an_error_has_the_path_the_problem_and_the_remedy(text: str, path: str, message: str) -> None:
     with pytest.raises(ClusterError) as caught:
         parse_cluster_spec(text)
     error = caught.value
@@ -291,7 +291,7 @@ TASKS = st.fixed_dictionaries(
 
 
 @given(cluster=POOLS | JSON_VALUES, task=TASKS | JSON_VALUES, others=st.dictionaries(st.text(), JSON_VALUES))
-def test_whatever_comes_is_a_cluster_or_a_cluster_error(
+def test_any_json_is_a_cluster_or_a_cluster_error(
     cluster: object, task: object, others: dict[str, object]
 ) -> None:
     text = json.dumps({**others, "cluster": cluster, "task": task})

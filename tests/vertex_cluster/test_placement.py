@@ -1,7 +1,7 @@
-"""What each worker builds and trains, and which parameter servers a subnetwork has.
+"""The parts that each worker builds and trains, and the parameter servers of each subnetwork.
 
-The numbers come from adanet 0.9.0: its own test cases, the answers of its unmodified code (as digests), and
-the table that follows from it for three subnetworks.
+The expected numbers come from adanet 0.9.0: its own test cases, the results of its unmodified code (as
+digests), and the table that follows from it for three subnetworks.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_the_ensemble_of_three_subnetworks(
 
 @pytest.mark.parametrize("drop", [False, True])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_of_one_subnetwork_every_worker_does_everything(drop: bool, workers: int) -> None:
+def test_with_one_subnetwork_every_worker_does_everything(drop: bool, workers: int) -> None:
     strategy = RoundRobinStrategy(drop_remainder=drop)
     for index in range(workers):
         one = worker(index, workers, 1)
@@ -109,7 +109,7 @@ def test_of_one_subnetwork_every_worker_does_everything(drop: bool, workers: int
     [pytest.param(False, (0, 1, 2, 3, 4), id="keep"), pytest.param(True, (0,), id="drop")],
 )
 def test_two_workers_and_five_subnetworks(drop: bool, expected: tuple[int, ...]) -> None:
-    """The case that AdaNet calls two_workers_one_subnetworks."""
+    """Test the case that AdaNet calls two_workers_one_subnetworks."""
     strategy = RoundRobinStrategy(drop_remainder=drop)
     assert tuple(strategy.worker_tasks(worker(0, 2, 5))) == (0,)
     assert built(strategy, worker(1, 2, 5)) == expected
@@ -122,9 +122,12 @@ def test_a_last_worker_alone_trains_everything() -> None:
     ]  # fmt: skip
 
 
-def test_answers_of_adanet_for_all_clusters_up_to_40_workers_and_20_subnetworks() -> None:
-    """410,000 answers: 40 x 20 clusters, with and without drop_remainder, every worker: the ensemble, each
-    subnetwork, training. The digest was made with the code of adanet 0.9.0."""
+def test_results_of_adanet_for_all_clusters_up_to_40_workers_and_20_subnetworks() -> None:
+    """Compare 410,000 results with those of adanet 0.9.0, by a digest that was made with its code.
+
+    They are for 40 x 20 clusters, with and without drop_remainder, and every worker: the ensemble, each
+    subnetwork, and training.
+    """
     digest = hashlib.sha256()
     for workers in range(1, 41):
         for subnetworks in range(1, 21):
@@ -191,7 +194,7 @@ def test_dedicated_parameter_servers(servers: int, subnetworks: int, groups: lis
 
 
 @given(placed())
-def test_groups_share_the_parameter_servers_out_evenly(one: PlacedWorker) -> None:
+def test_groups_share_the_parameter_servers_evenly(one: PlacedWorker) -> None:
     groups = [RoundRobinStrategy().parameter_server_group(one, s) for s in range(one.subnetworks)]
     if one.parameter_servers >= one.subnetworks:
         assert [server for group in groups for server in group] == list(range(one.parameter_servers))
@@ -205,15 +208,14 @@ def test_groups_share_the_parameter_servers_out_evenly(one: PlacedWorker) -> Non
 
 
 @given(placed())
-def test_without_dedication_everybody_uses_all_parameter_servers(one: PlacedWorker) -> None:
+def test_without_dedication_every_subnetwork_uses_all_parameter_servers(one: PlacedWorker) -> None:
     strategy = RoundRobinStrategy(dedicate_parameter_servers=False)
-    everybody = tuple(range(one.parameter_servers))
-    assert {strategy.parameter_server_group(one, s) for s in range(one.subnetworks)} == {everybody}
+    all_servers = tuple(range(one.parameter_servers))
+    assert {strategy.parameter_server_group(one, s) for s in range(one.subnetworks)} == {all_servers}
 
 
 class ByHalves(PlacementStrategy):
-    """A user's own: the chief has the ensemble, the other workers one half of the subnetworks each in
-    turn."""
+    """Custom strategy: the chief has the ensemble, the other workers every second subnetwork."""
 
     def worker_tasks(self, one: PlacedWorker) -> Collection[int]:
         if one.index == 0:
@@ -221,7 +223,7 @@ class ByHalves(PlacementStrategy):
         return {s + 1 for s in range(one.subnetworks) if s % 2 == one.index % 2}
 
 
-def test_a_strategy_of_ones_own_needs_one_method() -> None:
+def test_a_custom_strategy_needs_one_method() -> None:
     strategy = ByHalves()
     assert [built(strategy, worker(index, 3, 5)) for index in range(3)] == [
         (0, 1, 2, 3, 4), (1, 3), (0, 2, 4)
@@ -232,8 +234,8 @@ def test_a_strategy_of_ones_own_needs_one_method() -> None:
     assert strategy.costs(3, 2, 5) == ()
 
 
-class Told(PlacementStrategy):
-    """Answers as it is told."""
+class FixedTasks(PlacementStrategy):
+    """Strategy that returns the given tasks."""
 
     def __init__(self, tasks: Collection[int]) -> None:
         self.tasks = tasks
@@ -256,22 +258,22 @@ class Told(PlacementStrategy):
     ],
 )
 def test_tasks_in_any_collection(tasks: Collection[int], trained: tuple[int, ...]) -> None:
-    assert tuple(Told(tasks).trained_subnetworks(worker(0, 2, 3))) == trained
+    assert tuple(FixedTasks(tasks).trained_subnetworks(worker(0, 2, 3))) == trained
 
 
-def test_an_ascending_range_of_tasks_is_not_written_out() -> None:
-    assert Told(range(5)).trained_subnetworks(worker(0, 2, 4)) == range(4)
-    assert Told(range(2, 5)).trained_subnetworks(worker(0, 2, 4)) == range(1, 4)
+def test_an_ascending_range_of_tasks_is_not_expanded() -> None:
+    assert FixedTasks(range(5)).trained_subnetworks(worker(0, 2, 4)) == range(4)
+    assert FixedTasks(range(2, 5)).trained_subnetworks(worker(0, 2, 4)) == range(1, 4)
 
 
 BAD_NUMBERS = [
-    pytest.param((0, 0, 1), "workers is 0, and 1 is the least", id="no workers"),
-    pytest.param((0, -1, 1), "workers is -1, and 1 is the least", id="negative workers"),
-    pytest.param((0, 1, 0), "subnetworks is 0, and 1 is the least", id="no subnetworks"),
-    pytest.param((0, 1, 1, -1), "parameter_servers is -1, and 0 is the least", id="negative servers"),
-    pytest.param((-1, 1, 1), "index is -1, and 0 is the least", id="negative index"),
-    pytest.param((2, 2, 3), "index is 2, and there are 2 workers, 0 to 1", id="index past the end"),
-    pytest.param((5, 3, 5), "index is 5, and there are 3 workers", id="where AdaNet divides by zero"),
+    pytest.param((0, 0, 1), "workers is 0, but the minimum is 1", id="no workers"),
+    pytest.param((0, -1, 1), "workers is -1, but the minimum is 1", id="negative workers"),
+    pytest.param((0, 1, 0), "subnetworks is 0, but the minimum is 1", id="no subnetworks"),
+    pytest.param((0, 1, 1, -1), "parameter_servers is -1, but the minimum is 0", id="negative servers"),
+    pytest.param((-1, 1, 1), "index is -1, but the minimum is 0", id="negative index"),
+    pytest.param((2, 2, 3), "index is 2, but there are 2 workers, 0 to 1", id="index past the end"),
+    pytest.param((5, 3, 5), "index is 5, but there are 3 workers", id="where AdaNet divides by zero"),
     pytest.param((0, 1.0, 1), "workers is 1.0, not a whole number", id="a fraction"),
     pytest.param((0, 1, True), "subnetworks is True, not a whole number", id="a truth value"),
     pytest.param((0, "2", 1), "workers is '2', not a whole number", id="text"),
@@ -279,7 +281,7 @@ BAD_NUMBERS = [
 
 
 @pytest.mark.parametrize(("numbers", "message"), BAD_NUMBERS)
-def test_numbers_that_no_cluster_has(numbers: tuple[int, ...], message: str) -> None:
+def test_invalid_numbers(numbers: tuple[int, ...], message: str) -> None:
     with pytest.raises(PlacementError) as caught:
         worker(*numbers)
     assert str(caught.value).startswith(message)
@@ -288,7 +290,7 @@ def test_numbers_that_no_cluster_has(numbers: tuple[int, ...], message: str) -> 
 
 @every_row("subnetwork", [-1, 3, 100, True, "0", None])
 @every_row("strategy", [ReplicationStrategy(), RoundRobinStrategy(), ByHalves()])
-def test_a_subnetwork_that_does_not_exist(strategy: PlacementStrategy, subnetwork: int) -> None:
+def test_a_missing_subnetwork(strategy: PlacementStrategy, subnetwork: int) -> None:
     one = worker(1, 4, 3, 2)
     for ask in (strategy.build_subnetwork, strategy.parameter_server_group):
         with pytest.raises(PlacementError, match=r"^subnetwork is .*3 subnetworks, 0 to 2\. .+\.$"):
@@ -313,17 +315,17 @@ def test_a_replica_finds_its_worker_index(pool: int, index: int, expected: int) 
     assert one.name == cluster.name
 
 
-def test_reduction_servers_are_left_out_by_hand() -> None:
+def test_reduction_servers_are_excluded_manually() -> None:
     assert PlacedWorker.of(seen_from(0), subnetworks=3, parameter_servers=0).parameter_servers == 0
 
 
 @pytest.mark.parametrize(("pool", "role"), [(2, "server"), (3, "evaluator")])
-def test_a_replica_that_is_no_worker(pool: int, role: str) -> None:
+def test_a_replica_that_is_not_a_worker(pool: int, role: str) -> None:
     with pytest.raises(PlacementError, match=f"^cluster is seen from workerpool{pool}-0, the role {role},"):
         PlacedWorker.of(seen_from(pool), subnetworks=3)
 
 
-def test_an_evaluator_that_has_tf_config_only() -> None:
+def test_an_evaluator_with_only_tf_config() -> None:
     text = '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "evaluator", "index": 0}}'
     with pytest.raises(PlacementError, match="the role evaluator"):
         PlacedWorker.of(parse_tf_config(text), subnetworks=3)

@@ -1,4 +1,4 @@
-"""The orders of AdaNet's documentation as figures, beside what a plan really has."""
+"""The orders of AdaNet's documentation as figures, compared with the costs of a plan."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ def test_replication_costs_exactly_its_orders(m: int, n: int, k: int) -> None:
 
 @given(st.integers(1, 5), st.integers(2, 8), st.integers(1, 4))
 def test_in_complete_groups_each_subnetwork_has_a_trainer_in_each(groups: int, k: int, share: int) -> None:
-    """With share * k parameter servers: ensemble workers ask all of them, the others the share of their
-    subnetwork."""
+    """Test with share * k parameter servers.
+
+    Ensemble workers fetch from all of them, other workers from the share of their subnetwork.
+    """
     counted = plan(RoundRobinStrategy(), groups * (k + 1), share * k, k).counted_costs
     assert counted == {
         "training_speedup": groups,

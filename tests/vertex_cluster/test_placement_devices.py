@@ -77,7 +77,7 @@ def test_variables_of_a_subnetwork(
 
 
 def test_devices_of_adanet_for_all_clusters_up_to_40_servers_and_20_subnetworks() -> None:
-    """Three names each. The digest was made with the code of adanet 0.9.0."""
+    """Compare the devices of three names each, by a digest that was made with the code of adanet 0.9.0."""
     digest = hashlib.sha256()
     for servers in range(1, 41):
         for subnetworks in range(1, 21):
@@ -102,17 +102,17 @@ def test_without_dedicated_servers_a_subnetwork_is_placed_like_the_ensemble(
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, unique=True), st.text(st.characters(codec="utf-8")))
-def test_a_variable_lives_in_its_group(group: list[int], name: str) -> None:
+def test_a_variable_is_placed_in_its_group(group: list[int], name: str) -> None:
     assert variable_device(name, group) in {f"/job:ps/task:{task}" for task in group}
 
 
 @pytest.mark.parametrize("operation_type", STANDARD_PS_OPS)
-def test_operations_that_hold_state(operation_type: str) -> None:
+def test_operations_with_state(operation_type: str) -> None:
     assert ensemble_variable_device(worker(3), "foo", operation_type=operation_type) == "/job:ps/task:2"
 
 
 @pytest.mark.parametrize("operation_type", ["MatMul", "Const", "ReadVariableOp", "", "variable"])
-def test_operations_that_stay_where_they_are(operation_type: str) -> None:
+def test_operations_without_a_device(operation_type: str) -> None:
     assert ensemble_variable_device(worker(3), "foo", operation_type=operation_type) is None
 
 

@@ -1,4 +1,4 @@
-"""The placement on a whole cluster: who trains each subnetwork, what is dropped, and how far plans go."""
+"""The placement on a cluster: the trainers of each subnetwork, dropped subnetworks, limits, warnings."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def test_dropped_subnetworks(workers: int, subnetworks: int, dropped: tuple[int,
 
 
 @given(WORKERS, SUBNETWORKS)
-def test_dropping_leaves_the_subnetworks_from_the_number_of_trainers_on(
-    workers: int, subnetworks: int
-) -> None:
+def test_dropped_subnetworks_start_at_the_number_of_trainers(workers: int, subnetworks: int) -> None:
     assume(workers > 1 and subnetworks > 1)
     made = plan(RoundRobinStrategy(drop_remainder=True), workers, 0, subnetworks)
     assert made.dropped_subnetworks == tuple(range(workers - 1, subnetworks))
@@ -79,9 +77,7 @@ def test_without_dropping_trainers_are_even(workers: int, subnetworks: int) -> N
 
 
 @given(WORKERS, SUBNETWORKS, st.booleans())
-def test_there_is_one_ensemble_worker_for_each_group_begun(
-    workers: int, subnetworks: int, drop: bool
-) -> None:
+def test_each_group_has_one_ensemble_worker(workers: int, subnetworks: int, drop: bool) -> None:
     assume(subnetworks > 1)
     made = plan(RoundRobinStrategy(drop_remainder=drop), workers, 0, subnetworks)
     assert made.ensemble_workers == tuple(range(0, workers, subnetworks + 1))
@@ -89,7 +85,7 @@ def test_there_is_one_ensemble_worker_for_each_group_begun(
 
 
 @given(STRATEGIES, WORKERS, SERVERS, SUBNETWORKS)
-def test_a_plan_agrees_with_what_each_worker_is_told(
+def test_a_plan_agrees_with_the_strategy_of_each_worker(
     strategy: PlacementStrategy, workers: int, servers: int, subnetworks: int
 ) -> None:
     made = plan(strategy, workers, servers, subnetworks)
@@ -109,7 +105,7 @@ def test_a_plan_agrees_with_what_each_worker_is_told(
 
 
 @given(STRATEGIES, WORKERS, SERVERS, st.lists(SUBNETWORKS, min_size=1, max_size=4))
-def test_each_iteration_has_a_plan_of_its_own(
+def test_each_iteration_has_its_own_plan(
     strategy: PlacementStrategy, workers: int, servers: int, numbers: list[int]
 ) -> None:
     assert plans(strategy, workers, servers, numbers) == tuple(
@@ -144,7 +140,7 @@ def test_a_plan_without_the_reduction_servers_of_a_cluster() -> None:
         pytest.param((10**30, 0, 10**30), "workers", id="absurd"),
     ],
 )
-def test_numbers_that_are_not_planned(numbers: tuple[int, int, int], path: str) -> None:
+def test_numbers_outside_the_limits(numbers: tuple[int, int, int], path: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plan(ReplicationStrategy(), *numbers)
     assert caught.value.path == path
@@ -158,7 +154,7 @@ def test_numbers_that_are_not_planned(numbers: tuple[int, int, int], path: str) 
         ((1, 0, 0), "Give the number that the iteration trains."),
     ],
 )
-def test_a_number_that_is_not_planned_comes_with_a_remedy(numbers: tuple[int, int, int], remedy: str) -> None:
+def test_a_number_outside_the_limits_has_a_remedy(numbers: tuple[int, int, int], remedy: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plan(ReplicationStrategy(), *numbers)
     assert str(caught.value).endswith(f". {remedy}")
@@ -173,7 +169,7 @@ def test_a_number_that_is_not_planned_comes_with_a_remedy(numbers: tuple[int, in
         pytest.param([400_000 // 100] * 101, "subnetworks_per_iteration", id="too much in all"),
     ],
 )
-def test_iterations_that_are_not_planned(numbers: list[int], path: str) -> None:
+def test_iterations_outside_the_limits(numbers: list[int], path: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plans(RoundRobinStrategy(), 3, 0, numbers)
     assert caught.value.path == path
@@ -185,7 +181,7 @@ def test_the_largest_plans_are_made() -> None:
 
 
 class Wrong(PlacementStrategy):
-    """Answers as it is told."""
+    """Strategy that returns the given numbers."""
 
     def __init__(self, tasks: Collection[int], built: Collection[int], servers: tuple[int, ...]) -> None:
         self.tasks, self.built, self.servers = tasks, built, servers
@@ -203,28 +199,32 @@ class Wrong(PlacementStrategy):
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
-        pytest.param(Wrong({0, 4}, {0}, ()), "Wrong.worker_tasks gives 0 to 4, and there are 4", id="task"),
         pytest.param(
-            Wrong({-1, 1}, {0}, ()), "Wrong.worker_tasks gives -1 to 1, and there are 4", id="negative"
+            Wrong({0, 4}, {0}, ()), "Wrong.worker_tasks returned 0 to 4, but there are 4", id="task"
         ),
         pytest.param(
-            Wrong({0}, {3}, ()), "Wrong.build_subnetworks gives 3 to 3, and there are 3", id="subnetwork"
+            Wrong({-1, 1}, {0}, ()), "Wrong.worker_tasks returned -1 to 1, but there are 4", id="negative"
         ),
         pytest.param(
-            Wrong({0}, {0}, (2,)), "Wrong.parameter_server_group gives 2 to 2, and there are 2", id="server"
+            Wrong({0}, {3}, ()), "Wrong.build_subnetworks returned 3 to 3, but there are 3", id="subnetwork"
+        ),
+        pytest.param(
+            Wrong({0}, {0}, (2,)),
+            "Wrong.parameter_server_group returned 2 to 2, but there are 2",
+            id="server",
         ),
     ],
 )
-def test_a_strategy_that_names_what_does_not_exist(strategy: PlacementStrategy, message: str) -> None:
+def test_a_strategy_with_numbers_out_of_range(strategy: PlacementStrategy, message: str) -> None:
     with pytest.raises(PlacementError) as caught:
         plan(strategy, 2, 2, 3)
     assert str(caught.value).startswith(message)
 
 
-def test_a_strategy_whose_middle_subnetworks_nobody_trains() -> None:
+def test_a_strategy_with_untrained_middle_subnetworks() -> None:
     made = plan(Wrong({0, 2}, {1}, ()), 2, 0, 4)
     assert made.dropped_subnetworks == (0, 2, 3)
-    assert plan_warnings(made)[0].startswith("3 of 4 subnetworks dropped (first 0, last 3):")
+    assert plan_warnings(made)[0].startswith("3 of 4 subnetworks are dropped (first 0, last 3):")
 
 
 class Resting(RoundRobinStrategy):
@@ -232,7 +232,7 @@ class Resting(RoundRobinStrategy):
         return one.index == 1
 
 
-def test_a_plan_asks_every_method_that_a_strategy_overrides() -> None:
+def test_a_plan_calls_every_overridden_method() -> None:
     made = plan(Resting(), 4, 0, 3)
     assert [one.train_subnetworks for one in made.workers] == [False, True, False, False]
     assert made.trainers == (1, 0, 0)
@@ -245,8 +245,12 @@ def test_a_plan_asks_every_method_that_a_strategy_overrides() -> None:
         pytest.param(ReplicationStrategy(), 5, 3, [], id="replication"),
         pytest.param(RoundRobinStrategy(), 1, 3, [], id="one worker"),
         pytest.param(RoundRobinStrategy(), 3, 3, [], id="a difference of one"),
-        pytest.param(RoundRobinStrategy(True), 2, 3, ["2 of 3 subnetworks dropped (1 to 2)"], id="dropped"),
-        pytest.param(RoundRobinStrategy(True), 3, 3, ["1 of 3 subnetworks dropped (2)"], id="one dropped"),
+        pytest.param(
+            RoundRobinStrategy(True), 2, 3, ["2 of 3 subnetworks are dropped (1 to 2)"], id="dropped"
+        ),
+        pytest.param(
+            RoundRobinStrategy(True), 3, 3, ["1 of 3 subnetworks are dropped (2)"], id="one dropped"
+        ),
         pytest.param(
             RoundRobinStrategy(), 23, 20, ["workerpool1-21 trains 20 subnetworks, others only 1"], id="uneven"
         ),
@@ -254,7 +258,7 @@ def test_a_plan_asks_every_method_that_a_strategy_overrides() -> None:
             RoundRobinStrategy(), 6, 3, ["workerpool1-4 trains 3 subnetworks, others only 1"], id="by two"
         ),
         pytest.param(
-            RoundRobinStrategy(), 5, 3, ["workerpool1-3 begins a new group"], id="one ensemble more"
+            RoundRobinStrategy(), 5, 3, ["workerpool1-3 starts a new group"], id="one ensemble more"
         ),
     ],
 )
@@ -279,9 +283,9 @@ def test_a_warning_in_full() -> None:
         pytest.param(Wrong((), (), ()), 2, id="workers that do nothing"),
     ],
 )
-def test_only_a_later_ensemble_worker_is_warned_of(strategy: PlacementStrategy, workers: int) -> None:
+def test_only_a_later_ensemble_worker_has_a_warning(strategy: PlacementStrategy, workers: int) -> None:
     (warning,) = plan_warnings(plan(strategy, workers, 0, 3))
-    assert warning.startswith("3 of 3 subnetworks dropped (0 to 2):")
+    assert warning.startswith("3 of 3 subnetworks are dropped (0 to 2):")
 
 
 def test_plans_and_strategies_are_values() -> None:
@@ -293,7 +297,7 @@ def test_plans_and_strategies_are_values() -> None:
 
 
 @given(WORKERS, SUBNETWORKS)
-def test_the_number_of_workers_that_a_warning_names_drops_nothing(workers: int, subnetworks: int) -> None:
+def test_the_number_of_workers_in_a_warning_drops_nothing(workers: int, subnetworks: int) -> None:
     made = plan(RoundRobinStrategy(drop_remainder=True), workers, 0, subnetworks)
     better = plan(RoundRobinStrategy(drop_remainder=True), max(workers, subnetworks + 1), 0, subnetworks)
     assert better.dropped_subnetworks == ()

@@ -1,4 +1,4 @@
-"""The programs of docs/training-programs.md run as they stand there, alone and in a replica."""
+"""The programs of docs/training-programs.md run unchanged, alone and in a replica."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def test_the_model_directory_is_a_folder() -> None:
     assert run(PROGRAMS[2], AIP_MODEL_DIR="gs://b/run/model/") == ["/gcs/b/run/model/ gs://b/run/model/"]
 
 
-def test_where_the_library_lies() -> None:
+def test_the_path_of_the_library() -> None:
     assert run(PROGRAMS[3] + "print(library)") == [os.path.dirname(vertex_cluster.__file__)]  # noqa: PTH120

@@ -76,7 +76,7 @@ def look(data_dir: Path | None = None, environment: Mapping[str, str] = os.envir
         emulator=emulator,
         emulator_problem=emulator_problem,
         address_given=environment.get("VERTEX_EMULATOR_HOST") or None,
-        container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find([tool])),
+        container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find_tool([tool])),
         credentials=credentials,
         credentials_problem=credentials_problem,
     )

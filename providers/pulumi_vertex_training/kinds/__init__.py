@@ -1,1 +1,1 @@
-"""The kinds of resources, a package each; `registry` lists them."""
+"""The kinds of resources: one package for each kind. `registry` lists them."""

@@ -1,3 +1,3 @@
-"""Which worker builds and trains which part of an AdaNet ensemble, and where its variables are."""
+"""Placement of an AdaNet ensemble: the worker of each subnetwork, and the servers of its variables."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The placement of a whole ensemble on a whole cluster: what every worker does, and what nobody does."""
+"""The placement of an ensemble on a cluster: the work of every worker, and warnings about it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ __all__ = [
 ]
 
 LARGEST_NUMBER = 10_000
-"""The most workers, parameter servers, subnetworks or iterations that a plan has."""
+"""Maximum number of workers, parameter servers, subnetworks or iterations of a plan."""
 
 LARGEST_PLAN = 1_000_000
-"""The most pairs of a worker and a subnetwork, and of a parameter server and a subnetwork, over all
-iterations: a plan lists them."""
+"""Maximum number of pairs of a worker, or a parameter server, and a subnetwork, over all iterations.
+
+A plan lists these pairs."""
 
 
 @dataclass(frozen=True)
 class WorkerPlan:
-    """What one worker does in one iteration."""
+    """The work of one worker in one iteration."""
 
     index: int
     """0 is the chief."""
@@ -41,24 +42,24 @@ class WorkerPlan:
     build_ensemble: bool
     build_subnetworks: tuple[int, ...]
     train_subnetworks: bool
-    """False on a worker that builds subnetworks for the ensemble alone."""
+    """False on a worker that builds subnetworks only for the ensemble."""
 
     trained_subnetworks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all workers do in one iteration."""
+    """The work of all workers in one iteration."""
 
     parameter_servers: int
     subnetworks: int
     workers: tuple[WorkerPlan, ...]
     parameter_server_groups: tuple[tuple[int, ...], ...]
-    """By subnetwork, the parameter servers that hold its variables. Without dedicated groups: all of them."""
+    """By subnetwork, the parameter servers with its variables: all servers if none are dedicated."""
 
     @property
     def trainers(self) -> tuple[int, ...]:
-        """By subnetwork, how many workers train it."""
+        """By subnetwork, the number of workers that train it."""
         counts = [0] * self.subnetworks
         for worker in self.workers:
             for subnetwork in worker.trained_subnetworks:
@@ -67,19 +68,21 @@ class Plan:
 
     @property
     def dropped_subnetworks(self) -> tuple[int, ...]:
-        """Those that no worker trains, though the ensemble's workers build them."""
+        """Subnetworks that no worker trains, although the workers of the ensemble build them."""
         return tuple(subnetwork for subnetwork, count in enumerate(self.trainers) if count == 0)
 
     @property
     def ensemble_workers(self) -> tuple[int, ...]:
-        """Those that build the ensemble."""
+        """Indices of the workers that build the ensemble."""
         return tuple(worker.index for worker in self.workers if worker.build_ensemble)
 
     @property
     def counted_costs(self) -> dict[str, int]:
-        """The costs of `costs.MEANINGS` as this plan has them: the fewest trainers of a subnetwork;
-        the servers that each worker asks for each subnetwork it builds, in all; the most subnetworks on one
-        worker; the most trainers of a subnetwork.
+        """The costs of this plan, by the names in `strategies.MEANINGS`.
+
+        `training_speedup` is the minimum number of trainers of a subnetwork. `parameter_fetches` is the sum,
+        over the subnetworks that each worker builds, of the servers it fetches from. `worker_memory` is the
+        maximum number of subnetworks on a worker, `stale_gradients` the maximum number of trainers.
         """
         sizes = [len(group) for group in self.parameter_server_groups]
         return {
@@ -91,10 +94,10 @@ class Plan:
 
 
 def plan(strategy: PlacementStrategy, workers: int, parameter_servers: int, subnetworks: int) -> Plan:
-    """The placement of one iteration. `workers` includes the chief.
+    """Return the placement of one iteration. `workers` includes the chief.
 
-    Raises PlacementError for numbers that no cluster has or that exceed `LARGEST_NUMBER` and `LARGEST_PLAN`,
-    and for a strategy that gives a worker a task which does not exist.
+    Raises PlacementError for invalid numbers, for numbers above `LARGEST_NUMBER` and `LARGEST_PLAN`, and for
+    a strategy that gives a worker a task that does not exist.
     """
     _check_sizes(workers, parameter_servers, "subnetworks", subnetworks)
     _check_product(workers, parameter_servers, subnetworks, "subnetworks")
@@ -107,15 +110,16 @@ def plans(
     parameter_servers: int,
     subnetworks_per_iteration: Sequence[int],
 ) -> tuple[Plan, ...]:
-    """The placements of several iterations on one cluster, each with its own number of subnetworks.
+    """Return the placements of several iterations on one cluster, each with its number of subnetworks.
 
-    Raises PlacementError as `plan` does; the limits hold for all iterations together.
+    Raises the errors of `plan`. `LARGEST_PLAN` limits all iterations together.
     """
     path = "subnetworks_per_iteration"
     if not 1 <= len(subnetworks_per_iteration) <= LARGEST_NUMBER:
         raise PlacementError(
             path=path,
-            message=f"has {len(subnetworks_per_iteration)} iterations, and 1 to {LARGEST_NUMBER} are planned",
+            message=f"has {len(subnetworks_per_iteration)} iterations, but a plan can have 1 to "
+            f"{LARGEST_NUMBER}",
             remedy="Give the number of subnetworks of each iteration",
         )
     for position, subnetworks in enumerate(subnetworks_per_iteration):
@@ -128,9 +132,9 @@ def plans(
 def plan_for(
     strategy: PlacementStrategy, cluster: Cluster, subnetworks: int, *, parameter_servers: int | None = None
 ) -> Plan:
-    """The placement of one iteration on a cluster, the same from whichever of its replicas it is seen.
+    """Return the placement of one iteration on a cluster. All replicas get the same plan.
 
-    `parameter_servers` defaults to the size of the third pool; give 0 when that pool holds reduction servers.
+    `parameter_servers` defaults to the size of the third pool. Pass 0 if that pool has reduction servers.
     """
     workers, servers = cluster_size(cluster)
     return plan(strategy, workers, servers if parameter_servers is None else parameter_servers, subnetworks)
@@ -171,12 +175,13 @@ def _worker_plan(strategy: PlacementStrategy, worker: PlacedWorker) -> WorkerPla
 
 
 def _check_range(strategy: PlacementStrategy, method: str, numbers: Collection[int], count: int) -> None:
-    """That a strategy of the user's own names only what exists."""
+    """Raise PlacementError if a strategy returns numbers outside 0 to `count` - 1."""
     if numbers and not 0 <= min(numbers) <= max(numbers) < count:
         raise PlacementError(
             path=f"{type(strategy).__name__}.{method}",
-            message=f"gives {min(numbers)} to {max(numbers)}, and there are {count}, counted from 0",
-            remedy="Task 0 is the ensemble and task s + 1 is subnetwork s; all else counts from 0",
+            message=f"returned {min(numbers)} to {max(numbers)}, but there are {count}, counted from 0",
+            remedy="Task 0 is the ensemble, and task s + 1 is subnetwork s; subnetworks and servers count "
+            "from 0",
         )
 
 
@@ -191,7 +196,7 @@ def _check_sizes(workers: int, parameter_servers: int, subnetworks_path: str, su
         if number > LARGEST_NUMBER:
             raise PlacementError(
                 path=path,
-                message=f"is {number}, and {LARGEST_NUMBER} is the most that is planned",
+                message=f"is {number}, but the maximum is {LARGEST_NUMBER}",
                 remedy="Plan a smaller cluster: placements repeat in groups of subnetworks + 1 workers",
             )
 
@@ -201,14 +206,16 @@ def _check_product(workers: int, parameter_servers: int, subnetworks: int, path:
         if number * subnetworks > LARGEST_PLAN:
             raise PlacementError(
                 path=path,
-                message=f"times {what} is {number * subnetworks}, and {LARGEST_PLAN} is the most",
+                message=f"times {what} is {number * subnetworks}, but the maximum is {LARGEST_PLAN}",
                 remedy="Plan a smaller cluster, or fewer subnetworks or iterations at once",
             )
 
 
 def plan_warnings(plan: Plan) -> tuple[str, ...]:
-    """One or two sentences each: subnetworks that nobody trains, a worker that trains many more than others,
-    a last worker that only repeats the ensemble.
+    """Return warnings about a plan, of one or two sentences each.
+
+    They are about subnetworks that no worker trains, a worker that trains many more subnetworks than others,
+    and a last worker that only builds the ensemble again.
     """
     return tuple(filter(None, (_dropped(plan), _uneven(plan), _late_ensemble_worker(plan))))
 
@@ -222,9 +229,9 @@ def _dropped(plan: Plan) -> str:
     else:
         which = f"first {dropped[0]}, last {dropped[-1]}"
     return (
-        f"{len(dropped)} of {plan.subnetworks} subnetworks dropped ({which}): built for the ensemble, and "
-        f"trained by no worker. RoundRobinStrategy trains all of them with {plan.subnetworks + 1} workers or "
-        "more, or without drop_remainder."
+        f"{len(dropped)} of {plan.subnetworks} subnetworks are dropped ({which}): workers build them for "
+        "the ensemble, but no worker trains them. RoundRobinStrategy trains all of them with "
+        f"{plan.subnetworks + 1} workers or more, or without drop_remainder."
     )
 
 
@@ -247,6 +254,6 @@ def _late_ensemble_worker(plan: Plan) -> str:
     if len(plan.workers) == 1 or not last.build_ensemble or last.train_subnetworks:
         return ""
     return (
-        f"{last.name} begins a new group, so it builds the ensemble once more and trains no subnetwork. "
-        "One worker more or less makes better use of it."
+        f"{last.name} starts a new group, so it builds the ensemble again and trains no subnetwork. Use "
+        "one worker more or less."
     )

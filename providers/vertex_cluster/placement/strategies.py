@@ -1,7 +1,7 @@
-"""Which worker of a cluster builds and trains which part of an ensemble, and on which parameter servers.
+"""Placement strategies: assign the parts of an ensemble to workers, and variables to parameter servers.
 
-The arithmetic of adanet.distributed.placement, without TensorFlow. A strategy answers for one worker at a
-time, so that a replica can ask for itself:
+This is the arithmetic of adanet.distributed.placement and adanet.distributed.devices, without TensorFlow. A
+strategy decides for one worker at a time, so that a replica can call it for itself:
 
     me = PlacedWorker.of(vertex_cluster.from_environment(), subnetworks=3)
     strategy = RoundRobinStrategy()
@@ -10,31 +10,35 @@ time, so that a replica can ask for itself:
     for subnetwork in strategy.build_subnetworks(me):
         ...
 
-A strategy of your own is a subclass of `PlacementStrategy` with one method, `worker_tasks`; the others follow
-from it, and each can be overridden. What differs from AdaNet: an index outside the cluster is refused (see
-`PlacementError`), where AdaNet answers, divides by zero or wraps around.
+To write a strategy, subclass `PlacementStrategy` and implement `worker_tasks`. The other methods follow from
+it, and each can be overridden. Unlike AdaNet, an index outside the cluster is an error (`PlacementError`).
 
-Source: the docstrings of ReplicationStrategy and RoundRobinStrategy in adanet.distributed.placement. An order
-says how a cost grows and leaves out constant factors: compare figures of one strategy for two clusters, and
-see `Plan.counted_costs` for what one plan really has.
+The orders of costs are from the docstrings of ReplicationStrategy and RoundRobinStrategy in AdaNet. An order
+shows how a cost grows, without constant factors: compare the figures of one strategy for two clusters. See
+`Plan.counted_costs` for the costs of a plan.
 """
 
 from __future__ import annotations
 
 import abc
+import hashlib
 from dataclasses import dataclass
-from typing import Collection
+from typing import Collection, Sequence
 
 from .worker import PlacedWorker, PlacementError
 
 __all__ = [
     "ENSEMBLE_TASK",
+    "STANDARD_PS_OPS",
     "Cost",
     "PlacementStrategy",
     "ReplicationStrategy",
     "RoundRobinStrategy",
+    "ensemble_variable_device",
     "replication_costs",
     "round_robin_costs",
+    "subnetwork_variable_device",
+    "variable_device",
 ]
 
 MEANINGS = {
@@ -43,27 +47,28 @@ MEANINGS = {
     "worker_memory": "subnetworks on one worker",
     "stale_gradients": "gradients of one subnetwork computed at the same time",
 }
-"""What is counted, by the name of the cost, for m workers, n parameter servers and k subnetworks."""
+"""Meaning of each cost, by its name, for m workers, n parameter servers and k subnetworks."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One cost of a strategy."""
+    """A cost of a strategy, as an order of growth."""
 
     name: str
-    """One of `MEANINGS`."""
+    """Name of the cost, one of `MEANINGS`."""
 
     figure: float
     formula: str
-    """The order with m workers, n parameter servers and k subnetworks, such as ``m * n / k``."""
+    """The order for m workers, n parameter servers and k subnetworks, such as ``m * n / k``."""
 
     @property
     def meaning(self) -> str:
+        """The text in `MEANINGS` for this cost."""
         return MEANINGS[self.name]
 
 
 def replication_costs(m: int, n: int, k: int) -> tuple[Cost, ...]:
-    """The orders of a graph that every worker holds whole."""
+    """Return the orders if every worker has the whole graph."""
     return (
         Cost("training_speedup", float(m), "m"),
         Cost("parameter_fetches", float(m * n * k), "m * n * k"),
@@ -73,10 +78,10 @@ def replication_costs(m: int, n: int, k: int) -> tuple[Cost, ...]:
 
 
 def round_robin_costs(m: int, n: int, k: int, *, dedicated: bool) -> tuple[Cost, ...]:
-    """The orders of subnetworks that are dealt out to workers.
+    """Return the orders if each worker trains one of the subnetworks.
 
-    AdaNet gives ``m * n / k`` for the fetches: a worker asks the n / k servers of its subnetwork. Without
-    dedicated servers it asks all n of them; that order is ours.
+    AdaNet documents ``m * n / k`` fetches: a worker fetches from the n / k servers of its subnetwork.
+    Without dedicated servers it fetches from all n; AdaNet does not document that order.
     """
     fetches = (
         Cost("parameter_fetches", m * n / k, "m * n / k")
@@ -96,45 +101,49 @@ ENSEMBLE_TASK = 0
 
 
 class PlacementStrategy(abc.ABC):
-    """Decides what each worker of a cluster builds and trains. The same answers on every replica: an
-    implementation must depend on nothing but its arguments.
+    """Base of the strategies, which decide what each worker of a cluster builds and trains.
+
+    All replicas must get the same results, so a strategy must depend on nothing but its arguments.
     """
 
     @abc.abstractmethod
     def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
-        """What this worker trains: 0 (`ENSEMBLE_TASK`) the ensemble, s + 1 subnetwork s. In ascending order
-        where it has one; an ascending range costs nothing, however many subnetworks there are.
+        """Return the tasks of this worker: 0 (`ENSEMBLE_TASK`) is the ensemble, s + 1 is subnetwork s.
+
+        An ordered collection must be ascending. An ascending range needs no memory for its items.
         """
 
     def build_ensemble(self, worker: PlacedWorker) -> bool:
-        """Whether this worker builds the ensemble, and with it the variables that weigh the subnetworks."""
+        """Return whether this worker builds the ensemble, with the variables that weigh the subnetworks."""
         return ENSEMBLE_TASK in self.worker_tasks(worker)
 
     def build_subnetworks(self, worker: PlacedWorker) -> Collection[int]:
-        """The subnetworks that this worker builds: those that it trains, and all of them for the ensemble."""
+        """Return the subnetworks that this worker builds: those that it trains, or all for the ensemble."""
         if self.build_ensemble(worker):
             return range(worker.subnetworks)
         return self.trained_subnetworks(worker)
 
     def build_subnetwork(self, worker: PlacedWorker, subnetwork: int) -> bool:
-        """Whether this worker builds the subnetwork. Raises PlacementError for one that does not exist."""
+        """Return whether this worker builds the subnetwork. Raises PlacementError if it does not exist."""
         check_subnetwork(worker, subnetwork)
         return subnetwork in self.build_subnetworks(worker)
 
     def trained_subnetworks(self, worker: PlacedWorker) -> Collection[int]:
-        """The subnetworks that this worker trains."""
+        """Return the subnetworks that this worker trains."""
         tasks = self.worker_tasks(worker)
         if isinstance(tasks, range) and tasks.step > 0:
             return range(tasks.start - 1, tasks.stop - 1, tasks.step)[int(ENSEMBLE_TASK in tasks) :]
         return tuple(sorted({task - 1 for task in tasks if task != ENSEMBLE_TASK}))
 
     def train_subnetworks(self, worker: PlacedWorker) -> bool:
-        """Whether this worker trains the subnetworks that it builds; if not, the ensemble alone."""
+        """Return whether this worker trains the subnetworks that it builds, not only the ensemble."""
         return len(self.trained_subnetworks(worker)) > 0
 
     def parameter_server_group(self, worker: PlacedWorker, subnetwork: int) -> tuple[int, ...]:
-        """The parameter servers that hold the subnetwork's variables: all, unless a strategy dedicates some
-        to it. The same for every worker. Raises PlacementError for a subnetwork that does not exist.
+        """Return the parameter servers with the subnetwork's variables, the same for every worker.
+
+        These are all servers, unless a strategy dedicates some to the subnetwork. Raises PlacementError if
+        the subnetwork does not exist.
         """
         check_subnetwork(worker, subnetwork)
         return tuple(range(worker.parameter_servers))
@@ -145,13 +154,13 @@ class PlacementStrategy(abc.ABC):
         parameter_servers: int,  # noqa: ARG002
         subnetworks: int,  # noqa: ARG002
     ) -> tuple[Cost, ...]:
-        """The orders in which costs grow, where somebody has worked them out; here none."""
+        """Return the orders of the costs; empty if they are not known."""
         return ()
 
 
 @dataclass(frozen=True)
 class ReplicationStrategy(PlacementStrategy):
-    """Every worker builds and trains everything, and variables are spread over all parameter servers."""
+    """Strategy in which every worker trains everything; variables are spread over all parameter servers."""
 
     def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
         return range(worker.subnetworks + 1)
@@ -162,20 +171,21 @@ class ReplicationStrategy(PlacementStrategy):
 
 @dataclass(frozen=True)
 class RoundRobinStrategy(PlacementStrategy):
-    """Deals the ensemble and the k subnetworks out to groups of k + 1 workers: the first of a group builds
-    the ensemble (and, to feed it, every subnetwork, without training them), each other one trains one
-    subnetwork. The workers of a last, incomplete group share the subnetworks among them.
+    """Strategy that assigns the ensemble and the k subnetworks to groups of k + 1 workers.
 
-    One subnetwork, or one worker, and everybody does everything.
+    The first worker of a group builds the ensemble, and all subnetworks to feed it, which it does not train.
+    Each other worker trains one subnetwork. The workers of an incomplete last group share the subnetworks.
+    With a single subnetwork or a single worker, every worker does everything.
     """
 
     drop_remainder: bool = False
-    """In an incomplete group each worker trains one subnetwork only, and the others are left to complete
-    groups. Where there is none, that is with k workers or fewer, they are not trained at all:
+    """Each worker of an incomplete group trains a single subnetwork; complete groups train all of them.
+
+    If there is no complete group, that is with k workers or fewer, some subnetworks are not trained: see
     `Plan.dropped_subnetworks`."""
 
     dedicate_parameter_servers: bool = True
-    """Each subnetwork has parameter servers of its own, as far as there are enough."""
+    """Each subnetwork has its own parameter servers, as far as there are enough."""
 
     def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
         tasks = worker.subnetworks + 1
@@ -191,18 +201,20 @@ class RoundRobinStrategy(PlacementStrategy):
         return range(task, tasks, trainers)
 
     def parameter_server_group(self, worker: PlacedWorker, subnetwork: int) -> tuple[int, ...]:
-        """Neighbouring servers, the first subnetworks having one more where they do not come out even; with
-        fewer servers than subnetworks one each, in turn.
+        """Return consecutive servers for the subnetwork.
+
+        If the servers cannot be divided evenly, the first subnetworks have one more. With fewer servers than
+        subnetworks, each subnetwork has one server, in turn.
         """
-        everybody = super().parameter_server_group(worker, subnetwork)
-        if not everybody or not self.dedicate_parameter_servers:
-            return everybody
+        all_servers = super().parameter_server_group(worker, subnetwork)
+        if not all_servers or not self.dedicate_parameter_servers:
+            return all_servers
         servers, subnetworks = worker.parameter_servers, worker.subnetworks
         if subnetworks > servers:
             return (subnetwork % servers,)
         size, larger = divmod(servers, subnetworks)
         first = subnetwork * size + min(subnetwork, larger)
-        return everybody[first : first + size + (subnetwork < larger)]
+        return all_servers[first : first + size + (subnetwork < larger)]
 
     def costs(self, workers: int, parameter_servers: int, subnetworks: int) -> tuple[Cost, ...]:
         return round_robin_costs(
@@ -211,12 +223,76 @@ class RoundRobinStrategy(PlacementStrategy):
 
 
 def check_subnetwork(worker: PlacedWorker, subnetwork: int) -> None:
-    """Raises PlacementError unless the iteration has such a subnetwork."""
+    """Raise PlacementError unless the iteration has this subnetwork."""
     whole = isinstance(subnetwork, int) and not isinstance(subnetwork, bool)
     if not whole or not 0 <= subnetwork < worker.subnetworks:
         raise PlacementError(
             path="subnetwork",
-            message=f"is {subnetwork!r}, and the iteration has {worker.subnetworks} subnetworks, "
-            f"0 to {worker.subnetworks - 1}",
-            remedy="Give the subnetwork's place in the list of this iteration",
+            message=f"is {subnetwork!r}, but the iteration has {worker.subnetworks} subnetworks, 0 to "
+            f"{worker.subnetworks - 1}",
+            remedy="Give the subnetwork's index in this iteration",
         )
+
+
+STANDARD_PS_OPS = (
+    "Variable",
+    "VariableV2",
+    "AutoReloadVariable",
+    "MutableHashTable",
+    "MutableHashTableV2",
+    "MutableHashTableOfTensors",
+    "MutableHashTableOfTensorsV2",
+    "MutableDenseHashTable",
+    "MutableDenseHashTableV2",
+    "VarHandleOp",
+    "BoostedTreesEnsembleResourceHandleOp",
+    "BoostedTreesQuantileStreamResourceHandleOp",
+    "ResourceConditionalAccumulator",
+    "DecisionTreeResource",
+)
+"""Types of operations that have state and are placed on parameter servers.
+
+Source: tensorflow.python.training.device_setter of TensorFlow 2; older versions have only the first ten."""
+
+
+def variable_device(
+    operation: str, group: Sequence[int], *, operation_type: str = "VarHandleOp"
+) -> str | None:
+    """Return the device ``/job:ps/task:N`` of an operation, where N is a server in `group`.
+
+    Return None, which leaves the operation where it is, if `group` is empty or the type is not one of
+    `STANDARD_PS_OPS`. The server follows from a hash of the operation's name, so that all workers agree, even
+    if their graphs differ. TensorFlow's default would assign servers in turn instead.
+
+    Source: adanet.distributed.devices. The hash is the SHA-256 of the name in UTF-8, read as a big-endian
+    number, modulo the size of the group.
+    """
+    if not group or operation_type not in STANDARD_PS_OPS:
+        return None
+    hashed = int.from_bytes(hashlib.sha256(operation.encode("utf-8")).digest(), "big")
+    return f"/job:ps/task:{group[hashed % len(group)]}"
+
+
+def subnetwork_variable_device(
+    strategy: PlacementStrategy,
+    worker: PlacedWorker,
+    subnetwork: int,
+    operation: str,
+    *,
+    operation_type: str = "VarHandleOp",
+) -> str | None:
+    """Return the device of a variable of a subnetwork (see `variable_device`).
+
+    If the strategy dedicates no servers to the subnetwork, the variable may be on any server, as in AdaNet's
+    estimator; AdaNet's strategy by itself names no device then. Raises PlacementError if the subnetwork does
+    not exist.
+    """
+    group = strategy.parameter_server_group(worker, subnetwork)
+    return variable_device(operation, group, operation_type=operation_type)
+
+
+def ensemble_variable_device(
+    worker: PlacedWorker, operation: str, *, operation_type: str = "VarHandleOp"
+) -> str | None:
+    """Return the device of a variable outside all subnetworks: any parameter server, also a dedicated one."""
+    return variable_device(operation, range(worker.parameter_servers), operation_type=operation_type)

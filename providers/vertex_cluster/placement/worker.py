@@ -1,8 +1,8 @@
-"""One worker of a cluster that trains an ensemble, and what is wrong with its numbers.
+"""A worker of a cluster that trains an ensemble, and the checks of its numbers.
 
-AdaNet numbers the workers of a cluster from 0: the chief, then the workers. On Vertex AI that is the one
-replica of the first pool, then the second pool; parameter servers are the third pool, and evaluators are
-never counted.
+AdaNet numbers the workers of a cluster from 0: the chief, then the workers. On Vertex AI these are the
+single replica of the first pool, then the second pool. Parameter servers are the third pool. Evaluators are
+not counted.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["PlacedWorker", "PlacementError", "cluster_size"]
 
 
 class PlacementError(ValueError):
-    """A number or a cluster for which there is no placement.
+    """A number or a cluster that has no placement.
 
-    ``str(error)`` is one line: the argument, what is there, the rule, and what to do.
+    ``str(error)`` is one line: the argument, its value, the rule, and the remedy.
     """
 
     def __init__(self, *, path: str, message: str, remedy: str) -> None:
@@ -30,17 +30,17 @@ class PlacementError(ValueError):
 
 @dataclass(frozen=True)
 class PlacedWorker:
-    """A worker and the cluster around it: all that a strategy decides by. Raises PlacementError."""
+    """A worker and the sizes of its cluster, the input of a strategy. Raises PlacementError if invalid."""
 
     index: int
-    """0 is the chief, i is replica i - 1 of the workers' pool."""
+    """0 is the chief, i is replica i - 1 of the worker pool."""
 
     workers: int
-    """The chief and the workers."""
+    """Number of workers, including the chief."""
 
     parameter_servers: int
     subnetworks: int
-    """How many subnetworks this iteration trains; it may be another number in the next."""
+    """Number of subnetworks in this iteration; other iterations may have other numbers."""
 
     def __post_init__(self) -> None:
         check_number("workers", self.workers, 1, "Count the chief and the workers")
@@ -50,8 +50,8 @@ class PlacedWorker:
         if self.index >= self.workers:
             raise PlacementError(
                 path="index",
-                message=f"is {self.index}, and there are {self.workers} workers, 0 to {self.workers - 1}",
-                remedy="Count the chief as 0, then the workers; no parameter servers, no evaluators",
+                message=f"is {self.index}, but there are {self.workers} workers, 0 to {self.workers - 1}",
+                remedy="Count the chief as 0, then the workers, without parameter servers and evaluators",
             )
 
     @property
@@ -61,10 +61,11 @@ class PlacedWorker:
 
     @classmethod
     def of(cls, cluster: Cluster, *, subnetworks: int, parameter_servers: int | None = None) -> PlacedWorker:
-        """The worker that this process is. `parameter_servers` defaults to the size of the third pool; give 0
-        when that pool holds reduction servers, which the variables do not tell apart.
+        """Return the worker of this process.
 
-        Raises PlacementError on a server or an evaluator: neither builds a part of the ensemble.
+        `parameter_servers` defaults to the size of the third pool. Pass 0 if that pool has reduction servers:
+        the environment variables do not tell them apart. Raises PlacementError on a server or an evaluator,
+        which build no part of the ensemble.
         """
         workers, servers = cluster_size(cluster)
         if cluster.role not in ("chief", "worker"):
@@ -82,7 +83,7 @@ class PlacedWorker:
 
 
 def cluster_size(cluster: Cluster) -> tuple[int, int]:
-    """How many workers (with the chief) and how many servers there are.
+    """Return the numbers of workers (including the chief) and of servers.
 
     Raises PlacementError unless there is exactly one chief.
     """
@@ -97,8 +98,8 @@ def cluster_size(cluster: Cluster) -> tuple[int, int]:
 
 
 def check_number(path: str, value: object, least: int, remedy: str) -> None:
-    """Raises PlacementError unless `value` is a whole number from `least`."""
+    """Raise PlacementError unless `value` is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise PlacementError(path=path, message=f"is {value!r}, not a whole number", remedy=remedy)
     if value < least:
-        raise PlacementError(path=path, message=f"is {value}, and {least} is the least", remedy=remedy)
+        raise PlacementError(path=path, message=f"is {value}, but the minimum is {least}", remedy=remedy)

@@ -151,7 +151,7 @@ def test_each_iteration_has_a_title(capsys: pytest.CaptureFixture[str]) -> None:
     ("changed", "beginnings"),
     [
         pytest.param({"workers": 4}, [], id="nothing"),
-        pytest.param({}, ["workerpool1-3 begins a new group"], id="a late ensemble worker"),
+        pytest.param({}, ["workerpool1-3 starts a new group"], id="a late ensemble worker"),
         pytest.param(
             {"strategy": "replication", "drop_remainder": True, "no_dedicate": True},
             ["--drop-remainder changes nothing", "--no-dedicate changes nothing"],
@@ -178,28 +178,28 @@ def test_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("changed", "path", "message"),
     [
-        pytest.param({"workers": 0}, "--workers", "--workers is 0, and 1 is the least.", id="no workers"),
-        pytest.param({"ps": -1}, "--ps", "--ps is -1, and 0 is the least.", id="negative servers"),
+        pytest.param({"workers": 0}, "--workers", "--workers is 0, but the minimum is 1.", id="no workers"),
+        pytest.param({"ps": -1}, "--ps", "--ps is -1, but the minimum is 0.", id="negative servers"),
         pytest.param(
             {"subnetworks": (3, 0)},
             "--subnetworks",
-            "--subnetworks is 0, and 1 is the least.",
+            "--subnetworks is 0, but the minimum is 1.",
             id="no subnetworks",
         ),
         pytest.param(
             {"subnetworks": ()},
             "--subnetworks",
-            "--subnetworks has 0 iterations, and 1 to 10000",
+            "--subnetworks has 0 iterations, but a plan can have 1 to 10000",
             id="no iteration",
         ),
         pytest.param(
             {"workers": 10_000, "subnetworks": (10_000,)},
             "--subnetworks",
-            "--subnetworks times workers is 100000000, and 1000000 is the most.",
+            "--subnetworks times workers is 100000000, but the maximum is 1000000.",
             id="too large a plan",
         ),
         pytest.param(
-            {"workers": 10**9}, "--workers", "--workers is 1000000000, and 10000 is the most", id="huge"
+            {"workers": 10**9}, "--workers", "--workers is 1000000000, but the maximum is 10000", id="huge"
         ),
         pytest.param(
             {"strategy": "random"}, "--strategy", "--strategy is 'random'. Use replication or", id="strategy"

@@ -110,7 +110,7 @@ def test_the_names_of_the_images(service: Service, endpoint: Endpoint) -> None:
 def test_images_after_an_empty_page_are_found(service: Service, endpoint: Endpoint) -> None:
     images = {"packages": [{"name": f"{NAME}/packages/{image}"} for image in ("a", "b")]}
     service.script(Answer(document={"nextPageToken": "2"}), Answer(document=images))
-    assert artifact_registry.packages(endpoint, NAME, most=2) == ("a", "b")
+    assert artifact_registry.packages(endpoint, NAME, limit=2) == ("a", "b")
 
 
 def test_an_api_that_is_not_enabled_is_said_with_the_command(service: Service, google: Endpoint) -> None:

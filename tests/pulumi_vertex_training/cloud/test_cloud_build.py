@@ -45,7 +45,7 @@ def test_a_build_is_sent_and_waited_for(service: Service, google: Endpoint) -> N
     service.script(QUEUED, now("WORKING"), DONE)
     reported: list[str] = []
     assert build(google, reported) == "sha256:1"
-    assert reported == [f"Cloud Build builds {IMAGE}: {LOG}"]
+    assert reported == [f"Cloud Build is building {IMAGE}: {LOG}"]
     sent, *polls = service.asked
     assert (sent.method, sent.path) == ("POST", "/v1/projects/my-project/builds")
     assert sent.body["source"] == {"storageSource": {"bucket": "b", "object": "s.tar.gz"}}

@@ -92,12 +92,12 @@ def test_what_is_held_is_named_with_its_hold(
     bucket_of(service, {"name": "x", **held})
     with pytest.raises(emptying.HeldError) as refused:
         emptying.empty(endpoint, "b")
-    assert str(refused.value) == f"1 object in bucket b is held, so nothing was deleted: {words}."
+    assert str(refused.value) == f"1 object in bucket b is on hold, so nothing was deleted: {words}."
 
 
 def test_many_that_are_held_are_counted(service: Service, endpoint: Endpoint) -> None:
     bucket_of(service, *[{"name": f"o{i}", "temporaryHold": True} for i in range(8)])
-    with pytest.raises(emptying.HeldError, match=r"8 objects in bucket b are held.* and 3 more\."):
+    with pytest.raises(emptying.HeldError, match=r"8 objects in bucket b are on hold.* and 3 more\."):
         emptying.empty(endpoint, "b")
 
 

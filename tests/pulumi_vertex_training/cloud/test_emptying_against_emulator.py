@@ -86,7 +86,7 @@ def test_all_that_is_retained_is_counted(emulator: Endpoint, bucket: str) -> Non
 def test_unfinished_uploads_are_aborted(emulator: Endpoint, bucket: str) -> None:
     for path in ("a%26b/c", "plain"):
         start_upload(emulator, path)
-    found = list(emptying.unfinished(emulator, bucket))
+    found = list(emptying.unfinished_uploads(emulator, bucket))
     assert sorted(one.name for one in found) == ["a&b/c", "plain"]
     emptying.empty(emulator, bucket)
-    assert list(emptying.unfinished(emulator, bucket)) == []
+    assert list(emptying.unfinished_uploads(emulator, bucket)) == []

@@ -19,9 +19,12 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupCondition,
     CleanupPolicy,
     RepositorySpec,
+    from_wire,
     full_name,
+    patch,
+    settings,
+    to_wire,
 )
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire, patch, settings, to_wire
 from support.pushed_images import layer_of, small_image
 
 

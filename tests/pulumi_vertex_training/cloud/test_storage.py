@@ -76,7 +76,7 @@ def test_a_bucket_that_something_writes_to_is_given_up(service: Service, endpoin
         return NOT_EMPTY if asked.path == "/storage/v1/b/b" else Answer(document={})
 
     service.script(answer)
-    with pytest.raises(errors.FailedPrecondition, match="Something writes to it"):
+    with pytest.raises(errors.FailedPrecondition, match="Something is writing to it"):
         buckets.delete(endpoint, "b", force=True)
     assert [asked.path for asked in service.asked if asked.method == "DELETE"] == ["/storage/v1/b/b"] * 3
 

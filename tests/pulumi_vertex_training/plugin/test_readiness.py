@@ -83,12 +83,12 @@ def test_after_a_trouble_the_row_says_how_it_is(service: Service, capsys: pytest
         connect = ready(None, lambda: endpoints.pop(0), NAME, timeout=20, asked_by=None)  # type: ignore[arg-type]
         asyncio.run(connect)
     said = [line.split(":")[1].strip() for line in capsys.readouterr().err.splitlines()]
-    assert said == ["asking again", "running"]
+    assert said == ["retrying", "running"]
 
 
 def test_past_its_time_it_is_a_warning(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     assert wait(service, in_state("PROVISIONING"), timeout=0.3) == "gpus"
-    assert "persistent resource gpus is PROVISIONING after 0.3 s" in capsys.readouterr().err
+    assert "persistent resource gpus is still PROVISIONING after 0.3 s" in capsys.readouterr().err
 
 
 FAILED = in_state("ERROR", error={"code": 8, "message": "no such machines are free"})
@@ -98,7 +98,10 @@ def test_a_failure_of_an_earlier_deployment_is_a_warning(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert wait(service, FAILED) == "gpus"
-    assert "persistent resource gpus failed: no such machines are free. Another" in capsys.readouterr().err
+    assert (
+        "persistent resource gpus failed: no such machines are free. Change reboot_token"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_failure_of_this_deployment_fails_it(service: Service) -> None:
@@ -112,7 +115,7 @@ def test_a_failure_of_this_deployment_fails_it(service: Service) -> None:
     ("answer", "words"),
     [
         pytest.param(in_state("STOPPING"), "is being deleted", id="being deleted"),
-        pytest.param(refusal(404, "NOT_FOUND", "gone"), "does not exist any more", id="gone"),
+        pytest.param(refusal(404, "NOT_FOUND", "gone"), "no longer exists", id="gone"),
         pytest.param(refusal(403, "PERMISSION_DENIED", "no"), "Could not read", id="denied"),
     ],
 )

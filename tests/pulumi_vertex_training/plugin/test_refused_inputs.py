@@ -178,7 +178,7 @@ KINDS = [
     pytest.param(
         ImageRepositoryProvider(),
         {**MARKED, "name": "Trainers", "format": "DOCKER", "mode": "VIRTUAL", "imutable_tags": True},
-        ["'Trainers'", "nothing can be pushed to a VIRTUAL", "did you mean immutable_tags?"],
+        ["'Trainers'", "the mode VIRTUAL accepts no pushes", "did you mean immutable_tags?"],
         id="a repository",
     ),
     pytest.param(

@@ -14,8 +14,8 @@ import pytest
 
 from pulumi_vertex_training.cloud.container_registry.client import digest_of
 from pulumi_vertex_training.images import ImagePlan, ImageSource, plan_image
-from pulumi_vertex_training.kinds.training_image import build_context, container_tools, tool_images
-from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder
+from pulumi_vertex_training.kinds.training_image import container_tools, tool_images
+from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.packaging.errors import PackagingError
 from support.pushed_images import layer_of
 from vertex_training.findings.problems import Problem
@@ -69,7 +69,7 @@ def program(tools: Path, name: str, script: str = "exit 0") -> None:
 def test_the_tool_that_is_here_and_can_work(tools: Path, there: tuple[str, ...], found: str | None) -> None:
     for name in there:
         program(tools, name)
-    tool = container_tools.find()
+    tool = container_tools.find_tool()
     assert (tool.name if tool else None) == found
 
 
@@ -77,7 +77,7 @@ def test_docker_with_a_daemon_comes_first(tools: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")
     program(tools, "docker")
     program(tools, "podman")
-    assert container_tools.find() == Tool(name="docker", path=str(tools / "docker"))
+    assert container_tools.find_tool() == Tool(name="docker", path=str(tools / "docker"))
 
 
 def test_docker_with_a_socket_that_is_there_comes_first(tools: Path, tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ def test_docker_with_a_socket_that_is_there_comes_first(tools: Path, tmp_path: P
     program(tools, "podman")
     with socket.socket(socket.AF_UNIX) as daemon:
         daemon.bind(str(tmp_path / "docker.sock"))
-        assert container_tools.find() == Tool(name="docker", path=str(tools / "docker"))
+        assert container_tools.find_tool() == Tool(name="docker", path=str(tools / "docker"))
 
 
 def test_without_a_tool_the_line_and_the_remedies_are_said(tools: Path, folder: Path) -> None:
-    found = run_builder(plan_of(folder), builder="auto", build_bucket=None, on_google=True)
+    found = choose_builder(plan_of(folder), builder="auto", build_bucket=None, on_google=True)
     assert isinstance(found, Problem)
     assert found.path == "Dockerfile:3"
     for words in ("RUN python -m compileall", "docker, podman and buildah", "requirements=", "build_bucket="):
@@ -109,7 +109,7 @@ def test_without_a_tool_the_line_and_the_remedies_are_said(tools: Path, folder: 
 def test_who_builds(
     tools: Path, folder: Path, options: dict[str, Any], on_google: bool, found: str | None
 ) -> None:
-    who = run_builder(
+    who = choose_builder(
         plan_of(folder), on_google=on_google, **{"builder": "auto", "build_bucket": None, **options}
     )
     assert (who if isinstance(who, str) else None) == found
@@ -122,14 +122,14 @@ def test_who_builds(
             Tool(name="podman", path="/bin/podman"),
             RUN,
             True,
-            "Dockerfile:3: a RUN; podman on this machine (/bin/podman) builds the image",
+            "Dockerfile:3: a RUN, so podman on this machine (/bin/podman) builds the image",
             id="a tool, on Google",
         ),
         pytest.param(
             Tool(name="buildah", path="/bin/buildah"),
             RUN,
             False,
-            "Dockerfile:3: a RUN; buildah on this machine (/bin/buildah) builds the image, and pulls "
+            "Dockerfile:3: a RUN, so buildah on this machine (/bin/buildah) builds the image, and pulls "
             "docker.io/library/python:3.11 from the real registry, not from the emulator",
             id="a tool, on the emulator",
         ),
@@ -137,14 +137,14 @@ def test_who_builds(
             Tool(name="docker", path="/bin/docker"),
             "FROM scratch\nRUN x\n",
             False,
-            "Dockerfile:2: a RUN; docker on this machine (/bin/docker) builds the image",
+            "Dockerfile:2: a RUN, so docker on this machine (/bin/docker) builds the image",
             id="no base to pull",
         ),
         pytest.param(
             "b",
             RUN,
             True,
-            "Dockerfile:3: a RUN; Cloud Build builds the image, from its source in bucket b",
+            "Dockerfile:3: a RUN, so Cloud Build builds the image from its source in bucket b",
             id="Cloud Build",
         ),
     ],
@@ -153,17 +153,17 @@ def test_who_builds_is_one_line(
     folder: Path, who: Tool | str, dockerfile: str, on_google: bool, said: str
 ) -> None:
     (folder / "Dockerfile").write_text(dockerfile)
-    assert container_tools.who_builds(plan_of(folder), who, on_google=on_google) == said
+    assert container_tools.describe_builder(plan_of(folder), who, on_google=on_google) == said
 
 
 def test_the_context_is_what_is_not_left_out(tmp_path: Path, folder: Path) -> None:
-    context, dockerfile = build_context.write_context(plan_of(folder, exclude=("run.sh",)), tmp_path)
+    context, dockerfile = container_tools.write_context(plan_of(folder, exclude=("run.sh",)), tmp_path)
     assert sorted(path.name for path in context.iterdir()) == [".dockerignore", "Dockerfile", "task.py"]
     assert dockerfile.read_text() == RUN
 
 
 def test_the_modes_of_the_context_are_kept(tmp_path: Path, folder: Path) -> None:
-    context, _ = build_context.write_context(plan_of(folder), tmp_path)
+    context, _ = container_tools.write_context(plan_of(folder), tmp_path)
     assert os.access(context / "run.sh", os.X_OK)
     assert not os.access(context / "task.py", os.X_OK)
 
@@ -176,7 +176,7 @@ def test_named_contexts_are_copied_without_what_they_leave_out(tmp_path: Path, f
     (library / ".dockerignore").write_text("*.txt\n")
     plan = plan_of(folder, build_contexts={"library": library})
     (target := tmp_path / "target").mkdir()
-    written = build_context.write_named_contexts(plan, target)
+    written = container_tools.write_named_contexts(plan, target)
     assert list(written) == ["library"]
     assert sorted(path.name for path in written["library"].iterdir()) == [".dockerignore", "a.py"]
 
@@ -184,14 +184,14 @@ def test_named_contexts_are_copied_without_what_they_leave_out(tmp_path: Path, f
 @pytest.mark.parametrize("builder", ["cloud_build", "auto"])
 def test_cloud_build_takes_no_named_contexts(tools: Path, folder: Path, builder: Any) -> None:
     plan = plan_of(folder, build_contexts={"library": folder})
-    found = run_builder(plan, builder=builder, build_bucket="b", on_google=True)
+    found = choose_builder(plan, builder=builder, build_bucket="b", on_google=True)
     assert isinstance(found, Problem)
     assert found.path == "build_contexts"
     assert "copy the folders into the source" in found.message
 
 
 def test_the_context_for_cloud_build_is_one_file(tmp_path: Path, folder: Path) -> None:
-    with tarfile.open(build_context.pack_context(plan_of(folder), tmp_path)) as archive:
+    with tarfile.open(container_tools.pack_context(plan_of(folder), tmp_path)) as archive:
         names = archive.getnames()
     assert {"Dockerfile", "context/task.py"} <= set(names)
     assert "context/secret.txt" not in names
@@ -254,7 +254,7 @@ def test_a_tool_that_finds_no_base_gets_the_reason_added(tools: Path, tmp_path: 
         tools, "buildah", "echo 'pinging container registry registry-1.docker.io: no such host'; exit 125"
     )
     (tmp_path / "work").mkdir()
-    with pytest.raises(PackagingError, match="buildah pulls base images itself, from the registries"):
+    with pytest.raises(PackagingError, match="buildah pulls base images itself from their registries"):
         container_tools.build(
             Tool(name="buildah", path=str(tools / "buildah")), plan_of(folder), tmp_path / "work", tell=print
         )
@@ -300,6 +300,6 @@ def test_requirements_do_not_go_with_run(tools: Path, folder: Path) -> None:
     lock.write_text(f"numpy==2.0.0 --hash=sha256:{'0' * 64}\n")
     program(tools, "podman")
     plan = plan_of(folder, requirements=lock, python_version="3.11")
-    found = run_builder(plan, builder="auto", build_bucket=None, on_google=False)
+    found = choose_builder(plan, builder="auto", build_bucket=None, on_google=False)
     assert isinstance(found, Problem)
     assert found.path == "requirements"

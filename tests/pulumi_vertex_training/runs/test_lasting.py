@@ -68,7 +68,7 @@ def test_only_what_has_all_marks_is_listed(service: Service, endpoint: Endpoint)
     [
         pytest.param([pool(None), pool("0")], "", id="free"),
         pytest.param(
-            [pool("1"), pool("2")], "jobs on it use 3 of its machines, and would be cancelled", id="used"
+            [pool("1"), pool("2")], "jobs on it use 3 of its machines and would be cancelled", id="used"
         ),
     ],
 )

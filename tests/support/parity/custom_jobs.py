@@ -226,7 +226,7 @@ _RUNNING = (
         tests=(
             f"{FIELDS}::test_a_replica_has_a_device_for_each_accelerator",
             "tests/clients/vertex/test_devices_of_tensorflow.py::test_the_cpu_is_divided",
-            "tests/vertex_cluster/test_cluster_devices.py::test_it_reads_what_the_emulator_sets",
+            "tests/vertex_cluster/test_cluster_devices.py::test_the_variable_is_the_one_that_the_emulator_sets",
             "tests/pulumi_vertex_training/cli/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
         ),
         fields=(f"{MACHINE}.accelerator_type", f"{MACHINE}.accelerator_count"),

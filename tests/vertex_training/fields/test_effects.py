@@ -15,10 +15,8 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyper
 from pulumi_vertex_training.kinds.image_repository import spec as image_repository
 from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model import spec as model
-from pulumi_vertex_training.kinds.persistent_resource import effects as persistent_resource_effects
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
 from pulumi_vertex_training.kinds.staged import spec as staged_object
-from pulumi_vertex_training.kinds.staging_bucket import effects as bucket_effects
 from pulumi_vertex_training.kinds.staging_bucket import spec as bucket
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_effects
@@ -45,10 +43,10 @@ from vertex_training.study import study
 KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
     hyperparameter_tuning_job.HyperparameterTuningJobSpec: hyperparameter_tuning_job_effects.EFFECTS,
-    bucket.BucketSpec: bucket_effects.EFFECTS,
+    bucket.BucketSpec: bucket.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
     image_repository.RepositorySpec: image_repository.EFFECTS,
-    persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
+    persistent_resource.PersistentResource: persistent_resource.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
     training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
     registered_model.RegisteredModelSpec: registered_model.EFFECTS,
@@ -193,7 +191,7 @@ def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified
     found = set(api_patterns(api.PersistentResource.pb().DESCRIPTOR))
     of_service = {"error", "resource_runtime"}
     known = {path for path in found if path.split(".")[0] not in of_service} | of_service
-    assert known == set(persistent_resource_effects.EFFECTS)
+    assert known == set(persistent_resource.EFFECTS)
 
 
 @pytest.mark.parametrize(

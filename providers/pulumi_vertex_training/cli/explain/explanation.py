@@ -25,8 +25,7 @@ from pulumi_vertex_training.views.explained import (
 )
 from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_cluster import frameworks as framework_settings
-from vertex_cluster.cluster import Cluster
-from vertex_cluster.errors import ClusterError
+from vertex_cluster.cluster import Cluster, ClusterError
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
 from vertex_training.fields.origins import written_path

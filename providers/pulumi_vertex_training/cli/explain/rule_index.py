@@ -17,7 +17,6 @@ from pulumi_vertex_training.kinds.model import explanation_rules, serving_rules
 from pulumi_vertex_training.kinds.model import rules as model_rules
 from pulumi_vertex_training.kinds.persistent_resource import fit_rules as persistent_resource_rules
 from pulumi_vertex_training.kinds.persistent_resource import rules as persistent_resource_checks
-from pulumi_vertex_training.kinds.staging_bucket import access_rules as bucket_access_rules
 from pulumi_vertex_training.kinds.staging_bucket import lifecycle_rules as bucket_lifecycle_rules
 from pulumi_vertex_training.kinds.staging_bucket import rules as bucket_rules
 from pulumi_vertex_training.kinds.training_image import spec as training_image
@@ -67,7 +66,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Training pipelines": (training_pipeline_rules,),
     "Input data of pipelines": (input_data_rules,),
     "Models": (model_rules, serving_rules, explanation_rules),
-    "Staging buckets": (bucket_rules, bucket_access_rules),
+    "Staging buckets": (bucket_rules,),
     "Lifecycle rules of buckets": (bucket_lifecycle_rules,),
     "Persistent resources": (resource_pool_rules, persistent_resource_checks),
     "Jobs on persistent resources": (resource_pools, persistent_resource_rules),

@@ -23,7 +23,7 @@ from pulumi_vertex_training.cli.gc.mentions import Mention
 from pulumi_vertex_training.cli.gc.stack_memory import Memory, StackName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
+from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of
 from pulumi_vertex_training.runs.lasting import Lasting
 from vertex_training.fields.labels import owner_of
@@ -123,7 +123,7 @@ def judge_object(
 
     `read_by_live_jobs`: everything that the specs of live jobs say.
     """
-    if MARK not in metadata:
+    if STAGED_KEY not in metadata:
         return None
     # Its folder is its hash, and a job may name the folder instead of the object.
     folder = uri.removeprefix("gs://").rpartition("/")[0]
@@ -132,7 +132,7 @@ def judge_object(
             return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
     if folder in read_by_live_jobs:
         return Judgement(verdict=Verdict.KNOWN, reason="a live job reads it")
-    if SHARED in metadata:
+    if SHARED_KEY in metadata:
         return Judgement(
             verdict=Verdict.UNPROVEN,
             reason="it was staged more than once, perhaps by a stack that is not here",

@@ -8,8 +8,10 @@ from typing import Any, Literal
 import pulumi
 
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
-from pulumi_vertex_training.kinds.persistent_resource.reference import on_resource
-from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.resource import (
+    PersistentResource,
+    persistent_resource_inputs,
+)
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,
@@ -153,7 +155,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 "reserved_ip_ranges": reserved_ip_ranges,
                 "psc_interface_config": psc_interface_config,
                 "base_output_directory": base_output_directory,
-                **on_resource(resource_name, persistent_resource_id, persistent_resource),
+                **persistent_resource_inputs(resource_name, persistent_resource_id, persistent_resource),
                 "protected_artifact_location_id": protected_artifact_location_id,
                 "tensorboard": tensorboard,
                 "enable_web_access": enable_web_access,

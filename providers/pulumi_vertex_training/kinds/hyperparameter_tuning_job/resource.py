@@ -13,8 +13,10 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
     with_names,
 )
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
-from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
-from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.resource import (
+    PersistentResource,
+    part_with_persistent_resource,
+)
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
@@ -89,7 +91,7 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
             `trial_job_spec.base_output_directory` is left out. Trial 3 writes its model to `3/model/` in it.
         :param more: unsupported arguments; each one is rejected by name.
         """
-        trial, machines = part_on_resource(
+        trial, machines = part_with_persistent_resource(
             resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
         )
         super().__init__(

@@ -1,1 +1,1 @@
-"""ImageRepository."""
+"""The kind `ImageRepository`: an Artifact Registry repository for container images."""

@@ -1,4 +1,4 @@
-"""Repositories of Artifact Registry. What goes in and comes out is the API's JSON.
+"""Calls to repositories of Artifact Registry, in the JSON of the API.
 
 All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
 """
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     from google.api_core.operation import Operation
 
 OPERATION_TIMEOUT = 300.0
-"""Seconds after which a creation or deletion that has not ended is given up."""
+"""Seconds to wait for the end of a creation or deletion."""
 
 API = "artifactregistry.googleapis.com"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepositoryRecord:
-    """A repository as the service reports it: its full name, and the whole resource."""
+    """A repository as the service reports it. `name` is the full name; `wire` is the whole resource."""
 
     name: str
     wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def labels(self) -> Mapping[str, str]:
+        """The labels of the repository, with those of this provider."""
         labels: Mapping[str, str] = self.wire.get("labels") or {}
         return labels
 
@@ -39,9 +40,9 @@ class RepositoryRecord:
 def create(
     endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, seconds: float = OPERATION_TIMEOUT
 ) -> RepositoryRecord:
-    """Make the repository of a full name, and wait until it is there. Never tried twice.
+    """Create the repository with this full name, and wait until it exists. The call is never retried.
 
-    Raises AlreadyExists, and DeadlineExceeded when it takes longer than so many seconds.
+    Raises AlreadyExists, and DeadlineExceeded after `seconds`.
     """
     parent, _, repository_id = name.partition("/repositories/")
     action = f"create repository {name}"
@@ -54,11 +55,11 @@ def create(
             },
             timeout=retry.CALL_TIMEOUT,
         )
-        return _record(_ended(endpoint, operation, action, seconds))
+        return _record(_wait_for(endpoint, operation, action, seconds))
 
 
 def get(endpoint: Endpoint, name: str) -> RepositoryRecord:
-    """Raises NotFound."""
+    """Fetch a repository. Raises NotFound."""
     with _translated(endpoint, f"read repository {name}"):
         return _record(
             clients.artifact_registry(endpoint).get_repository(
@@ -68,7 +69,7 @@ def get(endpoint: Endpoint, name: str) -> RepositoryRecord:
 
 
 def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> RepositoryRecord:
-    """Set the fields of `wire`, each as a whole; an empty value takes away what is there. Raises NotFound."""
+    """Replace the fields in `wire`; an empty value removes a field's content. Raises NotFound."""
     from google.protobuf.field_mask_pb2 import FieldMask
 
     mask = FieldMask()
@@ -85,24 +86,27 @@ def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> RepositoryR
 
 
 def delete(endpoint: Endpoint, name: str, *, seconds: float = OPERATION_TIMEOUT) -> None:
-    """Delete the repository with everything in it, and wait until it is gone. Raises NotFound."""
+    """Delete the repository with all its images, and wait until it is gone.
+
+    Raises NotFound, and DeadlineExceeded after `seconds`.
+    """
     action = f"delete repository {name}"
     with _translated(endpoint, action):
         operation = clients.artifact_registry(endpoint).delete_repository(
             name=name, retry=retry.for_idempotent(endpoint), timeout=retry.CALL_TIMEOUT
         )
-        _ended(endpoint, operation, action, seconds)
+        _wait_for(endpoint, operation, action, seconds)
 
 
-def packages(endpoint: Endpoint, name: str, *, most: int = 100) -> tuple[str, ...]:
-    """The names of the images in a repository, at most so many of them. Raises NotFound."""
+def packages(endpoint: Endpoint, name: str, *, limit: int = 100) -> tuple[str, ...]:
+    """Return the names of at most `limit` images in a repository. Raises NotFound."""
     with _translated(endpoint, f"list the images of repository {name}"):
         pager = clients.artifact_registry(endpoint).list_packages(
-            request={"parent": name, "page_size": most},
+            request={"parent": name, "page_size": limit},
             retry=retry.for_idempotent(endpoint),
             timeout=retry.CALL_TIMEOUT,
         )
-        # A page may be empty though others follow (Google API Improvement Proposal 158).
+        # An empty page may have successors (Google API Improvement Proposal 158).
         found = next((page.packages for page in pager.pages if page.packages), ())
         return tuple(package.name.partition("/packages/")[2].replace("%2F", "/") for package in found)
 
@@ -120,8 +124,8 @@ def _translated(endpoint: Endpoint, action: str) -> Any:
     )
 
 
-def _ended(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> Any:
-    """The result of an operation, when it is done."""
+def _wait_for(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> Any:
+    """Wait for an operation, and return its result. Raises DeadlineExceeded after `seconds`."""
     from concurrent.futures import TimeoutError as FutureTimeout
 
     from google.api_core.exceptions import RetryError
@@ -129,10 +133,10 @@ def _ended(endpoint: Endpoint, operation: Operation, action: str, seconds: float
     try:
         return operation.result(timeout=seconds)  # type: ignore[no-untyped-call]
     except (FutureTimeout, RetryError) as error:
-        raise _late(endpoint, operation, action, seconds) from error
+        raise _timeout_error(endpoint, operation, action, seconds) from error
 
 
-def _late(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> CloudError:
+def _timeout_error(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> CloudError:
     return DeadlineExceeded(
         f"Could not {action} ({endpoint}): the operation {operation.operation.name} has not ended after "
         f"{seconds:g} s. Run the same command again.",

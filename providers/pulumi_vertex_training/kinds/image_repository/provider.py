@@ -1,4 +1,7 @@
-"""The provider of `ImageRepository`: settings change in place; name, place, kind and key do not."""
+"""The provider of `ImageRepository`.
+
+Settings change in place; a change of name, location, format, mode or key replaces the repository.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,8 @@ from pulumi_vertex_training.cloud.errors import (
     NotFound,
     Unavailable,
 )
-from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
-from pulumi_vertex_training.kinds.image_repository import rules as image_repository_rules
-from pulumi_vertex_training.kinds.image_repository import spec as image_repository
-from pulumi_vertex_training.kinds.image_repository import wire as image_repository_wire
+from pulumi_vertex_training.kinds.image_repository import gateway, rules
+from pulumi_vertex_training.kinds.image_repository import spec as repository_spec
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.plugin.connection import endpoint_of
@@ -38,14 +39,14 @@ DERIVED = ("registry_host", "url")
 REPLACING = (
     "endpoint",
     "project",
-    *(name for name, entry in image_repository.EFFECTS.items() if entry.effect is Effect.REPLACE),
+    *(name for name, entry in repository_spec.EFFECTS.items() if entry.effect is Effect.REPLACE),
 )
-_SHOWN = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepositoryInputs(RepositorySpec):
-    """A repository's inputs in Pulumi's state. `marks` say whose it is; they never take part in a diff."""
+    """A repository's inputs in Pulumi's state. `marks` identify the declaration; a diff ignores them."""
 
     endpoint: str
     project: str
@@ -55,10 +56,10 @@ class RepositoryInputs(RepositorySpec):
 def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
     project, location, name = inputs["project"], inputs["location"], inputs["name"]
     return {
-        "registry_host": UNKNOWN if is_unknown(location) else image_repository.registry_host(location),
+        "registry_host": UNKNOWN if is_unknown(location) else repository_spec.registry_host(location),
         "url": UNKNOWN
         if is_unknown([project, location, name])
-        else image_repository.url(project, location, name),
+        else repository_spec.url(project, location, name),
     }
 
 
@@ -68,9 +69,9 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     inputs=RepositoryInputs,
     outputs=(),
     label=lambda inputs: inputs.name,
-    normalise=image_repository.normalise,
-    problems=lambda inputs, _: image_repository_rules.validate(inputs),
-    get=artifact_registry.get,
+    normalise=repository_spec.normalise,
+    problems=lambda inputs, _: rules.validate(inputs),
+    get=gateway.get,
     lives=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
     derived_names=DERIVED,
     derived=_addresses,
@@ -78,12 +79,12 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
 
 
 class ImageRepositoryProvider(CrudProvider):
-    """Inputs: `RepositoryInputs`; outputs besides, known in a preview: `registry_host` and `url`."""
+    """Inputs: `RepositoryInputs`. Further outputs, known in a preview: `registry_host` and `url`."""
 
     declared = DECLARED
 
     def accepted(self, inputs: RepositoryInputs) -> None:
-        OPERATION.note_checked(_memory(_id_of(inputs)))
+        OPERATION.note_checked(_context_key(_id_of(inputs)))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -91,11 +92,11 @@ class ImageRepositoryProvider(CrudProvider):
         names = [item.name for item in fields(RepositoryInputs) if item.name != "marks"]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
-        # A name exists once in its project and location: the old repository has to go first.
+        # Names are unique in a project and location: the old repository has to go first.
         place = ("endpoint", "project", "location", "name")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
         known = not any(is_unknown(new.get(name)) for name in replaces)
-        if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_memory(_id)):
+        if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_context_key(_id)):
             _require_replaceable(inbound(_olds), _id, replaces)
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
 
@@ -106,17 +107,17 @@ class ImageRepositoryProvider(CrudProvider):
         endpoint, name = endpoint_of(raw), _id_of(inputs)
         marks = mark_labels(inputs.marks)
         try:
-            artifact_registry.create(
-                endpoint, name, image_repository_wire.to_wire(DECLARED.spec_of(inputs), marks=marks)
+            gateway.create(
+                endpoint, name, repository_spec.to_wire(DECLARED.spec_of(inputs), ownership_labels=marks)
             )
         except (AlreadyExists, Unavailable) as error:
-            found = _left_behind(endpoint, name, marks)
+            found = _find_abandoned(endpoint, name, marks)
             if found is None:
-                raise _taken(error, inputs) from error
+                raise _explain_conflict(error, inputs) from error
             OPERATION.note_made(name)
-            if image_repository_wire.patch(_spec_of(found), DECLARED.spec_of(inputs)):
-                _set_right(endpoint, found, inputs)
-            say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
+            if repository_spec.patch(_spec_of(found), DECLARED.spec_of(inputs)):
+                _apply_settings(endpoint, found, inputs)
+            say(f"repository {inputs.name}: adopted; an interrupted deployment of this stack created it")
         return CreateResult(name, outbound(raw))
 
     @clean
@@ -124,87 +125,92 @@ class ImageRepositoryProvider(CrudProvider):
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
         marks = mark_labels(inputs.marks)
-        change = image_repository_wire.patch(
-            DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))), DECLARED.spec_of(inputs), marks=marks
+        change = repository_spec.patch(
+            DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))),
+            DECLARED.spec_of(inputs),
+            ownership_labels=marks,
         )
         if change:
-            artifact_registry.patch(endpoint_of(raw), _id, change)
+            gateway.patch(endpoint_of(raw), _id, change)
         return UpdateResult(outbound(raw))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         if OPERATION.made(_id):
-            # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
+            # Adopted in this deployment: it is the replacement of this one (`up --replace`).
             return
         raw = inbound(_props)
         endpoint = endpoint_of(raw)
         try:
             if not raw.get("force_destroy"):
                 _require_empty(endpoint, _id)
-            artifact_registry.delete(endpoint, _id)
+            gateway.delete(endpoint, _id)
         except NotFound:
             return
 
 
 def _require_empty(endpoint: Endpoint, name: str) -> None:
-    """The service deletes a repository with all that is in it; nobody is to lose images by surprise."""
-    images = artifact_registry.packages(endpoint, name)
+    """Raise FailedPrecondition if the repository has images: the service would delete them with it."""
+    images = gateway.packages(endpoint, name)
     if not images:
         return
-    more = len(images) - _SHOWN
-    named = all_of([*images[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    more = len(images) - _MAX_NAMED
+    named = all_of([*images[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])])
     raise FailedPrecondition(
-        f"repository {name} holds images: {named}. Delete them, or set force_destroy=True, `pulumi up`, try "
-        "again: it is deleted with everything in it then. A DistributedTraining takes it in repository={}. "
-        "`pulumi up --target` with its URN sets it alone, and runs no job again that is deleted already.",
+        f"repository {name} has images: {named}. Delete them, or set force_destroy=True, run `pulumi "
+        "up`, and try again: the images are then deleted too. For a DistributedTraining, set it in "
+        "repository={}. To update only the repository, and not rerun jobs that are already deleted, use "
+        "`pulumi up --target` with the repository's URN.",
         resource=name,
         endpoint=endpoint,
     )
 
 
 def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
-    """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
-    is refused. What cannot be asked now is passed over.
+    """Raise Failure if the repository to be replaced has images.
+
+    Without this check in the preview, the deployment would cancel the jobs that run its images before its
+    deletion fails. The check is skipped if the service does not answer.
     """
     images = QUERIES.ask_endpoint(
         target_of(old),
-        lambda endpoint: artifact_registry.packages(endpoint, name, most=1),
+        lambda endpoint: gateway.packages(endpoint, name, limit=1),
         unknown=f"whether repository {name} is empty",
     )
     if images:
         raise Failure(
-            f"repository {name}: another {all_of(fields_)} replaces it, and it holds images, such as "
-            f"{images[0]}. Delete them, or set force_destroy=True, `pulumi up`, try again: it is deleted "
-            "with everything in it then."
+            f"repository {name} would be replaced, because {all_of(fields_)} changes, but it has images, "
+            f"such as {images[0]}. Delete them, or set force_destroy=True, run `pulumi up`, and try "
+            "again: the images are then deleted too."
         )
 
 
-def _memory(name: str) -> str:
+def _context_key(name: str) -> str:
     return f"repository:{name}"
 
 
-def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
-    """The repository, where it has the marks of this very declaration and nothing was pushed to it yet."""
+def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
+    """Return the repository if it has this declaration's ownership labels and no image yet, else None."""
     try:
-        record = artifact_registry.get(endpoint, name)
+        record = gateway.get(endpoint, name)
         ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
-        return record if ours and not artifact_registry.packages(endpoint, name, most=1) else None
+        return record if ours and not gateway.packages(endpoint, name, limit=1) else None
     except CloudError:
         return None
 
 
-def _set_right(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = image_repository_wire.settings(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
-    artifact_registry.patch(endpoint, found.name, settings)
+def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
+    settings = repository_spec.settings(DECLARED.spec_of(inputs), ownership_labels=mark_labels(inputs.marks))
+    gateway.patch(endpoint, found.name, settings)
 
 
-def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
+def _explain_conflict(error: CloudError, inputs: RepositoryInputs) -> CloudError:
     if not isinstance(error, AlreadyExists):
         return error
     return AlreadyExists(
-        f"repository {inputs.name} exists already in project {inputs.project}, {inputs.location}. Choose "
-        "another name; to use the one that is there, give its address to TrainingImage as repository="
-        f'"{image_repository.url(inputs.project, inputs.location, inputs.name)}". ({error})',
+        f"repository {inputs.name} already exists in project {inputs.project}, {inputs.location}. Choose "
+        "another name. To use the existing repository, pass its URL to TrainingImage: "
+        f'repository="{repository_spec.url(inputs.project, inputs.location, inputs.name)}". ({error})',
         code=error.code,
         resource=inputs.name,
         endpoint=error.endpoint,
@@ -212,8 +218,8 @@ def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
 
 
 def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> RepositorySpec:
-    return image_repository_wire.from_wire(record.wire, force_destroy=force_destroy)
+    return repository_spec.from_wire(record.wire, force_destroy=force_destroy)
 
 
 def _id_of(inputs: RepositoryInputs) -> str:
-    return image_repository.full_name(inputs.project, inputs.location, inputs.name)
+    return repository_spec.full_name(inputs.project, inputs.location, inputs.name)

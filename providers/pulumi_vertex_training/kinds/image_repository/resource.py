@@ -15,9 +15,9 @@ from pulumi_vertex_training.program.resource import marks, place, with_outputs
 class ImageRepository(Resource, module="imageRepository", name="ImageRepository"):
     """A repository of Artifact Registry for container images.
 
-    Name, project, location, format, mode and key cannot change: another one replaces the repository.
-    Everything else is updated in place. `url` is what the names of its images begin with,
-    `LOCATION-docker.pkg.dev/PROJECT/NAME`, known in a preview; `registry_host` is its first part.
+    A change of name, project, location, format, mode or key replaces the repository. Everything else is
+    updated in place. `url` is the prefix of its image names, `LOCATION-docker.pkg.dev/PROJECT/NAME`, and
+    known in a preview; `registry_host` is its first part.
     """
 
     name: pulumi.Output[str]
@@ -48,18 +48,18 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
     ) -> None:
         """Declare a repository.
 
-        :param name: its id; default: the resource's name.
-        :param format: DOCKER, the default; repositories of other formats hold no images.
-        :param mode: STANDARD_REPOSITORY, the default; nothing can be pushed to the others.
-        :param kms_key_name: the full name of a key in the repository's location, to encrypt it with.
+        :param name: the repository's id; default: the resource's name.
+        :param format: only DOCKER, the default; repositories of other formats hold no images.
+        :param mode: only STANDARD_REPOSITORY, the default; repositories of other modes accept no pushes.
+        :param kms_key_name: full name of the encryption key, in the repository's location.
         :param cleanup_policies: `{"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}`,
-            `{"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count": 5}}` and so on.
-        :param cleanup_policy_dry_run: the policies delete nothing and log what they would; default false.
-        :param immutable_tags: a tag cannot be moved to another image or removed; default false.
+            `{"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count": 5}}`, or similar.
+        :param cleanup_policy_dry_run: only log what the policies would delete; default false.
+        :param immutable_tags: forbid moving or removing tags; default false.
         :param vulnerability_scanning: `INHERITED` from the project (default) or `DISABLED`.
-        :param force_destroy: delete the repository with the images in it; default false: deleting one that
-            holds images is refused.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param force_destroy: delete the images together with the repository. Default false: a repository with
+            images is not deleted.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "name": resource_name if name is None else name,

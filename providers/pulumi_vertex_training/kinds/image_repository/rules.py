@@ -1,4 +1,4 @@
-"""The rules of a repository for images, before anything is sent to Artifact Registry."""
+"""The checks of a repository for images, before anything is sent to Artifact Registry."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ REPOSITORY_LOCATION = Rule(
 REPOSITORY_FORMAT = Rule(
     name="repository-format",
     says="a repository for images has the format DOCKER",
-    source=f"{_API}.format; ours: the repositories of other formats hold no images",
+    source=f"{_API}.format; ours: repositories of other formats hold no images",
 )
 REPOSITORY_MODE = Rule(
     name="repository-mode",
     says="a repository for images has the mode STANDARD_REPOSITORY",
-    source=f"{_API}.mode; ours: nothing can be pushed to one of another mode",
+    source=f"{_API}.mode; ours: repositories of other modes accept no pushes",
 )
 REPOSITORY_KEY = Rule(
     name="repository-kms-key",
@@ -83,12 +83,12 @@ _AGE = "write it in days or seconds, for example 30d or 2592000s"
 CLEANUP_TAGS = Rule(
     name="cleanup-tag-prefixes",
     says="tag_prefixes do not go with the tag_state UNTAGGED",
-    source="ours: a version without a tag has none that begins with anything, so nothing would match",
+    source="ours: an untagged version has no tag with a prefix, so nothing would match",
 )
 CLEANUP_EVERYTHING = Rule(
     name="cleanup-everything",
     says="a policy that deletes has a condition",
-    source="ours: without one it deletes every image, those that jobs are about to run included",
+    source="ours: without one it deletes every image, also those that jobs are about to run",
     level="warning",
 )
 CLEANUP_ONLY_KEEPS = Rule(
@@ -104,12 +104,12 @@ _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[
 
 
 def read(value: object) -> Decoded[RepositorySpec]:
-    """Decode, normalise and check what a program declares; every problem at once, with its path."""
+    """Decode, normalise and check a declared repository, and collect every problem with its path."""
     return decode(RepositorySpec, value).then(normalise, validate)
 
 
 def validate(spec: RepositorySpec) -> list[Problem]:
-    """Every finding about a repository, in the order of its fields."""
+    """Return every problem of a repository, in the order of its fields."""
     return [
         *_name_problems(spec.name),
         *_location_problems(spec.location.lower()),
@@ -138,28 +138,35 @@ def _location_problems(location: str) -> Iterator[Problem]:
     guess = (
         nearest(location, (*REGIONS, *MULTI_REGIONS)) or "give the region of the jobs, such as us-central1"
     )
-    yield REPOSITORY_LOCATION.broken("location", f"{shown(location)} is no location of repositories; {guess}")
+    yield REPOSITORY_LOCATION.broken(
+        "location", f"{shown(location)} is not a location of repositories; {guess}"
+    )
 
 
 def _kind_problems(kind: str, mode: str) -> Iterator[Problem]:
     if kind in _FORMATS:
         yield REPOSITORY_FORMAT.broken(
             "format",
-            f"a repository of the format {kind} holds no images; leave it out, or declare "
+            f"a repository of the format {kind} holds no images. Leave it out, or use "
             "pulumi_gcp.artifactregistry.Repository",
         )
     elif kind not in ("", "DOCKER"):
-        yield REPOSITORY_FORMAT.broken("format", f"{shown(kind)} is no format; leave it out: DOCKER")
+        yield REPOSITORY_FORMAT.broken(
+            "format", f"{shown(kind)} is not a format. Leave it out: the default is DOCKER"
+        )
     if mode in ("", "STANDARD", "STANDARD_REPOSITORY"):
         return
     if mode in _MODES:
         yield REPOSITORY_MODE.broken(
             "mode",
-            f"nothing can be pushed to a {mode}; declare it with pulumi_gcp.artifactregistry.Repository, and "
-            "pull from it: base_image of a TrainingImage takes any name",
+            f"a repository of the mode {mode} accepts no pushes. Declare it with "
+            "pulumi_gcp.artifactregistry.Repository, and pull from it: base_image of a TrainingImage can be "
+            "any image name",
         )
     else:
-        yield REPOSITORY_MODE.broken("mode", f"{shown(mode)} is no mode; leave it out: STANDARD_REPOSITORY")
+        yield REPOSITORY_MODE.broken(
+            "mode", f"{shown(mode)} is not a mode. Leave it out: the default is STANDARD_REPOSITORY"
+        )
 
 
 def _key_problems(key: str | None, location: str) -> Iterator[Problem]:
@@ -169,13 +176,13 @@ def _key_problems(key: str | None, location: str) -> Iterator[Problem]:
     if match is None:
         yield REPOSITORY_KEY.broken(
             "kms_key_name",
-            f"{shown(key, longest=200)} is no full name of a key; write "
+            f"{shown(key, longest=200)} is not the full name of a key; write "
             "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
         )
     elif match[1] != location:
         yield REPOSITORY_KEY.broken(
             "kms_key_name",
-            f"the key is in {match[1]} and the repository in {location}; use a key in {location}",
+            f"the key is in {match[1]}, but the repository is in {location}. Use a key in {location}",
             rests_on=("kms_key_name", "location"),
         )
 
@@ -184,27 +191,27 @@ def _policies_problems(policies: tuple[CleanupPolicy, ...]) -> Iterator[Problem]
     if len(policies) > MAX_POLICIES:
         yield CLEANUP_COUNT.broken(
             "cleanup_policies",
-            f"{len(policies)} policies; a repository has at most {MAX_POLICIES}, join some of them",
+            f"{len(policies)} policies; a repository has at most {MAX_POLICIES}. Merge some of them",
             rests_on=("cleanup_policies",),
         )
     counts = Counter(policy.id for policy in policies)
     for i, policy in enumerate(policies):
         path = f"cleanup_policies[{i}]"
         if not policy.id:
-            yield CLEANUP_ID.broken(f"{path}.id", "'' is no id; give the policy a name of its own")
+            yield CLEANUP_ID.broken(f"{path}.id", "'' is not an id. Give the policy an id")
         elif counts[policy.id] > 1:
             ids = tuple(f"cleanup_policies[{j}].id" for j in range(len(policies)))
             yield CLEANUP_ID.broken(
                 f"{path}.id",
-                f"{shown(policy.id)} is the id of {counts[policy.id]} policies; give each its own",
+                f"{shown(policy.id)} is the id of {counts[policy.id]} policies. Give each policy its own id",
                 rests_on=ids,
             )
         yield from _policy_problems(policy, path)
     if policies and all(policy.action == "KEEP" for policy in policies):
         yield CLEANUP_ONLY_KEEPS.broken(
             "cleanup_policies",
-            f"{len(policies)} with the action KEEP and none with DELETE: they change nothing, since only "
-            "policies delete anything; add one with DELETE",
+            f"{len(policies)} with the action KEEP and none with DELETE, so they have no effect. Add one "
+            "with DELETE",
             rests_on=("cleanup_policies", *(f"cleanup_policies[{i}].action" for i in range(len(policies)))),
         )
 
@@ -214,12 +221,12 @@ def _policy_problems(policy: CleanupPolicy, path: str) -> Iterator[Problem]:
     both = (f"{path}.condition", f"{path}.most_recent_versions")
     if recent is not None and condition is not None:
         yield CLEANUP_CHOICE.broken(
-            path, "has both condition and most_recent_versions; make two policies of it", rests_on=both
+            path, "has both condition and most_recent_versions. Split it into two policies", rests_on=both
         )
     elif recent is None and condition is None:
         if policy.action == "KEEP":
             yield CLEANUP_CHOICE.broken(
-                path, "has neither condition nor most_recent_versions; say what it keeps", rests_on=both
+                path, "has neither condition nor most_recent_versions. Set one of them", rests_on=both
             )
         else:
             yield _everything(path, both)
@@ -227,7 +234,7 @@ def _policy_problems(policy: CleanupPolicy, path: str) -> Iterator[Problem]:
         if policy.action == "DELETE":
             yield CLEANUP_RECENT.broken(
                 f"{path}.most_recent_versions",
-                "does not go with the action DELETE; keep the newest versions with KEEP, and delete the "
+                "does not go with the action DELETE. Keep the newest versions with KEEP, and delete the "
                 "others with a second policy",
                 rests_on=(f"{path}.action", f"{path}.most_recent_versions"),
             )
@@ -245,8 +252,8 @@ def _policy_problems(policy: CleanupPolicy, path: str) -> Iterator[Problem]:
 def _everything(path: str, rests_on: tuple[str, ...]) -> Problem:
     return CLEANUP_EVERYTHING.broken(
         path,
-        "deletes every image of the repository about a day after it is pushed; give a condition, for example "
-        "older_than",
+        "deletes every image of the repository about a day after it is pushed. Give a condition, for "
+        "example older_than",
         rests_on=rests_on,
     )
 
@@ -255,7 +262,8 @@ def _condition_problems(condition: CleanupCondition, path: str) -> Iterator[Prob
     if condition.tag_prefixes and condition.tag_state == "UNTAGGED":
         yield CLEANUP_TAGS.broken(
             f"{path}.tag_prefixes",
-            "does not go with tag_state UNTAGGED, as nothing would match; write TAGGED, or leave one out",
+            "does not go with tag_state UNTAGGED, because nothing would match. Use TAGGED, or leave one "
+            "of the two out",
             rests_on=(f"{path}.tag_prefixes", f"{path}.tag_state"),
         )
     for name in ("older_than", "newer_than"):

@@ -1,14 +1,16 @@
-"""A repository of Artifact Registry for container images: its spec, normal form, and what a change does."""
+"""The spec of a repository for container images: its normal form, its JSON, and the effect of each change."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from vertex_training.fields.durations import in_seconds
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
+from vertex_training.fields.labels import is_own
+from vertex_training.fields.wire import from_json, to_json
 
 TagState = Literal["ANY", "TAGGED", "UNTAGGED"]
 
@@ -17,7 +19,7 @@ HOST_SUFFIX = "-docker.pkg.dev"
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupCondition:
-    """Which versions a policy is about: all that is given must hold.
+    """Condition of a cleanup policy: a version has to match all fields that are set.
 
     `older_than` and `newer_than` are durations since a version was pushed: "2592000s", or "30d" as in
     gcloud's policy files.
@@ -33,7 +35,7 @@ class CleanupCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class MostRecentVersions:
-    """The newest versions of each image: `keep_count` of them."""
+    """The `keep_count` newest versions of each image."""
 
     keep_count: int
     package_name_prefixes: tuple[str, ...] = ()
@@ -41,7 +43,7 @@ class MostRecentVersions:
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupPolicy:
-    """What the service deletes or keeps by itself. `id` is unique in the repository."""
+    """Policy by which the service deletes or keeps versions. `id` is unique in the repository."""
 
     id: str
     action: Literal["DELETE", "KEEP"]
@@ -55,8 +57,8 @@ class RepositorySpec:
 
     `name` is its id, the last part of its full name. `immutable_tags` is the API's
     `docker_config.immutable_tags`, `vulnerability_scanning` its
-    `vulnerability_scanning_config.enablement_config`. `force_destroy` is no field of the API: it lets the
-    repository be deleted with the images in it.
+    `vulnerability_scanning_config.enablement_config`. The API has no `force_destroy`: it deletes the images
+    together with the repository.
     """
 
     UNSUPPORTED: ClassVar[frozenset[str]] = frozenset(
@@ -118,7 +120,7 @@ EFFECTS: FieldTable = MappingProxyType(
         "immutable_tags": _IN_PLACE,
         "vulnerability_scanning": _IN_PLACE,
         "force_destroy": FieldEffect(
-            effect=Effect.UPDATE, reason="it is kept by the provider, the repository does not have it"
+            effect=Effect.UPDATE, reason="only the provider uses it; the repository does not have it"
         ),
         **dict.fromkeys(sorted(RepositorySpec.SERVER_OWNED), _SERVICE),
     }
@@ -126,26 +128,26 @@ EFFECTS: FieldTable = MappingProxyType(
 
 
 def registry_host(location: str) -> str:
-    """The host that images of a location are pushed to and pulled from."""
+    """Return the registry host of a location."""
     return f"{location}{HOST_SUFFIX}"
 
 
 def url(project: str, location: str, name: str) -> str:
-    """What the names of a repository's images begin with: HOST/PROJECT/NAME.
+    """Return the prefix of the image names of a repository: HOST/PROJECT/NAME.
 
-    In a project of a domain ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
+    In a domain-scoped project ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
     "Repository and image names").
     """
     return f"{registry_host(location)}/{project.replace(':', '/')}/{name}"
 
 
 def full_name(project: str, location: str, name: str) -> str:
-    """The repository's name in the API."""
+    """Return the repository's name in the API."""
     return f"projects/{project}/locations/{location}/repositories/{name}"
 
 
 def normalise(spec: Repository) -> Repository:
-    """The normal form: names of enums in upper case, durations in seconds, policies in the order of ids."""
+    """Return the normal form: enums in upper case, durations in seconds, policies sorted by id."""
     mode = spec.mode.upper()
     return replace(
         spec,
@@ -160,7 +162,9 @@ def normalise(spec: Repository) -> Repository:
 def _normal_policy(policy: CleanupPolicy) -> CleanupPolicy:
     condition = policy.condition
     if condition is None or condition == CleanupCondition():
-        return replace(policy, condition=None)  # that of every version: what the service keeps of none
+        return replace(
+            policy, condition=None
+        )  # the service drops an empty condition, which matches every version
     return replace(
         policy,
         condition=replace(
@@ -169,3 +173,99 @@ def _normal_policy(policy: CleanupPolicy) -> CleanupPolicy:
             newer_than=in_seconds(condition.newer_than) if condition.newer_than else None,
         ),
     )
+
+
+_UNSET = ("", None, "TAG_STATE_UNSPECIFIED", "MODE_UNSPECIFIED", "ENABLEMENT_CONFIG_UNSPECIFIED")
+
+
+def to_wire(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the repository in the API's JSON; `ownership_labels` are added to the declared labels."""
+    normal = normalise(spec)
+    fixed = {"format": normal.format, "mode": normal.mode, "kmsKeyName": normal.kms_key_name}
+    body = {**fixed, **settings(normal, ownership_labels=ownership_labels)}
+    return {key: value for key, value in body.items() if value}
+
+
+def settings(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return all settings that can change in place; with an empty value, the API removes a setting."""
+    return {
+        "description": spec.description,
+        "labels": {**spec.labels, **(ownership_labels or {})},
+        "cleanupPolicies": {policy.id: _policy(policy) for policy in spec.cleanup_policies},
+        "cleanupPolicyDryRun": spec.cleanup_policy_dry_run,
+        "dockerConfig": {"immutableTags": spec.immutable_tags},
+        "vulnerabilityScanningConfig": {"enablementConfig": spec.vulnerability_scanning},
+    }
+
+
+def patch(
+    old: RepositorySpec, new: RepositorySpec, *, ownership_labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the settings that an update from `old` to `new` sends; their keys are its mask.
+
+    The result is empty if nothing changes. Raises ValueError if a field differs that cannot change in place.
+    """
+    before, after = normalise(old), normalise(new)
+    for name in ("name", "location", "format", "mode", "kms_key_name"):
+        if getattr(before, name) != getattr(after, name):
+            raise ValueError(f"a repository cannot change its {name}")
+    was, becomes = settings(before), settings(after)
+    body = {key: value for key, value in becomes.items() if value != was[key]}
+    return {**body, "labels": {**body["labels"], **(ownership_labels or {})}} if "labels" in body else body
+
+
+def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> RepositorySpec:
+    """Return the spec, in normal form, of a repository in the API's JSON, without ownership labels.
+
+    Raises ValueError if `repository` is not a repository.
+    """
+    parts = str(repository.get("name", "")).split("/")
+    if len(parts) != 6:
+        raise ValueError(f"{repository.get('name')!r} is not the name of a repository")
+    labels = {key: value for key, value in (repository.get("labels") or {}).items() if not is_own(key)}
+    scanning = _part(repository, "vulnerabilityScanningConfig").get("enablementConfig")
+    flat = {
+        "name": parts[5],
+        "location": parts[3],
+        "format": repository.get("format"),
+        "mode": _known(repository.get("mode"), "STANDARD_REPOSITORY"),
+        "description": repository.get("description"),
+        "labels": labels,
+        "kms_key_name": repository.get("kmsKeyName") or None,
+        "cleanup_policies": [
+            _read_policy(key, value) for key, value in (repository.get("cleanupPolicies") or {}).items()
+        ],
+        "cleanup_policy_dry_run": bool(repository.get("cleanupPolicyDryRun")),
+        "immutable_tags": bool(_part(repository, "dockerConfig").get("immutableTags")),
+        "vulnerability_scanning": _known(scanning, "INHERITED"),
+        "force_destroy": force_destroy,
+    }
+    return normalise(from_json(RepositorySpec, {key: value for key, value in flat.items() if value}))
+
+
+def _policy(policy: CleanupPolicy) -> dict[str, Any]:
+    plain = to_json(policy)
+    if plain.get("condition", {}).get("tagState") == "ANY" and len(plain["condition"]) > 1:
+        del plain["condition"]["tagState"]
+    return plain
+
+
+def _read_policy(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    condition = value.get("condition")
+    plain: dict[str, Any] = {"id": value.get("id") or key, "action": value.get("action")}
+    if condition:
+        known = {name: item for name, item in condition.items() if item not in _UNSET}
+        if known and known != {"tagState": CleanupCondition().tag_state}:
+            plain["condition"] = known
+    if value.get("mostRecentVersions"):
+        plain["mostRecentVersions"] = value["mostRecentVersions"]
+    return plain
+
+
+def _known(value: object, default: str) -> object:
+    return default if value in _UNSET else value
+
+
+def _part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = message.get(name)
+    return part if isinstance(part, Mapping) else {}

@@ -1,5 +1,6 @@
-"""Typed arguments of a persistent resource, named and shaped as the API's messages; plain dictionaries do as
-well.
+"""Typed arguments of a persistent resource, named and shaped like the API's messages.
+
+Plain dictionaries work as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pulumi_vertex_training.program.job_args import DiskSpecArgs, MachineSpecArg
 
 @arguments_class
 class AutoscalingSpecArgs:
-    """Between how many machines the service keeps a pool."""
+    """Minimum and maximum size of an autoscaled pool."""
 
     min_replica_count: Input[int]
     max_replica_count: Input[int]
@@ -21,8 +22,9 @@ class AutoscalingSpecArgs:
 
 @arguments_class
 class ResourcePoolArgs:
-    """Machines of one kind. Give `replica_count`, an `autoscaling_spec`, or both: then it is how many there
-    are at first.
+    """Pool of equal machines.
+
+    Set `replica_count`, `autoscaling_spec`, or both. With both, `replica_count` is the initial size.
     """
 
     machine_spec: Input[MachineSpecArgs]
@@ -34,7 +36,7 @@ class ResourcePoolArgs:
 
 @arguments_class
 class ServiceAccountSpecArgs:
-    """Whether jobs have to bring a service account, and that of a Ray cluster."""
+    """Service account settings: if custom accounts are enabled, each job must name a service account."""
 
     enable_custom_service_account: Input[bool]
     service_account: Input[str] | None = None
@@ -42,21 +44,21 @@ class ServiceAccountSpecArgs:
 
 @arguments_class
 class RayMetricSpecArgs:
-    """Whether Ray's metrics are collected."""
+    """Collection of Ray's metrics."""
 
     disabled: Input[bool] | None = None
 
 
 @arguments_class
 class RayLogsSpecArgs:
-    """Whether Ray's own logs go to Cloud Logging."""
+    """Export of Ray's logs to Cloud Logging."""
 
     disabled: Input[bool] | None = None
 
 
 @arguments_class
 class RaySpecArgs:
-    """Makes the resource a Ray cluster: one image for all pools, or one for each by the pool's id."""
+    """Settings of a Ray cluster. Set one image for all pools, or an image for each pool by its id."""
 
     image_uri: Input[str] | None = None
     resource_pool_images: Input[Mapping[str, Input[str]]] | None = None
@@ -67,7 +69,7 @@ class RaySpecArgs:
 
 @arguments_class
 class ResourceRuntimeSpecArgs:
-    """What runs on the machines, and as whom."""
+    """Service account and Ray cluster of the machines."""
 
     service_account_spec: Input[ServiceAccountSpecArgs] | None = None
     ray_spec: Input[RaySpecArgs] | None = None

@@ -1,6 +1,4 @@
-"""Whether what runs can do so on a persistent resource: machines, network and key have to be those of the
-resource, and trials at a time have to find room.
-"""
+"""The checks of jobs on a persistent resource: machines, network, key, account and parallel trials."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ RESOURCE_SERVICE_ACCOUNT = Rule(
 )
 RESOURCE_TRIALS = Rule(
     name="persistent-resource-trials",
-    says="the trials that run at a time fit on the persistent resource together",
+    says="the parallel trials of a tuning job fit on the persistent resource",
     source='Vertex AI documentation, "Run training jobs on a persistent resource": jobs wait in line while '
     "its machines are in use",
     level="warning",
@@ -48,16 +46,16 @@ RESOURCE_TRIALS = Rule(
 
 @dataclass(frozen=True, kw_only=True)
 class OnPersistentResource:
-    """The part of a job's inputs that has the declared persistent resource which it runs on.
+    """The inputs of a job with the persistent resource on which it runs, as the program declares it.
 
-    It is there for the checks alone, and takes no part in a diff or in the hash.
+    The field is used by the checks only, not by the diff or the hash.
     """
 
     persistent_resource: PersistentResource | None = None
 
 
 def problems(inputs: OnPersistentResource) -> list[Problem]:
-    """Return what does not fit on the persistent resource that the same program declares."""
+    """Return the problems of a job on the persistent resource that the same program declares."""
     if inputs.persistent_resource is None:
         return []
     return [
@@ -67,7 +65,7 @@ def problems(inputs: OnPersistentResource) -> list[Problem]:
 
 
 def persistent_resource_problems(spec: object, resource: PersistentResource) -> Iterator[Problem]:
-    """What of a spec of any kind that runs does not fit on a persistent resource."""
+    """Yield the problems of a custom job, tuning job or pipeline on a persistent resource."""
     running = list(parts(spec))
     for path, part in running:
         yield from _part_problems(part, resource, path)
@@ -94,7 +92,7 @@ def _part_problems(part: JobSpec, resource: PersistentResource, path: str) -> It
 def _key_problems(
     declared: EncryptionSpec | None, resource: PersistentResource, chosen: str
 ) -> Iterator[Problem]:
-    """The key of whatever runs stands beside what runs: all that it makes has that one."""
+    """Yield the problem of the encryption key, which is a field of the resource, not of its job spec."""
     key = declared.kms_key_name if declared else None
     wanted = resource.encryption_spec.kms_key_name if resource.encryption_spec else None
     if (key or None) != (wanted or None):
@@ -107,21 +105,19 @@ def _key_problems(
 
 def _trial_problems(tuning: TuningSpec, resource: PersistentResource, path: str) -> Iterator[Problem]:
     job, at = child(path, "trial_job_spec"), child(path, "parallel_trial_count")
-    room = jobs_at_once(tuning.trial_job_spec.worker_pool_specs, resource.resource_pools)
-    if room is not None and tuning.parallel_trial_count > room:
+    capacity = jobs_at_once(tuning.trial_job_spec.worker_pool_specs, resource.resource_pools)
+    if capacity is not None and tuning.parallel_trial_count > capacity:
         yield RESOURCE_TRIALS.broken(
             at,
-            f"{tuning.parallel_trial_count} trials at a time, and the persistent resource has room for "
-            f"{room}; the others wait in line. Give {room}, or enlarge its pools",
+            f"{tuning.parallel_trial_count} trials in parallel, but the persistent resource can run only "
+            f"{capacity}; the others wait. Set it to {capacity}, or enlarge the resource's pools",
             rests_on=(at, f"{child(job, 'worker_pool_specs')}.*", child(job, "persistent_resource_id")),
         )
 
 
 def _tunings(spec: object, path: str = "") -> Iterator[tuple[str, TuningSpec]]:
-    """Every tuning in a spec with its path: ("", the job) of a tuning job, ("tuning_task", ...) of a
-    pipeline.
-    """
-    # Here, because most programs declare no persistent resource, and studies take a while to load.
+    """Yield every tuning in a spec with its path: "" in a tuning job, "tuning_task" in a pipeline."""
+    # Imported here: studies load slowly, and most programs declare no persistent resource.
     from vertex_training.study.tuning import TuningSpec
 
     if isinstance(spec, TuningSpec):
@@ -140,14 +136,14 @@ def _account_problems(part: JobSpec, resource: PersistentResource, path: str) ->
         if not part.service_account and not account.service_account:
             yield RESOURCE_SERVICE_ACCOUNT.broken(
                 at,
-                "is missing, and jobs on the persistent resource have to name one; give its e-mail address",
+                "is missing, but jobs on the persistent resource need one. Give its e-mail address",
                 rests_on=bases,
             )
     elif part.service_account:
         yield RESOURCE_SERVICE_ACCOUNT.broken(
             at,
-            f"{shown(part.service_account)} while jobs on the persistent resource run as the service agent; "
-            "leave it out, or enable custom service accounts in its resource_runtime_spec",
+            f"{shown(part.service_account)}, but jobs on the persistent resource run as the service "
+            "agent. Leave it out, or enable custom service accounts in its resource_runtime_spec",
             rests_on=bases,
             level="warning",
         )
@@ -155,6 +151,6 @@ def _account_problems(part: JobSpec, resource: PersistentResource, path: str) ->
 
 def _difference(noun: str, given: str | None, wanted: str | None) -> str:
     if not wanted:
-        return f"{shown(given or '')} while the persistent resource has no {noun}; leave it out"
+        return f"{shown(given or '')}, but the persistent resource has no {noun}. Leave it out"
     start = f"{shown(given)} is not the {noun} of the persistent resource" if given else "is missing"
-    return f"{start}; give {noun} {wanted}, which the persistent resource has"
+    return f"{start}. Give the {noun} {wanted} of the persistent resource"

@@ -1,7 +1,7 @@
-"""Persistent resources of Vertex AI. What goes in and comes out is the API's JSON form (lowerCamelCase keys).
+"""Calls to persistent resources of Vertex AI, in the JSON of the API (lowerCamelCase keys).
 
-Creation, update, reboot and deletion only begin here: the service takes minutes for them. Whoever waits asks
-for the resource's state. All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
+Creation, update, reboot and deletion take minutes; the functions only start them. To wait, poll the state of
+the resource. All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAGE_SIZE = 100
 
 
 class ResourceState(enum.Enum):
-    """The states of the service, under the service's names."""
+    """The states of a persistent resource, with the names and numbers of the API."""
 
     STATE_UNSPECIFIED = 0
     PROVISIONING = 1
@@ -36,12 +36,12 @@ class ResourceState(enum.Enum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it does not become ready by itself any more."""
+        """True if the resource does not become ready without a further operation."""
         return self in (ResourceState.ERROR, ResourceState.STOPPING)
 
     @property
     def word(self) -> str:
-        """For people, "RUNNING"."""
+        """The state for messages, such as "RUNNING"."""
         return self.name
 
 
@@ -49,8 +49,8 @@ class ResourceState(enum.Enum):
 class ResourceRecord:
     """A persistent resource as the service reports it. Times are RFC 3339 strings, None before the event.
 
-    `name` is the full name, with the project's number; `error` is the service's text; `wire` is the whole
-    message as JSON.
+    `name` is the full name, with the project's number; `error` is the service's message; `wire` is the whole
+    resource as JSON.
     """
 
     name: str
@@ -63,14 +63,14 @@ class ResourceRecord:
 
     @property
     def resource_id(self) -> str:
-        """The last part of the name."""
+        """The id, the last part of the name."""
         return self.name.rpartition("/")[2]
 
 
 def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> rest.Json:
-    """Begin to make a resource; the operation, in its JSON form. Never tried twice.
+    """Start the creation of a resource, and return the operation. The call is never retried.
 
-    Raises AlreadyExists, and Unavailable where it is not known whether it was begun.
+    Raises AlreadyExists, and Unavailable if the creation may or may not have started.
     """
     action = f"create persistent resource {resource_id}"
     try:
@@ -88,7 +88,7 @@ def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> res
         if cause is None or was_refused(cause):
             raise
         raise Unavailable(
-            f"{error} It may have been created nevertheless.",
+            f"{error} It may have been created anyway.",
             code=error.code,
             reason=error.reason,
             resource=error.resource,
@@ -97,14 +97,15 @@ def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> res
 
 
 def get(endpoint: Endpoint, name: str) -> ResourceRecord:
-    """One resource by its full name. Raises NotFound."""
+    """Fetch a resource by its full name. Raises NotFound."""
     with translated(endpoint, f"read persistent resource {_short(name)}", if_missing=_LIST_THEM):
         return from_wire(rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{name}"))
 
 
 def list_labelled(endpoint: Endpoint, label: str) -> list[ResourceRecord]:
-    """Those of the endpoint's project and location that carry a label of this name, whatever its value. The
-    service has no filter for them.
+    """List the resources of the endpoint's project and location that have a label with this key.
+
+    The filter is applied here: the service has none.
     """
     address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/persistentResources"
     with translated(endpoint, "list the persistent resources"):
@@ -114,8 +115,9 @@ def list_labelled(endpoint: Endpoint, label: str) -> list[ResourceRecord]:
 
 
 def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, mask: Collection[str]) -> rest.Json:
-    """Begin to set the fields of `wire` that `mask` names, in snake case; the operation. Raises NotFound,
-    FailedPrecondition where the resource does not run.
+    """Start an update of the fields of `wire` in `mask`, given in snake case. Return the operation.
+
+    Raises NotFound, and FailedPrecondition if the resource is not running.
     """
     paths = ",".join(".".join(map(camel_case, path.split("."))) for path in mask)
     with translated(endpoint, f"update persistent resource {_short(name)}", if_missing=_LIST_THEM):
@@ -125,15 +127,15 @@ def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, mask: Colle
             f"{endpoint.vertex_url}/v1/{name}",
             query={"updateMask": paths},
             body={**wire, "name": name},
-            # A second try of an update that was carried out is refused while it goes on.
+            # The retry of an update that was accepted is refused while that update runs.
             idempotent=False,
         )
 
 
 def reboot(endpoint: Endpoint, name: str) -> rest.Json:
-    """Begin to restart all machines; the operation. Never tried twice.
+    """Start a reboot of all machines, and return the operation. The call is never retried.
 
-    Raises FailedPrecondition while jobs run on it, NotFound.
+    Raises NotFound, and FailedPrecondition while jobs run on the resource.
     """
     with translated(endpoint, f"reboot persistent resource {_short(name)}", if_missing=_LIST_THEM):
         return rest.call(
@@ -142,13 +144,13 @@ def reboot(endpoint: Endpoint, name: str) -> rest.Json:
 
 
 def delete(endpoint: Endpoint, name: str) -> rest.Json:
-    """Begin to delete a resource, the jobs on it being cancelled; the operation. Raises NotFound."""
+    """Start the deletion of a resource, and return the operation. Its jobs are cancelled. Raises NotFound."""
     with translated(endpoint, f"delete persistent resource {_short(name)}"):
         return rest.call(endpoint, "DELETE", f"{endpoint.vertex_url}/v1/{name}")
 
 
 def from_wire(wire: Mapping[str, Any]) -> ResourceRecord:
-    """From the JSON form of a PersistentResource as the service returns it."""
+    """Return the record of a PersistentResource in the API's JSON."""
     error = wire.get("error") or {}
     return ResourceRecord(
         name=str(wire.get("name", "")),
@@ -165,7 +167,7 @@ _LIST_THEM = "`gcloud ai persistent-resources list` lists them."
 
 
 def _state(value: object) -> ResourceState:
-    """A state that is newer than this program counts as none."""
+    """Return the state. A state that this version does not know is STATE_UNSPECIFIED."""
     if isinstance(value, str):
         return ResourceState.__members__.get(value, ResourceState.STATE_UNSPECIFIED)
     return ResourceState.STATE_UNSPECIFIED
@@ -198,8 +200,8 @@ def _lasting(record: ResourceRecord) -> Lasting:
         state=record.state.word,
         create_time=record.create_time,
         labels=record.labels,
-        # The service would not refuse: it cancels the jobs, whoever's they are.
-        obstacle=f"jobs on it use {used} of its machines, and would be cancelled with it: end them first"
+        # The service does not refuse the deletion: it cancels the jobs of all users.
+        obstacle=f"jobs on it use {used} of its machines and would be cancelled with it. Stop them first"
         if used
         else "",
     )

@@ -1,7 +1,7 @@
-"""The provider of `PersistentResource`: sizes, display name and labels change in place, all else does not.
+"""The provider of `PersistentResource`: sizes, display name and labels change in place, all else replaces it.
 
-Nothing waits here for the minutes that the service takes: creation, update and reboot are begun
-(`persistent_resource_changes`), and the program waits (`readiness`).
+The provider only starts creation, update and reboot (`operations`), which take minutes. The program waits for
+them (`readiness`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, NotFound, Unavailable
-from pulumi_vertex_training.kinds.persistent_resource import changes as service
-from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
-from pulumi_vertex_training.kinds.persistent_resource import rules as checks
-from pulumi_vertex_training.kinds.persistent_resource.effects import changes
+from pulumi_vertex_training.kinds.persistent_resource import gateway, operations, rules
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import (
     PersistentResource,
     as_declared,
+    effects_of_changes,
+    from_wire,
     full_name,
     normalise,
+    to_wire,
 )
-from pulumi_vertex_training.kinds.persistent_resource.wire import from_wire, to_wire
 from pulumi_vertex_training.plugin import timeouts
 from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
@@ -39,7 +38,7 @@ from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
-PLACE = ("endpoint", "project", "location", "persistent_resource_id")
+IDENTITY = ("endpoint", "project", "location", "persistent_resource_id")
 OUTPUTS = ("asked_by",)
 
 
@@ -47,8 +46,8 @@ OUTPUTS = ("asked_by",)
 class PersistentResourceInputs(PersistentResource):
     """A persistent resource's inputs in Pulumi's state: the spec's fields, and these.
 
-    Another `reboot_token` restarts its machines. `marks` say whose it is; marks and the two switches never
-    take part in a diff.
+    A change of `reboot_token` restarts the machines. `marks` identify the declaration. A diff ignores marks
+    and the two switches.
     """
 
     endpoint: str
@@ -61,20 +60,20 @@ class PersistentResourceInputs(PersistentResource):
     allow_legacy_types: bool = False
 
 
-def _problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
-    yield from checks.id_problems(inputs.persistent_resource_id)
-    yield from checks.validate(inputs, options=options)
+def _input_problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
+    yield from rules.id_problems(inputs.persistent_resource_id)
+    yield from rules.validate(inputs, options=options)
 
 
-def _there(endpoint: Endpoint, name: str) -> ResourceRecord:
-    """One that is being deleted nobody can have any more; what is made next waits for its end."""
-    record = persistent_resources.get(endpoint, name)
+def _get_unless_deleting(endpoint: Endpoint, name: str) -> ResourceRecord:
+    """Fetch a resource. Raises NotFound also if it is being deleted: a creation waits until it is gone."""
+    record = gateway.get(endpoint, name)
     if record.state is ResourceState.STOPPING:
         raise NotFound(f"persistent resource {record.resource_id} is being deleted", endpoint=endpoint)
     return record
 
 
-def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
+def _live_spec(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
     return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
 
 
@@ -85,44 +84,44 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
     outputs=OUTPUTS,
     label=lambda inputs: inputs.persistent_resource_id,
     normalise=normalise,
-    problems=_problems,
-    get=_there,
-    lives=_lives,
+    problems=_input_problems,
+    get=_get_unless_deleting,
+    lives=_live_spec,
 )
 
 
 class PersistentResourceProvider(CrudProvider):
-    """Inputs: `PersistentResourceInputs`. Output besides: `asked_by`, the engine that changed it last."""
+    """Inputs: `PersistentResourceInputs`. Further output: `asked_by`, the engine that changed it last."""
 
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         news, said = {**news}, timeouts.read(news.get(timeouts.KEY))
         news.pop(timeouts.KEY, None)
-        news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
-        OPERATION.note_timeouts(_place(news), said)
+        news = with_own_id("persistent_resource_id", _derive_id, olds, news)
+        OPERATION.note_timeouts(_timeouts_key(news), said)
         return news
 
     def accepted(self, inputs: Any) -> None:
-        OPERATION.note_checked(_memory(inputs))
+        OPERATION.note_checked(_context_key(inputs))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = DECLARED.decode(inbound(_olds)), DECLARED.decode(inbound(_news))
         if old.draft is None or new.draft is None:
             raise ValueError("a persistent resource's inputs cannot be read; please report this")
-        found = {**changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
+        found = {**effects_of_changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
         moved = [
             name
-            for name in PLACE
+            for name in IDENTITY
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
         OPERATION.note_recorded_id(_id)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
-        if not replaces and OPERATION.was_checked(_memory(new.draft)):
-            OPERATION.note_kept(_id, _memory(new.draft), inbound(_olds))
+        if not replaces and OPERATION.was_checked(_context_key(new.draft)):
+            OPERATION.note_kept(_id, _context_key(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
-        # An id exists once in its project and location, and machines for two may not be to be had.
+        # Ids are unique in a project and location, and quota for a second set of machines may be missing.
         return DiffResult(
             changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
         )
@@ -132,16 +131,16 @@ class PersistentResourceProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
-        wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+        wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=mark_labels(inputs.marks))
         timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
-            service.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
+            operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
         except (AlreadyExists, Unavailable) as error:
-            found = _left_behind(endpoint, name, inputs)
+            found = _find_abandoned(endpoint, name, inputs)
             if found is None:
-                raise _taken(error, inputs) from error
-            _take_over(allowing, name, found, inputs, wire, timeouts)
+                raise _explain_conflict(error, inputs) from error
+            _adopt(allowing, name, found, inputs, wire, timeouts)
             OPERATION.note_made(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
@@ -153,37 +152,41 @@ class PersistentResourceProvider(CrudProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        record, timeouts = persistent_resources.get(endpoint, _id), _timeouts(raw)
-        standing = _standing(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
-        _update(endpoint, _id, standing, inputs, timeouts)
-        # One that an interrupted deployment has begun is this one.
+        record, timeouts = gateway.get(endpoint, _id), _timeouts(raw)
+        base = _update_base(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
+        _update(endpoint, _id, base, inputs, timeouts)
+        # A running reboot was started by an interrupted deployment.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
-            service.reboot(endpoint, _id, timeouts=timeouts)
-            say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
+            operations.reboot(endpoint, _id, timeouts=timeouts)
+            say(
+                f"persistent resource {inputs.persistent_resource_id}: rebooting, because reboot_token "
+                "changed"
+            )
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         raw = inbound(_props)
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id, raw):
-            return  # another resource with the same id has taken it over
+            return  # another resource with the same id adopted it
         OPERATION.note_recorded_id(_id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
-            record = persistent_resources.get(endpoint, _id)
+            record = gateway.get(endpoint, _id)
             if record.state is not ResourceState.STOPPING:
-                if used := _used(record):
+                if used := _used_replica_count(record):
                     say(
-                        f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
+                        f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are "
+                        "in use"
                     )
-                service.begin_deletion(endpoint, _id)
+                operations.begin_deletion(endpoint, _id)
         except NotFound:
             return
-        if not service.is_deleted_soon(endpoint, _id):
-            say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
+        if not operations.wait_for_deletion(endpoint, _id):
+            say(f"persistent resource {resource_id}: still being deleted; the service finishes it")
 
 
-def _take_over(
+def _adopt(
     endpoint: Endpoint,
     name: str,
     found: ResourceRecord,
@@ -191,15 +194,18 @@ def _take_over(
     wire: Mapping[str, Any],
     timeouts: Timeouts,
 ) -> None:
-    """Make what an interrupted deployment has left the declared one: in place, else anew."""
+    """Turn the resource of an interrupted deployment into the declared one: update it, or create it again."""
     left = f"persistent resource {inputs.persistent_resource_id}: "
-    if _can_become(found, inputs):
-        _update(endpoint, name, _lives(found, inputs), inputs, timeouts)
-        say(f"{left}taken over; an interrupted deployment of this stack made it")
+    if _can_be_updated(found, inputs):
+        _update(endpoint, name, _live_spec(found, inputs), inputs, timeouts)
+        say(f"{left}adopted; an interrupted deployment of this stack created it")
         return
-    say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
-    service.begin_deletion(endpoint, name)
-    service.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
+    say(
+        f"{left}an interrupted deployment of this stack created it with a different spec; it is deleted "
+        "and created again"
+    )
+    operations.begin_deletion(endpoint, name)
+    operations.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
 
 
 def _update(
@@ -210,64 +216,76 @@ def _update(
     timeouts: Timeouts,
 ) -> None:
     marks = mark_labels(inputs.marks)
-    service.update(endpoint, name, old, DECLARED.spec_of(inputs), marks=marks, timeouts=timeouts)
+    operations.update(
+        endpoint, name, old, DECLARED.spec_of(inputs), ownership_labels=marks, timeouts=timeouts
+    )
 
 
 def _timeouts(props: Mapping[str, Any]) -> Timeouts:
-    """What the check was told."""
-    return OPERATION.timeouts(_place(props))
+    """Return the timeouts that check recorded in the operation context."""
+    return OPERATION.timeouts(_timeouts_key(props))
 
 
-def _place(props: Mapping[str, Any]) -> str:
-    return f"persistent resource {[props.get(name) for name in PLACE]}"
+def _timeouts_key(props: Mapping[str, Any]) -> str:
+    return f"persistent resource {[props.get(name) for name in IDENTITY]}"
 
 
-def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
-    """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
-    what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
-    state had one of its name, a killed deployment made it, and it may be another one.
+def _find_abandoned(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
+    """Return the resource that an interrupted deployment of this declaration left behind, or None.
+
+    It must have this declaration's ownership labels, and no job may use it. It must also be possible to
+    update it to the declared spec, so that nothing is lost if something else created it. If the state had a
+    resource of this name, only an interrupted deployment can have created it, and any spec is accepted.
     """
     marks = mark_labels(inputs.marks)
     try:
-        record = persistent_resources.get(endpoint, name)
+        record = gateway.get(endpoint, name)
     except CloudError:
         return None
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
-    if not ours or record.state is ResourceState.STOPPING or _used(record):
+    if not ours or record.state is ResourceState.STOPPING or _used_replica_count(record):
         return None
-    return record if _can_become(record, inputs) or OPERATION.was_recorded(name) else None
+    return record if _can_be_updated(record, inputs) or OPERATION.was_recorded(name) else None
 
 
-def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
-    return Effect.REPLACE not in changes(_lives(record, inputs), DECLARED.spec_of(inputs)).values()
+def _can_be_updated(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
+    return (
+        Effect.REPLACE
+        not in effects_of_changes(_live_spec(record, inputs), DECLARED.spec_of(inputs)).values()
+    )
 
 
-def _standing(record: ResourceRecord, old: PersistentResource, new: PersistentResource) -> PersistentResource:
-    """What an update begins from: what lives, as a killed deployment may have begun another update than the
-    state has. Of autoscaled pools it is the recorded size.
+def _update_base(
+    record: ResourceRecord, old: PersistentResource, new: PersistentResource
+) -> PersistentResource:
+    """Return the spec that an update starts from: the live one, with the recorded sizes of autoscaled pools.
+
+    The live spec may differ from the state if an interrupted deployment started another update. If it cannot
+    be updated in place, the recorded spec is returned.
     """
-    lives = as_declared(from_wire(record.wire), new)
-    if len(lives.resource_pools) != len(old.resource_pools):
+    live = as_declared(from_wire(record.wire), new)
+    if len(live.resource_pools) != len(old.resource_pools):
         return old
     pools = tuple(
         was if was.is_autoscaled else pool
-        for was, pool in zip(old.resource_pools, lives.resource_pools, strict=True)
+        for was, pool in zip(old.resource_pools, live.resource_pools, strict=True)
     )
-    lives = replace(lives, resource_pools=pools)
-    return old if Effect.REPLACE in changes(lives, new).values() else lives
+    live = replace(live, resource_pools=pools)
+    return old if Effect.REPLACE in effects_of_changes(live, new).values() else live
 
 
-def _used(record: ResourceRecord) -> int:
+def _used_replica_count(record: ResourceRecord) -> int:
     return sum(int(pool.get("usedReplicaCount", 0)) for pool in record.wire.get("resourcePools", ()))
 
 
-def _taken(error: CloudError, inputs: PersistentResourceInputs) -> CloudError:
+def _explain_conflict(error: CloudError, inputs: PersistentResourceInputs) -> CloudError:
     if not isinstance(error, AlreadyExists):
         return error
     return AlreadyExists(
-        f"persistent resource {inputs.persistent_resource_id} exists already in project {inputs.project}, "
-        f"{inputs.location}. Choose another persistent_resource_id; to run jobs on the one that is there, "
-        f'give its id to CustomJob(persistent_resource_id="{inputs.persistent_resource_id}"). ({error})',
+        f"persistent resource {inputs.persistent_resource_id} already exists in project "
+        f"{inputs.project}, {inputs.location}. Choose another persistent_resource_id. To run jobs on the "
+        "existing resource, pass its id: "
+        f'CustomJob(persistent_resource_id="{inputs.persistent_resource_id}"). ({error})',
         code=error.code,
         resource=inputs.persistent_resource_id,
         endpoint=error.endpoint,
@@ -275,7 +293,7 @@ def _taken(error: CloudError, inputs: PersistentResourceInputs) -> CloudError:
 
 
 def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
-    """The fields of which something is not known yet, each with what it may do."""
+    """Return the possible effect of each field that has values which are not known yet."""
     found: dict[str, Effect] = {}
     for path in unknown:
         name = path.partition(".")[0].partition("[")[0]
@@ -287,12 +305,12 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
     return found
 
 
-def _memory(inputs: PersistentResourceInputs) -> str:
+def _context_key(inputs: PersistentResourceInputs) -> str:
     return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
 
 
-def _id_made_from(resource_name: str) -> str:
-    return checks.valid_id(resource_name) or resource_name
+def _derive_id(resource_name: str) -> str:
+    return rules.valid_id(resource_name) or resource_name
 
 
 def _name_of(inputs: PersistentResourceInputs) -> str:

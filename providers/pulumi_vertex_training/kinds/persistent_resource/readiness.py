@@ -1,7 +1,7 @@
-"""Wait in the program's own process until a persistent resource runs, and show on its row how far it is.
+"""Wait in the program's process until a persistent resource runs, and show its progress in its row.
 
-As `completion` does for jobs: the provider process serves all resources of a stack with four threads, so
-nothing waits there.
+As for jobs (`completion`), the wait is not in the provider process, which serves all resources of a stack
+with four threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pulumi
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailable
-from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.plugin import process as plugin
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
@@ -22,7 +22,7 @@ from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
 from vertex_emulator.launcher import LauncherError
 
 DEFAULT_TIMEOUT = 3600.0
-"""Seconds: machines with accelerators can take half an hour."""
+"""Seconds. Machines with accelerators can take half an hour."""
 
 READY = frozenset({ResourceState.RUNNING})
 
@@ -36,18 +36,18 @@ async def ready(
     asked_by: str | None,
     engine: str | None = None,
 ) -> str:
-    """Wait until the persistent resource runs; its id.
+    """Wait until the persistent resource runs, and return its id.
 
-    `connect` gives the endpoint; it is asked again when the endpoint does not answer. Raises
-    `pulumi.RunError` for one that is gone or being deleted, and for one that failed in this deployment; of an
-    older failure, and past the deadline, it only warns: a job on it is refused in the service's words.
+    `connect` returns the endpoint; it is called again if the endpoint does not answer. Raises
+    `pulumi.RunError` if the resource is gone, is being deleted, or failed in this deployment. An older
+    failure and a timeout are only warnings, because the service itself refuses jobs on the resource.
     """
     engine = engine or plugin.engine_address()
     wait = _Wait(resource, connect, name)
     try:
         await wait.begin()
         watched = await watch(
-            wait.look,
+            wait.poll,
             reached=lambda record: record.state in READY,
             pace=LOCAL_PACE if wait.is_local else CLOUD_PACE,
             timeout=timeout,
@@ -56,79 +56,90 @@ async def ready(
             sleep=functools.partial(_sleep, engine=engine),
         )
     except NotFound:
-        raise pulumi.RunError(f"{wait.title} does not exist any more; run `pulumi refresh`") from None
+        raise pulumi.RunError(f"{wait.title} no longer exists. Run `pulumi refresh`") from None
     except Interrupted:
-        raise pulumi.RunError(f"interrupted; {wait.title} goes on: `pulumi up` waits for it again") from None
+        raise pulumi.RunError(
+            f"{wait.title}: interrupted, but the service continues. Run `pulumi up` to wait for it again"
+        ) from None
     except (CloudError, LauncherError) as error:
         raise pulumi.RunError(str(error)) from None
     record: ResourceRecord = watched.record
     if record.state is ResourceState.STOPPING:
-        raise pulumi.RunError(f"{wait.title} is being deleted; run `pulumi refresh` when it is gone")
+        raise pulumi.RunError(f"{wait.title} is being deleted. Run `pulumi refresh` when it is gone")
     if record.state is ResourceState.ERROR:
         message = (
-            f"{wait.title} failed: {record.error or 'the service does not say why'}. Another reboot_token"
+            f"{wait.title} failed: {record.error or 'the service gives no reason'}. Change reboot_token to"
         )
-        message += " restarts its machines; `pulumi up --replace` makes it anew."
+        message += " restart its machines, or run `pulumi up --replace` to create it again."
         if asked_by is not None and asked_by == engine:
             raise pulumi.RunError(message)
         pulumi.log.warn(message, resource)
     elif watched.timed_out:
         pulumi.log.warn(
-            f"{wait.title} is {record.state.word} after {timeout:g} s; not waiting any longer", resource
+            f"{wait.title} is still {record.state.word} after {timeout:g} s. The deployment no longer "
+            "waits for it",
+            resource,
         )
     return wait.resource_id
 
 
 class _Wait:
-    """One wait, and what has been said of it."""
+    """The state of a wait: its endpoint, and the lines that were shown last."""
 
     def __init__(self, resource: pulumi.Resource, connect: Callable[[], Endpoint], name: str) -> None:
         self._resource = resource
         self._connect = connect
         self._name = name
         self._endpoint: Endpoint | None = None
-        self._said = ""
+        self._shown = ""
         self._trouble = ""
 
     @property
     def resource_id(self) -> str:
+        """The id of the persistent resource."""
         return self._name.rpartition("/")[2]
 
     @property
     def title(self) -> str:
+        """The name of the resource in messages."""
         return f"persistent resource {self.resource_id}"
 
     @property
     def is_local(self) -> bool:
+        """True if the endpoint is an emulator."""
         return self._endpoint is not None and self._endpoint.is_emulator
 
     async def begin(self) -> Endpoint:
+        """Connect to the endpoint, also again after a failure."""
         self._endpoint = await asyncio.to_thread(self._connect)
         return self._endpoint
 
-    async def look(self) -> ResourceRecord:
+    async def poll(self) -> ResourceRecord:
+        """Fetch the resource. Reconnect if the endpoint is unavailable."""
         endpoint = self._endpoint or await self.begin()
         try:
-            return await unless_interrupted(asyncio.to_thread(persistent_resources.get, endpoint, self._name))
+            return await unless_interrupted(asyncio.to_thread(gateway.get, endpoint, self._name))
         except Unavailable:
             await self.begin()
             raise
 
     async def show(self, record: ResourceRecord) -> None:
-        line = _in_words(record)
-        is_news = line != self._said and not (record.state in READY and not self._said)
+        """Show the state in the row of the resource if it has changed."""
+        line = _progress_line(record)
+        is_news = line != self._shown and not (record.state in READY and not self._shown)
         if is_news or self._trouble:
-            self._said, self._trouble = line, ""
+            self._shown, self._trouble = line, ""
             pulumi.log.info(line, self._resource, ephemeral=True)
 
     def trouble(self, error: CloudError) -> None:
+        """Show a transient error in the row of the resource."""
         if str(error) != self._trouble:
             self._trouble = str(error)
-            pulumi.log.info(f"asking again: {error}", self._resource, ephemeral=True)
+            pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)
 
 
-def _in_words(record: ResourceRecord) -> str:
-    """`updating: n1-standard-4 2, of which 1 in use`."""
+def _progress_line(record: ResourceRecord) -> str:
+    """Return the row's text, such as `updating: n1-standard-4 2, of which 1 in use`."""
     pools = [
         f"{pool.get('id')} {pool.get('replicaCount', 0)}, of which {pool.get('usedReplicaCount', 0)} in use"
         for pool in record.wire.get("resourcePools", ())
@@ -137,7 +148,7 @@ def _in_words(record: ResourceRecord) -> str:
 
 
 async def _sleep(seconds: float, *, engine: str | None) -> None:
-    """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
+    """Sleep between two polls. Raises `Interrupted` after Ctrl-C, or if the engine was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
     if not await asyncio.to_thread(plugin.engine_is_alive, engine):

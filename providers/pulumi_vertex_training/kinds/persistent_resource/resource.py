@@ -18,13 +18,14 @@ from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.program.resource import marks, place, stack_settings, with_outputs
+from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 
 
 class PersistentResource(Resource, module="persistentResource", name="PersistentResource"):
-    """Machines that stay until it is destroyed; a `CustomJob` with `persistent_resource_id` runs on them.
+    """Machines that stay until the resource is destroyed, for jobs with its `persistent_resource_id`.
 
-    The size of its pools, its display name and its labels change in place; everything else replaces it. How
-    many machines an autoscaled pool has at the moment is never a change.
+    The size of the pools, the display name and the labels change in place; any other change replaces the
+    resource. The current size of an autoscaled pool is never a change.
     """
 
     persistent_resource_id: pulumi.Output[str]
@@ -34,7 +35,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
     project: pulumi.Output[str]
     location: pulumi.Output[str]
     declared: Mapping[str, Any]
-    """What the jobs on it are checked against."""
+    """Declared inputs that jobs on the resource are checked against."""
 
     def __init__(
         self,
@@ -61,23 +62,23 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
     ) -> None:
         """Declare a persistent resource.
 
-        :param resource_pools: the machines, each pool of one kind: `machine_spec`, `replica_count`, and if
-            wanted `id`, `disk_spec` and `autoscaling_spec`. A worker pool of a job needs a pool with just its
-            machine and disk.
-        :param persistent_resource_id: default: made from the resource's name, and kept when an alias renames
-            that.
+        :param resource_pools: pools of equal machines: `machine_spec`, `replica_count`, and optionally `id`,
+            `disk_spec` and `autoscaling_spec`. A worker pool of a job needs a pool with exactly its machine
+            and disk.
+        :param persistent_resource_id: default: derived from the resource's name, and kept when an alias
+            renames the resource.
         :param display_name: a name for people; default: none.
-        :param network: the full name of a peered network, which the jobs on it then have to have, too.
-        :param encryption_spec: the key, which the jobs on it then have to have, too.
-        :param resource_runtime_spec: whether jobs bring service accounts; a Ray cluster's settings.
-        :param reboot_token: any string; another one restarts all machines, which no job may be using.
-        :param allow_unknown_types: machine and accelerator types that this version does not know are a
-            warning instead of an error, for types that Google has added since.
+        :param network: full name of a peered network. Jobs on the resource must have the same network.
+        :param encryption_spec: the encryption key. Jobs on the resource must have the same key.
+        :param resource_runtime_spec: custom service accounts of jobs, and the settings of a Ray cluster.
+        :param reboot_token: any string. A change restarts all machines; no job may be using them.
+        :param allow_unknown_types: only warn about machine and accelerator types that this version does not
+            know, for types that are newer than it.
         :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
-        :param wait: whether a deployment waits until it runs, and the output `persistent_resource_id` with
-            it; `ready` does so in any case.
-        :param wait_timeout: seconds; past it the deployment goes on with a warning.
-        :param more: arguments that there are not; they are refused by name.
+        :param wait: wait in the deployment until the resource runs; the output `persistent_resource_id` is
+            known only then. `ready` always waits.
+        :param wait_timeout: seconds, after which the deployment continues with a warning.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         arguments.require(
             resource_name,
@@ -118,12 +119,12 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         self._id = self.persistent_resource_id
         if wait and not pulumi.runtime.is_dry_run():
             interruption.listen()
-            # A job is given this one as well, and is refused until the resource runs.
+            # Jobs take this output, and the service refuses them until the resource runs.
             self.persistent_resource_id = self.ready
 
     @property
     def ready(self) -> pulumi.Output[str]:
-        """Its id, known when it runs; in a preview at once. Jobs that are given the resource wait for it."""
+        """The id, known when the resource runs, or at once in a preview. Jobs on the resource wait for it."""
         if self._ready is None:
             if pulumi.runtime.is_dry_run():
                 self._ready = self._id
@@ -153,3 +154,75 @@ _ARGUMENTS = [
     for name, parameter in inspect.signature(PersistentResource.__init__).parameters.items()
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY
 ]
+
+
+_ID = "persistent_resource_id"
+
+
+def persistent_resource_inputs(
+    job: str,
+    resource_id: PersistentResource | pulumi.Input[str] | None,
+    resource: PersistentResource | None,
+    *,
+    at: str = _ID,
+) -> dict[str, Any]:
+    """Return the inputs of the resource `job` that has a persistent resource, its id, or both.
+
+    `at` is the path of the id. Raises the error of `program.checks.require` if `resource` is not a
+    PersistentResource.
+    """
+    if resource is not None and not isinstance(resource, PersistentResource):
+        what = f"persistent_resource is {arguments.shown(resource)}, but must be a PersistentResource of this"
+        arguments.require(job, [f"{what} program. For any other one, set {at} to its id"])
+    given = resource_id.ready if isinstance(resource_id, PersistentResource) else resource_id
+    resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
+    if resource is None:
+        return {_ID: given}
+    same = functools.partial(_require_same_id, shown=not isinstance(given, pulumi.Output))
+    wanted = resource.ready if given is None else pulumi.Output.all(given, resource.ready).apply(same)
+    return {_ID: wanted, "persistent_resource": resource.declared}
+
+
+def part_with_persistent_resource(
+    job: str, part: Any, resource: PersistentResource | None, *, at: str
+) -> tuple[Any, Mapping[str, Any]]:
+    """Return a job spec in `job`, such as a `trial_job_spec`, with the id of its persistent resource.
+
+    The resource is that of `part` or of `job`. The second value is the inputs of `job` that the job spec is
+    checked against. `at` is the path of the job spec.
+    """
+    if part is None or (resource is None and isinstance(part, pulumi.Output)):
+        return part, {}
+    is_open = isinstance(part, pulumi.Output)
+    if not (is_open or has_fields(part)):
+        return part, {}  # check reports the wrong type
+    given = None if is_open else field_of(part, _ID)
+    if given is None and resource is None:
+        return part, {}
+    inputs = persistent_resource_inputs(job, given, resource, at=f"{at}.{_ID}")
+    chosen = inputs.pop(_ID)
+    if is_open:
+        return pulumi.Output.all(part, chosen).apply(_with_chosen_id), inputs
+    return with_fields(part, {_ID: chosen}), inputs
+
+
+def _with_chosen_id(known: Sequence[Any]) -> Any:
+    part, chosen = known
+    if not has_fields(part):
+        return part
+    given = field_of(part, _ID)
+    return with_fields(
+        part, {_ID: chosen if given is None else _require_same_id([given, chosen], shown=False)}
+    )
+
+
+def _require_same_id(ids: Sequence[str], *, shown: bool) -> str:
+    """Return the id if both are equal. The given id is `shown` in the error only if it cannot be a secret."""
+    given, of_resource = ids
+    if given != of_resource:
+        other = repr(given) if shown else "another one"
+        raise pulumi.RunError(
+            f"persistent_resource_id is {other}, but persistent_resource is {of_resource!r}. Set only "
+            "persistent_resource"
+        )
+    return of_resource

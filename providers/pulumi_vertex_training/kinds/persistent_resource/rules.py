@@ -1,4 +1,4 @@
-"""The rules of a persistent resource itself, before anything is sent to Vertex AI."""
+"""The checks of a persistent resource, before anything is sent to Vertex AI."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ RESOURCE_KMS_KEY = Rule(
 )
 RUNTIME_ACCOUNT = Rule(
     name="runtime-account",
-    says="a persistent resource has a service account only where custom service accounts are enabled, and a "
-    "Ray cluster with them enabled has one",
+    says="a persistent resource has a service account only if custom service accounts are enabled; a Ray "
+    "cluster with them enabled has one",
     source="Vertex AI API, ServiceAccountSpec.service_account",
 )
 RAY_IMAGE = Rule(
@@ -63,7 +63,7 @@ _RAY = f"{_SPEC}.ray_spec"
 
 
 def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT) -> list[Problem]:
-    """Every finding about a persistent resource, in the order of its fields."""
+    """Return every problem of a persistent resource, in the order of its fields."""
     runtime = resource.resource_runtime_spec
     ray = runtime.ray_spec if runtime else None
     return [
@@ -78,7 +78,7 @@ def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT) -
 
 
 def id_problems(resource_id: str, path: str = "persistent_resource_id") -> Iterator[Problem]:
-    """What is wrong with the id that a persistent resource is to have."""
+    """Yield the problem of a persistent resource's id, if it is invalid."""
     if _ID.fullmatch(resource_id):
         return
     better = valid_id(resource_id)
@@ -91,19 +91,19 @@ def id_problems(resource_id: str, path: str = "persistent_resource_id") -> Itera
 
 
 def valid_id(text: str) -> str:
-    """The nearest text that can be an id: "GPU pool" -> "gpu-pool"; "" where nothing is left."""
+    """Return the closest valid id: "GPU pool" -> "gpu-pool". The result may be empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).lstrip("-0123456789")[:MAX_ID].rstrip("-")
 
 
 def _name_problems(name: str) -> Iterator[Problem]:
     if len(name) > MAX_DISPLAY_NAME:
         yield RESOURCE_DISPLAY_NAME.broken(
-            "display_name", f"{len(name)} characters, at most {MAX_DISPLAY_NAME} are possible; shorten it"
+            "display_name", f"{len(name)} characters, but at most {MAX_DISPLAY_NAME} are allowed. Shorten it"
         )
 
 
 def _network_problems(resource: PersistentResource) -> Iterator[Problem]:
-    """The rules are those of a job, without pools and mounts."""
+    """Yield the problems of the network, which follows the rules of a job without pools and mounts."""
     yield from network_problems(
         CustomJobSpec(
             display_name="",
@@ -123,13 +123,14 @@ def _key_problems(resource: PersistentResource, options: CheckOptions) -> Iterat
     if match is None:
         yield RESOURCE_KMS_KEY.broken(
             path,
-            f"{shown(key)} is no key; write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+            f"{shown(key)} is not a key; write "
+            "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
         )
     elif options.location and match[1] != options.location:
         yield RESOURCE_KMS_KEY.broken(
             path,
-            f"the key is in {match[1]}, the persistent resource in {options.location}; use a key of its "
-            "region",
+            f"the key is in {match[1]}, but the persistent resource is in {options.location}. Use a key "
+            f"in {options.location}",
             rests_on=(path, "location"),
         )
 
@@ -143,15 +144,15 @@ def _account_problems(resource: PersistentResource) -> Iterator[Problem]:
     if account.service_account and not account.enable_custom_service_account:
         yield RUNTIME_ACCOUNT.broken(
             name,
-            f"{shown(account.service_account)} while custom service accounts are not enabled; set "
+            f"{shown(account.service_account)}, but custom service accounts are not enabled. Set "
             "enable_custom_service_account, or leave it out",
             rests_on=(enabled, name),
         )
     elif account.enable_custom_service_account and runtime.ray_spec and not account.service_account:
         yield RUNTIME_ACCOUNT.broken(
             name,
-            "is missing, and a Ray cluster with enable_custom_service_account runs as it; give the account's "
-            "e-mail address",
+            "is missing, but a Ray cluster with enable_custom_service_account needs it. Give the "
+            "account's e-mail address",
             rests_on=(enabled, name, f"{_RAY}.*"),
         )
 
@@ -163,7 +164,7 @@ def _ray_problems(ray: RaySpec, pools: tuple[ResourcePool, ...]) -> Iterator[Pro
     if not ray.image_uri and not ray.resource_pool_images:
         yield RAY_IMAGE.broken(
             f"{_RAY}.image_uri",
-            "is missing; give one of Google's images for Ray, or an image for each pool in "
+            "is missing. Give one of Google's images for Ray, or an image for each pool in "
             "resource_pool_images",
             rests_on=(f"{_RAY}.image_uri", images),
         )
@@ -174,7 +175,7 @@ def _ray_problems(ray: RaySpec, pools: tuple[ResourcePool, ...]) -> Iterator[Pro
         if without:
             yield RAY_IMAGE.broken(
                 images,
-                f"has no image for {all_of(without)}; give each pool an id, and an image under it",
+                f"has no image for {all_of(without)}. Give each pool an id, and an image for that id",
                 rests_on=(f"{_RAY}.image_uri", f"{images}.*", *paths, "resource_pools"),
             )
     head = ray.head_node_resource_pool_id
@@ -182,6 +183,6 @@ def _ray_problems(ray: RaySpec, pools: tuple[ResourcePool, ...]) -> Iterator[Pro
         hint = nearest(head, ids) or "give the id of a pool, or leave it out for the first one"
         yield RAY_HEAD.broken(
             f"{_RAY}.head_node_resource_pool_id",
-            f"{shown(head)} is the id of no pool; {hint}",
+            f"{shown(head)} is not the id of a pool; {hint}",
             rests_on=(f"{_RAY}.head_node_resource_pool_id", *paths, "resource_pools"),
         )

@@ -1,1 +1,1 @@
-"""StagedPackage, StagedFile."""
+"""The kinds `StagedPackage` and `StagedFile`: local files uploaded to a bucket."""

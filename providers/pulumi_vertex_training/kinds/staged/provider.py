@@ -14,8 +14,8 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
-from pulumi_vertex_training.kinds.staged import spec as staged_object
-from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED, StagedObjectSpec
+from pulumi_vertex_training.kinds.staged import spec as object_spec
+from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "application/octet-stream"
 
-_KEPT = re.compile(r"retention|\bhold\b", re.IGNORECASE)
-"""In an answer of the service: the object is kept from being deleted, not the caller from deleting it."""
+_RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
+"""Pattern of errors that mean: the object is retained or on hold, not: the caller lacks a permission."""
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
-"""Inputs that make another object. Where the source lies on a disk is none of them."""
+"""Inputs whose change replaces the object. The path of the source is not among them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """The inputs that every staged object has. `source` is relative to the Pulumi program's folder."""
+class StagedInputs:
+    """The inputs of every staged object. `source` is relative to the Pulumi program's folder."""
 
     endpoint: str
     project: str
@@ -59,7 +59,7 @@ class Place:
 
 
 class StagedProvider(Provider):
-    """What does not depend on how the object is made; check and create are the kind's own."""
+    """Base of the providers of staged objects; subclasses add check and create."""
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -74,16 +74,18 @@ class StagedProvider(Provider):
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         return (
-            ReadResult(id_, outbound(inbound(props))) if _is_there(inbound(props)) else ReadResult(None, {})
+            ReadResult(id_, outbound(inbound(props)))
+            if _exists_unchanged(inbound(props))
+            else ReadResult(None, {})
         )
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        _remove(inbound(_props))
+        _delete_object(inbound(_props))
 
 
-def derived_of(spec: StagedObjectSpec) -> dict[str, Any]:
-    """What check adds to the inputs, known in a preview."""
+def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
+    """Return the inputs that check derives from the object's spec, known in a preview."""
     return {
         "object_name": spec.object_name,
         "sha256": spec.sha256,
@@ -98,7 +100,7 @@ DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
 
 
 def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
-    """The object that checked inputs or recorded outputs describe."""
+    """Return the spec of the object in checked inputs or recorded outputs."""
     return StagedObjectSpec(
         bucket=props["bucket"],
         object_name=props["object_name"],
@@ -108,14 +110,14 @@ def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
     )
 
 
-def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
-    """Make the object be there; nothing is sent where it is already. Returns what is recorded of it.
+def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
+    """Upload the object unless it exists. Return the outputs to record.
 
-    Raises PackagingError when the content is no longer what check saw.
+    Raises PackagingError if the content has changed since check.
     """
     spec = _spec_of(props)
     if sha256 != spec.sha256:
-        changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
+        changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
     OPERATION.note_made(str(spec.uri))
     made = objects.ensure(
@@ -125,40 +127,40 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
         content,
         content_type=spec.content_type,
         sha256=spec.sha256,
-        metadata={MARK: "1"},
+        metadata={STAGED_KEY: "1"},
     )
-    if not made.sent and SHARED not in made.record.metadata:
-        # Another resource, perhaps of another stack, has the same content: `gc` of neither may take it away.
+    if not made.sent and SHARED_KEY not in made.record.metadata:
+        # Another resource, perhaps of another stack, has the same content: the `gc` of neither may delete it.
         with suppress(PermissionDenied, NotFound):
-            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED: "1"})
+            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
     return {"crc32c": made.record.crc32c}
 
 
-def _is_there(props: Mapping[str, Any]) -> bool:
-    """Whether the object exists with the content that was recorded."""
+def _exists_unchanged(props: Mapping[str, Any]) -> bool:
+    """Return whether the object exists with the recorded content."""
     spec = _spec_of(props)
     found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
     return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
 
 
-def _remove(props: Mapping[str, Any]) -> None:
-    """Delete the object; one that is gone is fine, and one that somebody else staged too is left.
+def _delete_object(props: Mapping[str, Any]) -> None:
+    """Delete the object if it exists, unless it was staged more than once.
 
-    Raises Conflict when its metadata keeps changing.
+    Raises Conflict if its metadata keeps changing.
     """
     spec, endpoint = _spec_of(props), endpoint_of(props)
     if OPERATION.made(str(spec.uri)):
-        # The object is named by its content: the resource that replaces this one has the same one.
+        # Names follow from the content, so the replacement of this resource has the same object.
         return
     for last_try in (False, True):
         record = objects.find(endpoint, spec.bucket, spec.object_name)
         if record is None:
             return
-        if SHARED in record.metadata:
-            say(f"{spec.uri} is left: it was staged more than once, and another stack may use it")
+        if SHARED_KEY in record.metadata:
+            say(f"{spec.uri} is kept: it was staged more than once, so another stack may use it")
             return
         try:
-            # By its metageneration: who stages it at this moment marks it first.
+            # Delete by metageneration: whoever stages the same content now sets its metadata first.
             with suppress(NotFound):
                 objects.delete(
                     endpoint,
@@ -172,18 +174,21 @@ def _remove(props: Mapping[str, Any]) -> None:
             if last_try:
                 raise
         except PermissionDenied as error:
-            if not _KEPT.search(str(error)):
+            if not _RETAINED.search(str(error)):
                 raise
             raise Failure(
-                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
-                "first, if it is not locked; a hold has to be taken off."
+                f"{error} Try again after that. If the retention policy is not locked, you can also "
+                "remove retention_policy, run `pulumi up`, and try again. If the object is on hold, "
+                "release the hold."
             ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackageInputs(Place):
-    """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
-    `format` is absent for an sdist, as in the states of the first versions.
+class PackageInputs(StagedInputs):
+    """The inputs of a staged package.
+
+    `requirements` are for a script or a folder. `extra_files` maps paths in the package to files or folders
+    to add. `format` is None for an sdist, as in the states of the first versions.
     """
 
     package_name: str | None = None
@@ -195,7 +200,7 @@ class PackageInputs(Place):
 
 
 class StagedPackageProvider(StagedProvider):
-    """Inputs: `PackageInputs`, and what check derives from the source, `python_module` among it."""
+    """Inputs: `PackageInputs`, and those that check derives from the source, such as `python_module`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
@@ -213,9 +218,9 @@ class StagedPackageProvider(StagedProvider):
         for line in warnings(decoded.spec.source, package.problems):
             say(line)
         spec = _package_object(decoded.spec, package)
-        if problems := failures(staged_object.validate(spec)):
+        if problems := failures(object_spec.validate(spec)):
             return CheckResult(news, problems)
-        derived = {**derived_of(spec), "python_module": package.python_module}
+        derived = {**derived_inputs(spec), "python_module": package.python_module}
         return CheckResult(outbound({**inputs, **derived}), [])
 
     @clean
@@ -227,12 +232,12 @@ class StagedPackageProvider(StagedProvider):
             raise ValueError("a package reached create with inputs that check refuses; please report this")
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder:
-            facts = send(raw, package.save(Path(folder)), package.sha256)
+            facts = upload(raw, package.save(Path(folder)), package.sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
 def _package(inputs: PackageInputs) -> Package:
-    # Here, because a program that only declares resources need not load what packs them.
+    # Imported here: a program that only declares resources does not need to load packaging.
     from pulumi_vertex_training.packaging.build import build_package
 
     return build_package(
@@ -247,7 +252,7 @@ def _package(inputs: PackageInputs) -> Package:
 
 
 def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
-    name = staged_object.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
+    name = object_spec.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
     return StagedObjectSpec(
         bucket=inputs.bucket,
         object_name=name,
@@ -258,11 +263,11 @@ def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec
 
 
 class StagedFileProvider(StagedProvider):
-    """Inputs: `Place`, and what check derives from the file."""
+    """Inputs: `StagedInputs`, and those that check derives from the file."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decode(Place, inbound(news))
+        decoded = decode(StagedInputs, inbound(news))
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
@@ -272,24 +277,24 @@ class StagedFileProvider(StagedProvider):
             spec = _file_object(decoded.spec)
         except PackagingError as error:
             return CheckResult(news, failures(error.problems))
-        if problems := failures(staged_object.validate(spec)):
+        if problems := failures(object_spec.validate(spec)):
             return CheckResult(news, problems)
-        return CheckResult(outbound({**inputs, **derived_of(spec)}), [])
+        return CheckResult(outbound({**inputs, **derived_inputs(spec)}), [])
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
-        facts = send(raw, source, _digest(source).sha256)
+        facts = upload(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
-def _file_object(place: Place) -> StagedObjectSpec:
-    source = Path(place.source)
+def _file_object(inputs: StagedInputs) -> StagedObjectSpec:
+    source = Path(inputs.source)
     digest = _digest(source)
-    name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)
+    name = object_spec.object_name(inputs.prefix, sha256=digest.sha256, file_name=source.name)
     return StagedObjectSpec(
-        bucket=place.bucket,
+        bucket=inputs.bucket,
         object_name=name,
         sha256=digest.sha256,
         size=digest.size,
@@ -298,7 +303,7 @@ def _file_object(place: Place) -> StagedObjectSpec:
 
 
 def _digest(source: Path) -> FileDigest:
-    # Here, because a program that only declares resources need not load what reads them.
+    # Imported here: a program that only declares resources does not need to load packaging.
     from pulumi_vertex_training.packaging.package import file_digest
 
     return file_digest(source)

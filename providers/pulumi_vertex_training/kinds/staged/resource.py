@@ -1,4 +1,4 @@
-"""`StagedPackage` and `StagedFile`: what is on disk, put into a bucket under its content's hash."""
+"""`StagedPackage` and `StagedFile`: local files, uploaded to a bucket under the hash of their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
 class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     """A Python package for `PythonPackageSpec.package_uris`.
 
-    `uri` is its gs:// address and `python_module` the module to run, both known in a preview.
+    `uri` is its gs:// URI and `python_module` the module to run; both are known in a preview.
     """
 
     uri: pulumi.Output[str]
@@ -49,16 +49,16 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         """Declare a package.
 
         :param source: a script, a folder of modules, or a project with pyproject.toml; relative to the Pulumi
-            program's folder. It is packed by us into the same bytes on every machine; nothing of it is run.
-            Or a finished `.whl` or `.tar.gz`, which is looked into and staged as it is.
-        :param package_name, version: of a script or a folder; a project or a finished file has to agree.
-        :param requirements: for a script or a folder; a project declares its own.
+            program's folder. It is packed reproducibly, and none of its code is run. A finished `.whl` or
+            `.tar.gz` is checked and staged unchanged.
+        :param package_name, version: of a script or a folder; a project or a finished file must match them.
+        :param requirements: of a script or a folder; a project declares its own.
         :param extra_files: path inside the package -> file or folder to add.
-        :param exclude: patterns of paths to leave out, as of `fnmatch`.
-        :param format: `sdist` (default), which pip builds on each replica, or `wheel`, which it only unpacks:
-            for pure Python whose build can be told from its files.
+        :param exclude: patterns of paths to leave out, as for `fnmatch`.
+        :param format: `sdist` (default), which pip builds on each replica, or `wheel`, which it only unpacks.
+            A wheel needs pure Python whose build follows from its files.
         :param prefix: folder of the object in the bucket; default `packages/<resource name>`.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "bucket": bucket_name(bucket),
@@ -78,7 +78,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
 
 
 class StagedFile(Resource, module="stagedFile", name="StagedFile"):
-    """One file, as it is; `uri` is its gs:// address, `path` the same file under /gcs in a replica."""
+    """A file, staged unchanged. `uri` is its gs:// URI, `path` its path below /gcs in a replica."""
 
     uri: pulumi.Output[str]
     path: pulumi.Output[str]
@@ -100,9 +100,9 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
     ) -> None:
         """Declare a file.
 
-        :param source: the file; relative to the Pulumi program's folder.
+        :param source: the file, relative to the Pulumi program's folder.
         :param prefix: folder of the object in the bucket; default `files/<resource name>`.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "bucket": bucket_name(bucket),

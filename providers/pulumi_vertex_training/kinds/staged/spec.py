@@ -1,7 +1,7 @@
-"""An object that is put into a bucket for a job to read: a staged package or a staged file.
+"""The spec of a staged object: a package or file that is uploaded to a bucket for jobs to read.
 
-The object's name contains its content's hash, so a new content is a new object: running jobs keep what they
-read, and what is already there need not be sent again.
+The object's name contains the hash of its content, so new content is a new object. Running jobs keep the
+object that they read, and existing content is not uploaded again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from vertex_training.job.rules.bucket_names import bucket_name_faults
 MAX_NAME_BYTES = 1024
 HASH_DIGITS = 16
 
-MARK = "vertex-training-staged"
-"""The key of an object's own metadata that says who put it there: we did."""
+STAGED_KEY = "vertex-training-staged"
+"""Key in the custom metadata of every object that this provider staged."""
 
-SHARED = "vertex-training-shared"
-"""The key that says that it was already there when somebody else staged the same content."""
+SHARED_KEY = "vertex-training-shared"
+"""Key in the custom metadata of objects that were staged more than once."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_TYPE = re.compile(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(;.*)?")
@@ -32,7 +32,7 @@ _CONTENT_TYPE = re.compile(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(;.*)?")
 
 @dataclass(frozen=True, kw_only=True)
 class StagedObjectSpec:
-    """One object. `sha256` is the hex digest of the content, `size` its length in bytes."""
+    """An object. `sha256` is the hex digest of its content, `size` its length in bytes."""
 
     bucket: str
     object_name: str
@@ -42,10 +42,11 @@ class StagedObjectSpec:
 
     @property
     def uri(self) -> GcsUri:
+        """The gs:// URI of the object."""
         return GcsUri(self.bucket, self.object_name)
 
 
-_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="another content is another object")
+_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="other content is another object")
 _PLACE = FieldEffect(effect=Effect.REPLACE, reason="an object cannot move")
 
 EFFECTS: FieldTable = MappingProxyType(
@@ -62,26 +63,27 @@ EFFECTS: FieldTable = MappingProxyType(
 
 
 def object_name(prefix: str, *, sha256: str, file_name: str) -> str:
-    """The content-addressed name PREFIX/<16 hex digits>/FILE_NAME.
+    """Return the content-addressed name PREFIX/<16 hex digits>/FILE_NAME.
 
-    The last part is the file's own name, because pip reads a package's name and version from it.
+    The file's name is kept because pip reads a package's name and version from it.
     """
     return "/".join(part for part in (prefix.strip("/"), sha256[:HASH_DIGITS], file_name) if part)
 
 
 def read(value: object) -> Decoded[StagedObjectSpec]:
-    """Decode and check; every problem at once, with its path."""
+    """Decode and check a staged object, and collect every problem with its path."""
     return decode(StagedObjectSpec, value).then(lambda spec: spec, validate)
 
 
 def validate(spec: StagedObjectSpec) -> list[Problem]:
-    """Every finding about a staged object."""
+    """Return every problem of a staged object."""
     problems = [Problem(path="bucket", message=fault) for fault in bucket_name_faults(spec.bucket)]
     problems += [Problem(path="object_name", message=fault) for fault in object_name_faults(spec.object_name)]
     if not _SHA256.fullmatch(spec.sha256):
         problems.append(
             Problem(
-                path="sha256", message=f"{shown(spec.sha256)} is no SHA-256; it has 64 lowercase hex digits"
+                path="sha256",
+                message=f"{shown(spec.sha256)} is not a SHA-256, which has 64 lowercase hex digits",
             )
         )
     if spec.size < 0:
@@ -90,14 +92,14 @@ def validate(spec: StagedObjectSpec) -> list[Problem]:
         problems.append(
             Problem(
                 path="content_type",
-                message=f"{shown(spec.content_type)} is no content type; write one like application/gzip",
+                message=f"{shown(spec.content_type)} is not a content type; write it like application/gzip",
             )
         )
     return problems
 
 
 def object_name_faults(name: str) -> list[str]:
-    """What is wrong with an object's name (Cloud Storage documentation, "About Cloud Storage objects")."""
+    """Return the faults of an object's name (Cloud Storage documentation, "About Cloud Storage objects")."""
     faults = []
     size = len(name.encode("utf-8", "surrogatepass"))
     if not 1 <= size <= MAX_NAME_BYTES:

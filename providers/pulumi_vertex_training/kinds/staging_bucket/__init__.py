@@ -1,1 +1,1 @@
-"""StagingBucket."""
+"""The kind `StagingBucket`: a Cloud Storage bucket for training jobs."""

@@ -1,4 +1,4 @@
-"""Typed arguments of a bucket, named and shaped as the API's messages; plain dictionaries do as well."""
+"""Typed arguments of a bucket, named and shaped like the API's messages. Plain dictionaries work as well."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pulumi_vertex_training.program.job_args import arguments_class
 
 @arguments_class
 class LifecycleActionArgs:
-    """Delete, SetStorageClass (with `storage_class`) or AbortIncompleteMultipartUpload."""
+    """Action of a lifecycle rule.
+
+    `type` is Delete, SetStorageClass (with `storage_class`) or AbortIncompleteMultipartUpload.
+    """
 
     type: Input[str]
     storage_class: Input[str] | None = None
@@ -19,7 +22,7 @@ class LifecycleActionArgs:
 
 @arguments_class
 class LifecycleConditionArgs:
-    """When a rule applies: all that is given must hold. Ages and periods are in days, dates YYYY-MM-DD."""
+    """Conditions of a lifecycle rule; all must hold. Ages and periods are in days, dates YYYY-MM-DD."""
 
     age: Input[int] | None = None
     created_before: Input[str] | None = None
@@ -36,7 +39,7 @@ class LifecycleConditionArgs:
 
 @arguments_class
 class LifecycleRuleArgs:
-    """What becomes of objects that meet a condition."""
+    """Lifecycle rule: an action on every object that meets the condition."""
 
     action: Input[LifecycleActionArgs]
     condition: Input[LifecycleConditionArgs]
@@ -44,8 +47,9 @@ class LifecycleRuleArgs:
 
 @arguments_class
 class AutoclassArgs:
-    """Objects move between storage classes by their use, in the end to `terminal_storage_class`: NEARLINE
-    (default) or ARCHIVE.
+    """Autoclass: objects move between storage classes as they are used.
+
+    `terminal_storage_class` is the class of objects that nobody reads: NEARLINE (default) or ARCHIVE.
     """
 
     enabled: Input[bool]
@@ -54,7 +58,7 @@ class AutoclassArgs:
 
 @arguments_class
 class CorsRuleArgs:
-    """What pages of other origins may do; browsers keep the answer for `max_age_seconds`."""
+    """CORS rule: requests that pages of other origins may send. Browsers cache it `max_age_seconds` long."""
 
     origin: Input[Sequence[Input[str]]]
     method: Input[Sequence[Input[str]]]
@@ -64,8 +68,9 @@ class CorsRuleArgs:
 
 @arguments_class
 class RetentionPolicyArgs:
-    """No object is deleted or replaced before it is `retention_period` seconds old. `is_locked` is for good:
-    the period can be lengthened then, and the policy never taken off.
+    """Retention policy: objects younger than `retention_period` seconds cannot be deleted or replaced.
+
+    `is_locked` is permanent: you can lengthen the period of a locked policy, but never shorten or remove it.
     """
 
     retention_period: Input[int]
@@ -74,21 +79,21 @@ class RetentionPolicyArgs:
 
 @arguments_class
 class SoftDeletePolicyArgs:
-    """How long, in seconds, what is deleted can be restored: 0, or 7 to 90 days."""
+    """Soft delete: seconds for which deleted objects can be restored; 0, or 7 to 90 days."""
 
     retention_duration_seconds: Input[int]
 
 
 @arguments_class
 class EncryptionEnforcementArgs:
-    """`NotRestricted`, or `FullyRestricted`: no new object may be encrypted in this way."""
+    """Restriction of one kind of encryption for new objects: `NotRestricted` or `FullyRestricted`."""
 
     restriction_mode: Input[str]
 
 
 @arguments_class
 class BucketEncryptionArgs:
-    """The key of objects that are written without one of their own, and which kinds of keys are allowed."""
+    """Default encryption key of new objects, and the kinds of keys that they may use."""
 
     default_kms_key_name: Input[str] | None = None
     google_managed_encryption_enforcement_config: Input[EncryptionEnforcementArgs] | None = None
@@ -98,7 +103,7 @@ class BucketEncryptionArgs:
 
 @arguments_class
 class BucketLoggingArgs:
-    """The bucket that usage logs go to; their names begin with the prefix, or the logged bucket's name."""
+    """Bucket for usage logs. The prefix of the log objects defaults to the name of the logged bucket."""
 
     log_bucket: Input[str]
     log_object_prefix: Input[str] | None = None
@@ -106,7 +111,7 @@ class BucketLoggingArgs:
 
 @arguments_class
 class WebsiteArgs:
-    """The objects that stand for a folder, and for one that does not exist."""
+    """Objects served as a folder's index page and as the page for missing objects."""
 
     main_page_suffix: Input[str] | None = None
     not_found_page: Input[str] | None = None
@@ -114,21 +119,21 @@ class WebsiteArgs:
 
 @arguments_class
 class CustomPlacementConfigArgs:
-    """The two regions of a dual region of one's own choice."""
+    """The two regions of a configurable dual-region."""
 
     data_locations: Input[Sequence[Input[str]]]
 
 
 @arguments_class
 class PublicNetworkSourceArgs:
-    """The addresses of the internet that may reach the bucket, as 203.0.113.0/24."""
+    """Public IP ranges that may reach the bucket, such as 203.0.113.0/24."""
 
     allowed_ip_cidr_ranges: Input[Sequence[Input[str]]]
 
 
 @arguments_class
 class VpcNetworkSourceArgs:
-    """A network, as projects/PROJECT/global/networks/NETWORK, and the addresses in it."""
+    """VPC network, projects/PROJECT/global/networks/NETWORK, and its IP ranges that may reach the bucket."""
 
     network: Input[str]
     allowed_ip_cidr_ranges: Input[Sequence[Input[str]]]
@@ -136,7 +141,7 @@ class VpcNetworkSourceArgs:
 
 @arguments_class
 class IpFilterArgs:
-    """From where the bucket can be reached at all; `mode` is Enabled or Disabled."""
+    """IP filter: the networks that may reach the bucket. `mode` is Enabled or Disabled."""
 
     mode: Input[str]
     public_network_source: Input[PublicNetworkSourceArgs] | None = None

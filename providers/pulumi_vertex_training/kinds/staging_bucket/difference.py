@@ -1,4 +1,4 @@
-"""What a change makes of a bucket, in words, and what a locked retention policy forbids."""
+"""The difference between two specs of a bucket as text, and the changes that a locked policy forbids."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
-from pulumi_vertex_training.kinds.staging_bucket.spec import SOFT_DELETE_DEFAULT, BucketSpec, comparable
-from pulumi_vertex_training.kinds.staging_bucket.wire import locks
+from pulumi_vertex_training.kinds.staging_bucket.spec import (
+    EFFECTS,
+    SOFT_DELETE_DEFAULT,
+    BucketSpec,
+    comparable,
+)
+from pulumi_vertex_training.kinds.staging_bucket.wire import sets_lock
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.findings.words import all_of
 from vertex_training.topology.changes import FieldChange, field_changes
 
-LOCKED = (
-    "the retention policy is locked for good: it can be lengthened, but never shortened or taken off, and "
-    "the bucket can be deleted only when every object in it is older than the period"
+LOCK_WARNING = (
+    "the retention policy is locked permanently: you can lengthen it, but never shorten or remove it, "
+    "and you can only delete the bucket when every object in it is older than the retention period"
 )
 _DEFAULTS = {"soft_delete_policy.retention_duration_seconds": f"{SOFT_DELETE_DEFAULT} (the default)"}
 _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
@@ -23,22 +27,25 @@ _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
 
 @dataclass(frozen=True, kw_only=True)
 class BucketDifference:
-    """`changes`: one short text for each thing that changes. `replaces`: the top-level fields for which the
-    bucket is made anew. `words`: the whole in a sentence without its full stop, "" when nothing changes.
-    """
+    """The changes between two specs of a bucket."""
 
     changes: tuple[str, ...]
+    """A short text for each change."""
+
     replaces: tuple[str, ...]
-    words: str
+    """The top-level fields whose change replaces the bucket."""
+
+    summary: str
+    """All of it as one sentence without a full stop; empty if nothing changes."""
 
 
 def compare_buckets(
     old: BucketSpec, new: BucketSpec, *, unknown: Collection[str] = (), moved: Mapping[str, str] | None = None
 ) -> BucketDifference:
-    """What becomes of the bucket `old` when `new` is declared.
+    """Compare the recorded spec of a bucket with the declared one.
 
-    `unknown` are the paths of values that are not known yet; `moved` says what else makes another bucket of
-    it (its project), by name.
+    `unknown` are the paths of values that are not known yet. `moved` describes changes outside the spec that
+    replace the bucket too, such as another project, by name.
     """
     before, after = comparable(old), comparable(new)
     fields = list(field_changes(before, after, unknown=unknown))
@@ -56,23 +63,23 @@ def compare_buckets(
         parts.append(_loss(old))
     elif changes:
         parts.append("changed in place")
-    if changes and locks(None if replaces else old, new):
-        parts.append(LOCKED)
+    if changes and sets_lock(None if replaces else old, new):
+        parts.append(LOCK_WARNING)
     return BucketDifference(
-        changes=tuple(changes), replaces=tuple(dict.fromkeys(replaces)), words="; ".join(parts)
+        changes=tuple(changes), replaces=tuple(dict.fromkeys(replaces)), summary="; ".join(parts)
     )
 
 
 def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
-    """Why a locked retention policy does not allow the change; "" where it does, or nothing is locked."""
+    """Return why a locked retention policy forbids the change, or an empty string."""
     was, becomes = old.retention_policy, new.retention_policy
     if was is None or not was.is_locked:
         return ""
     keep = f"retention_policy={{'retention_period': {was.retention_period}, 'is_locked': True}}"
     if becomes is None:
-        return f"its retention policy is locked and can never be taken off. Declare {keep}, or more"
+        return f"its retention policy is locked and can never be removed. Declare {keep}, or more"
     if not becomes.is_locked:
-        return f"the lock of its retention policy can never be taken off. Declare {keep}, or more"
+        return f"the lock of its retention policy can never be removed. Declare {keep}, or more"
     if becomes.retention_period < was.retention_period:
         return (
             f"its retention policy is locked and can never be shortened: {was.retention_period} -> "
@@ -83,9 +90,9 @@ def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
 
 def _loss(old: BucketSpec) -> str:
     if old.force_destroy:
-        return "everything in the old bucket is deleted with it, because force_destroy is set"
+        return "all objects in the old bucket are deleted with it, because force_destroy is set"
     return (
-        "the old bucket is deleted only if it is empty: what is in it is lost only when force_destroy=True "
+        "the old bucket is deleted only if it is empty, or with all its objects if force_destroy=True "
         "was deployed before"
     )
 

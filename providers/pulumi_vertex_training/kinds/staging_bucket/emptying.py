@@ -1,4 +1,4 @@
-"""Empty a bucket: its objects, and uploads in several parts that nobody has finished."""
+"""Empty a bucket: delete its objects, and abort its unfinished multipart uploads."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.cloud.translation import translated
 
 _UPLOAD = re.compile(r"<Upload>(.*?)</Upload>", re.DOTALL)
-_MOST_PAGES = 1000
+_MAX_PAGES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """An upload that is neither complete nor aborted."""
+    """A multipart upload that is neither complete nor aborted."""
 
     name: str
     upload_id: str
 
 
-def unfinished(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
-    """The unfinished uploads of a bucket; none where the service does not say."""
+def unfinished_uploads(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
+    """Yield the unfinished uploads of a bucket. Stop at the first error of the service."""
     marker: dict[str, str] = {}
-    for _page in range(_MOST_PAGES):
+    for _page in range(_MAX_PAGES):
         try:
             with translated(endpoint, f"list the unfinished uploads of bucket {bucket}"):
                 text = _request(endpoint, "GET", _xml_url(endpoint, bucket), {"uploads": "", **marker})
@@ -48,8 +48,8 @@ def unfinished(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
         }
 
 
-def abort(endpoint: Endpoint, bucket: str, upload: Upload) -> None:
-    """Give an upload up. One that is gone is fine; one that cannot be given up keeps the bucket."""
+def abort_upload(endpoint: Endpoint, bucket: str, upload: Upload) -> None:
+    """Abort an upload. Errors are ignored: if the upload remains, the bucket cannot be deleted."""
     url = f"{_xml_url(endpoint, bucket)}/{quote(upload.name, safe='')}"
     with suppress(CloudError), translated(endpoint, f"abort an upload to gs://{bucket}/{upload.name}"):
         _request(endpoint, "DELETE", url, {"uploadId": upload.upload_id})
@@ -78,23 +78,23 @@ def _xml_url(endpoint: Endpoint, bucket: str) -> str:
     return f"{clients.storage_url(endpoint)}/{quote(bucket, safe='')}"
 
 
-AT_ONCE = 16
+PARALLEL_DELETIONS = 16
 PROGRESS_SECONDS = 3.0
-"""Between two reports of progress."""
+"""Seconds between two reports of progress."""
 
 _PAGE_SIZE = 1000
-_NAMED = 5
-_ENOUGH_REFUSED = 100
+_MAX_NAMED = 5
+_MAX_REFUSED = 100
 _FIELDS = "name,generation,temporaryHold,eventBasedHold,retentionExpirationTime,retention"
 
 
 class HeldError(FailedPrecondition):
-    """Objects are held, and nothing was deleted; `names` are some of them."""
+    """Objects are on hold, so nothing was deleted. `names` has some of them."""
 
     def __init__(self, bucket: str, names: tuple[str, ...], count: int, endpoint: Endpoint) -> None:
         self.names, self.count = names, count
         super().__init__(
-            f"{_objects(count)} in bucket {bucket} {_are(count)} held, so nothing was deleted: "
+            f"{_objects(count)} in bucket {bucket} {_are(count)} on hold, so nothing was deleted: "
             f"{_listed(names, count)}.",
             resource=bucket,
             endpoint=endpoint,
@@ -102,13 +102,13 @@ class HeldError(FailedPrecondition):
 
 
 class RetainedError(FailedPrecondition):
-    """Objects are too young to be deleted; what could be is."""
+    """Objects are still retained; all others were deleted."""
 
     def __init__(
         self, bucket: str, names: tuple[str, ...], count: int, deleted: int, endpoint: Endpoint
     ) -> None:
         self.names, self.count = names, count
-        more = "at least " if count >= _ENOUGH_REFUSED else ""
+        more = "at least " if count >= _MAX_REFUSED else ""
         super().__init__(
             f"{more}{_objects(count)} in bucket {bucket} cannot be deleted yet, because "
             f"{'it is' if count == 1 else 'they are'} retained: {_listed(names, count)}. {_objects(deleted)} "
@@ -120,7 +120,7 @@ class RetainedError(FailedPrecondition):
 
 @dataclass(frozen=True, kw_only=True)
 class _Version:
-    """One version of an object: its name and generation, what holds it, and until when it is retained."""
+    """A version of an object. `hold` names its holds; `retained_until` is RFC 3339. Both may be empty."""
 
     name: str
     generation: str
@@ -136,13 +136,14 @@ def empty(
     tell: Callable[[int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Delete all objects of a bucket, every version of them, and give their number.
+    """Delete all versions of all objects of a bucket. Return their number.
 
-    `tell` gets the number deleted so far, every few seconds and at the end. Raises NotFound for the bucket,
-    HeldError where objects are held and `release_holds` is not set, RetainedError where some are too young.
+    `tell` is called with the number deleted so far, every few seconds and at the end. Raises NotFound if the
+    bucket is gone, HeldError if objects are on hold and `release_holds` is not set, and RetainedError if some
+    objects are still retained.
     """
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        deleted, refused, told = 0, [], clock()
+    with ThreadPoolExecutor(max_workers=PARALLEL_DELETIONS) as pool:
+        deleted, refused, reported_at = 0, [], clock()
         for page in _pages(endpoint, bucket, release_holds=release_holds):
             delete = _deletion(endpoint, bucket)
             for version, reason in zip(page, pool.map(delete, page), strict=True):
@@ -150,23 +151,23 @@ def empty(
                     refused.append(f"{version.name} {reason}")
                 else:
                     deleted += 1
-                if tell is not None and clock() - told >= PROGRESS_SECONDS:
-                    told = clock()
+                if tell is not None and clock() - reported_at >= PROGRESS_SECONDS:
+                    reported_at = clock()
                     tell(deleted)
-            if len(refused) >= _ENOUGH_REFUSED:
+            if len(refused) >= _MAX_REFUSED:
                 break
-        # Last: where something is held, nothing at all is done.
-        for upload in unfinished(endpoint, bucket):
-            pool.submit(abort, endpoint, bucket, upload)
+        # Last, because nothing at all is deleted if an object is on hold.
+        for upload in unfinished_uploads(endpoint, bucket):
+            pool.submit(abort_upload, endpoint, bucket, upload)
     if tell is not None and deleted:
         tell(deleted)
     if refused:
-        raise RetainedError(bucket, tuple(refused[:_NAMED]), len(refused), deleted, endpoint)
+        raise RetainedError(bucket, tuple(refused[:_MAX_NAMED]), len(refused), deleted, endpoint)
     return deleted
 
 
 def remove_folders(endpoint: Endpoint, bucket: str) -> None:
-    """Delete the folders, and managed folders, that are left when a bucket has no object any more."""
+    """Delete the folders and managed folders of a bucket that has no objects."""
     for kind, query in (("managedFolders", {"allowNonEmpty": True}), ("folders", None)):
         with suppress(CloudError), translated(endpoint, f"list the folders of bucket {bucket}"):
             names = [
@@ -174,16 +175,16 @@ def remove_folders(endpoint: Endpoint, bucket: str) -> None:
                 for page in rest.pages(endpoint, f"{_url(endpoint, bucket)}/{kind}", query={})
                 for item in page.get("items", [])
             ]
-            # The innermost first: a folder has to be empty.
+            # Innermost folders first: the service deletes only empty ones.
             for name in sorted(names, key=lambda name: -name.count("/")):
                 path = f"{_url(endpoint, bucket)}/{kind}/{quote(name, safe='')}"
                 rest.call(endpoint, "DELETE", path, query=query)
 
 
 def _pages(endpoint: Endpoint, bucket: str, *, release_holds: bool) -> Iterator[list[_Version]]:
-    """All versions, page by page, after a look at every one of them for what holds it.
+    """Yield all versions page by page, after checking all of them for holds unless `release_holds`.
 
-    A bucket of one page is listed once. Deleting a page does not disturb the next: tokens are names.
+    A bucket of one page is listed once. Deleting a page does not disturb the next: page tokens are names.
     """
     held: list[str] = []
     count, pages, first = 0, 0, []
@@ -192,7 +193,7 @@ def _pages(endpoint: Endpoint, bucket: str, *, release_holds: bool) -> Iterator[
             first = page if pages == 1 else []
             kept = [f"{one.name} ({one.hold})" for one in page if one.hold]
             count += len(kept)
-            held = (held + kept)[:_NAMED]
+            held = (held + kept)[:_MAX_NAMED]
         if count:
             raise HeldError(bucket, tuple(held), count, endpoint)
     if pages == 1:
@@ -213,7 +214,7 @@ def _listed_pages(endpoint: Endpoint, bucket: str) -> Iterator[list[_Version]]:
 
 
 def _deletion(endpoint: Endpoint, bucket: str) -> Callable[[_Version], str]:
-    """Deletes one version; says why where it is retained, "" where it is gone."""
+    """Return a function that deletes a version. It returns why a version is retained, or an empty string."""
 
     def delete(version: _Version) -> str:
         url = f"{_url(endpoint, bucket)}/o/{quote(version.name, safe='')}"
@@ -237,7 +238,7 @@ def _deletion(endpoint: Endpoint, bucket: str) -> Callable[[_Version], str]:
 
 
 def _retained_until(endpoint: Endpoint, url: str, version: _Version) -> str:
-    """As the object itself says: where a hold is taken off, its time begins only then."""
+    """Fetch the end of an object's retention: for an event-based hold, it starts when the hold is removed."""
     with suppress(CloudError), translated(endpoint, f"read {version.name}"):
         return _version(
             rest.call(endpoint, "GET", url, query={"generation": version.generation})

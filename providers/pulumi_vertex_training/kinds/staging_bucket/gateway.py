@@ -1,4 +1,4 @@
-"""Buckets of Cloud Storage. What goes in and comes out is the JSON API's bucket resource.
+"""Calls to Cloud Storage buckets, in the JSON of the API.
 
 All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
 """
@@ -21,7 +21,7 @@ _EMPTYING_ROUNDS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class BucketRecord:
-    """A bucket as the service reports it; `location` is in upper case, `wire` is the whole resource."""
+    """A bucket as the service reports it. `location` is in upper case; `wire` is the whole resource."""
 
     name: str
     location: str
@@ -31,16 +31,17 @@ class BucketRecord:
 
     @property
     def url(self) -> str:
+        """The gs:// URL of the bucket."""
         return f"gs://{self.name}"
 
 
 def create(
     endpoint: Endpoint, wire: Mapping[str, Any], *, enable_object_retention: bool = False
 ) -> BucketRecord:
-    """Make a bucket; `wire` has at least `name` and `location`. Never tried twice.
+    """Create a bucket. `wire` has at least `name` and `location`. The call is never retried.
 
-    `enable_object_retention`: single objects of it can be retained; only its creation can say so. Raises
-    AlreadyExists: bucket names are one space for the whole world.
+    `enable_object_retention` allows retention of single objects; it can be set at creation only. Raises
+    AlreadyExists, also for other people's buckets: bucket names are global.
     """
     with translated(endpoint, f"create bucket {wire.get('name')}"):
         return _record(
@@ -59,7 +60,7 @@ def create(
 
 
 def get(endpoint: Endpoint, name: str) -> BucketRecord:
-    """Raises NotFound."""
+    """Fetch a bucket. Raises NotFound."""
     with translated(endpoint, f"read bucket {name}"):
         return _record(rest.call(endpoint, "GET", _url(endpoint, name)))
 
@@ -67,8 +68,9 @@ def get(endpoint: Endpoint, name: str) -> BucketRecord:
 def patch(
     endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, if_metageneration_match: int | None = None
 ) -> BucketRecord:
-    """Change the fields of `wire`; None removes one. Raises NotFound, and Conflict where the bucket has been
-    changed since `if_metageneration_match`.
+    """Set the fields of `wire`; None removes a field.
+
+    Raises NotFound, and Conflict if the bucket has another metageneration than `if_metageneration_match`.
     """
     with translated(endpoint, f"update bucket {name}"):
         return _record(
@@ -83,8 +85,9 @@ def patch(
 
 
 def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> BucketRecord:
-    """Lock a bucket's retention policy for good. Raises NotFound, and Conflict where the bucket has been
-    changed since `if_metageneration_match`.
+    """Lock a bucket's retention policy permanently.
+
+    Raises NotFound, and Conflict if the bucket has another metageneration than `if_metageneration_match`.
     """
     with translated(endpoint, f"lock the retention policy of bucket {name}"):
         return _record(
@@ -106,10 +109,10 @@ def delete(
     release_holds: bool = False,
     tell: Callable[[int], None] | None = None,
 ) -> None:
-    """Delete a bucket; with `force` its objects first, all versions of them.
+    """Delete a bucket; with `force`, delete all versions of all its objects first.
 
-    `tell` and `release_holds` are those of `emptying.empty`, which says what else is raised with `force`.
-    Raises NotFound, and FailedPrecondition while the bucket holds objects.
+    `tell` and `release_holds` are passed to `emptying.empty`, whose errors are raised too. Raises NotFound,
+    and FailedPrecondition while the bucket is not empty.
     """
     for turn in range(_EMPTYING_ROUNDS if force else 1):
         if force:
@@ -123,9 +126,9 @@ def delete(
         except AlreadyExists as error:  # 409: the bucket is not empty
             refusal = error
     hint = (
-        "Something writes to it: stop it, then run the same command again."
+        "Something is writing to it. Stop that, then run the same command again."
         if force
-        else "Delete its objects, or set force_destroy on it and deploy before it is destroyed."
+        else "Delete its objects, or set force_destroy=True and run `pulumi up` before you destroy it."
     )
     raise FailedPrecondition(
         f"{refusal} {hint}",

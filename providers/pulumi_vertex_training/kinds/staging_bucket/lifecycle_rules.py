@@ -1,4 +1,4 @@
-"""The rules of a bucket's lifecycle rules."""
+"""The checks of a bucket's lifecycle rules."""
 
 from __future__ import annotations
 
@@ -51,29 +51,29 @@ DATE = Rule(
 )
 ABORT = Rule(
     name="lifecycle-abort",
-    says="AbortIncompleteMultipartUpload goes by age, matches_prefix and matches_suffix alone",
+    says="AbortIncompleteMultipartUpload supports only age, matches_prefix and matches_suffix",
     source=_DOCUMENT,
 )
 WITH_AUTOCLASS = Rule(
     name="lifecycle-autoclass",
-    says="with Autoclass no lifecycle rule sets a storage class or asks for one",
+    says="with Autoclass, no lifecycle rule sets a storage class or has one as a condition",
     source='Cloud Storage documentation, "Autoclass"',
 )
 VERSIONS = Rule(
     name="lifecycle-versions",
     says="conditions about noncurrent versions need versioning",
-    source="ours: such a rule does nothing in a bucket that never had versions",
+    source="ours: such a rule has no effect in a bucket that never had versions",
     level="warning",
 )
 
 
 def lifecycle_problems(spec: BucketSpec) -> Iterator[Problem]:
-    """Every finding about the lifecycle rules of a bucket, in their order."""
+    """Yield every problem of a bucket's lifecycle rules, in their order."""
     if len(spec.lifecycle_rules) > MAX_RULES:
         yield COUNT.broken(
             "lifecycle_rules",
-            f"{len(spec.lifecycle_rules)} rules; a bucket has at most {MAX_RULES}. Put those of equal action "
-            "and age into one, with several prefixes",
+            f"{len(spec.lifecycle_rules)} rules; a bucket has at most {MAX_RULES}. Merge rules with the "
+            "same action and age into one with several prefixes",
             rests_on=("lifecycle_rules",),
         )
     for i, rule in enumerate(spec.lifecycle_rules):
@@ -87,10 +87,10 @@ def lifecycle_problems(spec: BucketSpec) -> Iterator[Problem]:
 
 
 def class_problems(name: str, path: str, choices: tuple[str, ...], rule: Rule) -> Iterator[Problem]:
-    """A finding of `rule` where a name is none of the storage classes."""
+    """Yield a problem of `rule` if `name` is not one of `choices`, the allowed storage classes."""
     if name.upper() not in choices:
         guess = nearest(name, choices) or f"use {one_of(choices)}"
-        yield rule.broken(path, f"{shown(name)} is no storage class; {guess}")
+        yield rule.broken(path, f"{shown(name)} is not a storage class; {guess}")
 
 
 def _action_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
@@ -98,11 +98,11 @@ def _action_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
     kind, below = f"{path}.action.type", f"{path}.action.storage_class"
     if action.type not in ACTIONS:
         guess = nearest(action.type, ACTIONS) or f"use {one_of(ACTIONS)}"
-        yield ACTION.broken(kind, f"{shown(action.type)} is no action of a rule; {guess}")
+        yield ACTION.broken(kind, f"{shown(action.type)} is not an action of a lifecycle rule; {guess}")
     elif action.type == "SetStorageClass":
         if action.storage_class is None:
             yield NEW_CLASS.broken(
-                below, "is missing; SetStorageClass needs the new class", rests_on=(kind, below)
+                below, "is missing. SetStorageClass needs the new storage class", rests_on=(kind, below)
             )
         else:
             yield from class_problems(action.storage_class, below, STORAGE_CLASSES, CLASS)
@@ -113,14 +113,14 @@ def _action_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
             if name not in _OF_ABORT:
                 yield ABORT.broken(
                     f"{path}.condition.{name}",
-                    f"does not go with {action.type}, which knows {one_of(_OF_ABORT)}; leave it out",
+                    f"does not go with {action.type}, which supports {one_of(_OF_ABORT)}. Leave it out",
                     rests_on=(kind, f"{path}.condition.{name}"),
                 )
 
 
 def _condition_problems(condition: LifecycleCondition, path: str) -> Iterator[Problem]:
     if not _given(condition):
-        yield CONDITION.broken(path, "has no condition; give at least one, for example age")
+        yield CONDITION.broken(path, "is empty. Give at least one condition, for example age")
     for name in _NUMBERS:
         number = getattr(condition, name)
         if number is not None and number < 0:
@@ -128,24 +128,28 @@ def _condition_problems(condition: LifecycleCondition, path: str) -> Iterator[Pr
     for name in _DATES:
         date = getattr(condition, name)
         if date is not None and not _is_date(date):
-            yield DATE.broken(f"{path}.{name}", f"{shown(date)} is no date; write it as YYYY-MM-DD")
+            yield DATE.broken(f"{path}.{name}", f"{shown(date)} is not a date; write it as YYYY-MM-DD")
     for i, name in enumerate(condition.matches_storage_class):
         below = f"{path}.matches_storage_class[{i}]"
         yield from class_problems(name, below, STORAGE_CLASSES + OLD_STORAGE_CLASSES, CLASS)
 
 
 def _autoclass_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
-    remedy = "Autoclass chooses the classes itself; leave it out, or set autoclass.enabled to false"
+    remedy = "Leave it out, or set autoclass.enabled to false"
     if rule.action.type == "SetStorageClass":
         kind = f"{path}.action.type"
         yield WITH_AUTOCLASS.broken(
-            kind, f"SetStorageClass in a bucket with Autoclass; {remedy}", rests_on=(kind, "autoclass.*")
+            kind,
+            f"SetStorageClass is not allowed with Autoclass, which sets the storage classes. {remedy}",
+            rests_on=(kind, "autoclass.*"),
         )
     if rule.condition.matches_storage_class:
         below = f"{path}.condition.matches_storage_class"
         classes = ", ".join(rule.condition.matches_storage_class)
         yield WITH_AUTOCLASS.broken(
-            below, f"{classes} in a bucket with Autoclass; {remedy}", rests_on=(f"{below}.*", "autoclass.*")
+            below,
+            f"{classes} is not allowed with Autoclass, which sets the storage classes. {remedy}",
+            rests_on=(f"{below}.*", "autoclass.*"),
         )
 
 
@@ -155,8 +159,8 @@ def _version_problems(condition: LifecycleCondition, path: str) -> Iterator[Prob
             below = f"{path}.condition.{name}"
             yield VERSIONS.broken(
                 below,
-                f"{getattr(condition, name)} is about noncurrent versions, which a bucket without versioning "
-                "does not get. Set versioning=True, or leave the rule out",
+                f"{getattr(condition, name)} applies to noncurrent versions, which a bucket without "
+                "versioning does not have. Set versioning=True, or leave the rule out",
                 rests_on=(below, "versioning"),
             )
 

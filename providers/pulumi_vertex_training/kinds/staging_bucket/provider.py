@@ -1,4 +1,4 @@
-"""The provider of `StagingBucket`: settings change in place, what a bucket has for good replaces it."""
+"""The provider of `StagingBucket`: settings change in place, fixed properties replace the bucket."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
-from pulumi_vertex_training.kinds.staged.spec import MARK
-from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from pulumi_vertex_training.kinds.staging_bucket import rules as bucket_rules
-from pulumi_vertex_training.kinds.staging_bucket import spec as bucket
-from pulumi_vertex_training.kinds.staging_bucket import wire as bucket_wire
-from pulumi_vertex_training.kinds.staging_bucket.difference import LOCKED, compare_buckets, lock_refusal
+from pulumi_vertex_training.kinds.staged.spec import STAGED_KEY
+from pulumi_vertex_training.kinds.staging_bucket import gateway, rules, wire
+from pulumi_vertex_training.kinds.staging_bucket import spec as bucket_spec
+from pulumi_vertex_training.kinds.staging_bucket.difference import LOCK_WARNING, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
 from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
@@ -47,9 +45,9 @@ EXPLICIT = (
     "versioning",
     "force_destroy",
 )
-"""Fields whose defaults a state has always had; the default of any other is to be absent."""
+"""Fields that a state has even with their default value; other fields are left out then."""
 
-_PLACES = ("endpoint", "project")
+_TARGET_FIELDS = ("endpoint", "project")
 _DAY = 24 * 60 * 60
 
 
@@ -57,7 +55,7 @@ _DAY = 24 * 60 * 60
 class BucketInputs(BucketSpec):
     """A bucket's inputs in Pulumi's state.
 
-    `marks` say whose declaration it is, where the name is made from them; they never take part in a diff.
+    `marks` identify the declaration if the name is derived from them; a diff ignores them.
     """
 
     endpoint: str
@@ -66,22 +64,22 @@ class BucketInputs(BucketSpec):
 
 
 class StagingBucketProvider(Provider):
-    """Inputs: `BucketInputs`; output besides: `url`."""
+    """Inputs: `BucketInputs`. Further output: `url`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(_named(inbound(_olds), inbound(news))).then(
-            bucket.normalise,
-            lambda inputs: [*bucket_rules.validate(inputs), *project_problems(inputs.project)],
+        decoded = _decode(_with_name(inbound(_olds), inbound(news))).then(
+            bucket_spec.normalise,
+            lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)],
         )
         inputs = decoded.spec
         if inputs is None:
-            return CheckResult(news, failures(_explained(decoded)))
-        OPERATION.note_checked(_memory(inputs))
+            return CheckResult(news, failures(_problems_with_name_origin(decoded)))
+        OPERATION.note_checked(_context_key(inputs))
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
             OPERATION.say_once(line)
-        if not _olds and bucket_wire.locks(None, inputs):
-            OPERATION.say_once(f"bucket {inputs.name}: {LOCKED}")
+        if not _olds and wire.sets_lock(None, inputs):
+            OPERATION.say_once(f"bucket {inputs.name}: {LOCK_WARNING}")
         return CheckResult(outbound(_with_url(_recorded(inputs, decoded.unknown))), [])
 
     @clean
@@ -93,25 +91,29 @@ class StagingBucketProvider(Provider):
         difference = compare_buckets(
             _spec_of(old),
             _spec_of(new),
-            unknown={path for path in will.unknown if path not in _PLACES},
+            unknown={path for path in will.unknown if path not in _TARGET_FIELDS},
             moved={
                 name: f"{getattr(old, name)} -> {NOT_KNOWN if name in will.unknown else getattr(new, name)}"
-                for name in _PLACES
+                for name in _TARGET_FIELDS
                 if name in will.unknown or getattr(old, name) != getattr(new, name)
             },
         )
-        if difference.words and OPERATION.was_checked(_memory(new)):
+        if difference.summary and OPERATION.was_checked(_context_key(new)):
             refusal = lock_refusal(old, new)
-            if refusal and not difference.replaces and "retention_policy" not in map(_root, will.unknown):
+            if (
+                refusal
+                and not difference.replaces
+                and "retention_policy" not in map(_top_field, will.unknown)
+            ):
                 raise Failure(f"bucket {old.name}: {refusal}.")
-            OPERATION.say_once(f"bucket {old.name}: {difference.words}")
-        # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
+            OPERATION.say_once(f"bucket {old.name}: {difference.summary}")
+        # Bucket names are unique: the old bucket must go before a new one of the same name can be created.
         same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
-        known = not {_root(path) for path in will.unknown}.intersection(difference.replaces)
-        if same_name and known and not old.force_destroy and OPERATION.was_checked(_memory(new)):
+        known = not {_top_field(path) for path in will.unknown}.intersection(difference.replaces)
+        if same_name and known and not old.force_destroy and OPERATION.was_checked(_context_key(new)):
             _require_replaceable(old)
         return DiffResult(
-            changes=bool(difference.words),
+            changes=bool(difference.summary),
             replaces=list(difference.replaces),
             delete_before_replace=same_name,
         )
@@ -119,56 +121,56 @@ class StagingBucketProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
-        spec, endpoint = _spec(raw), endpoint_of(raw)
+        spec, endpoint = _read_spec(raw), endpoint_of(raw)
         try:
-            record = buckets.create(
-                endpoint, bucket_wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
+            record = gateway.create(
+                endpoint, wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
             )
         except AlreadyExists as error:
             raise AlreadyExists(
-                f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
-                "If it is yours, give its name where a bucket is wanted, or delete it first if an "
-                f"interrupted deployment has left it behind. ({error})",
+                f"bucket {spec.name}: the name is taken, because bucket names are global. Choose another "
+                "name. If the bucket is yours, pass its name instead of declaring it. If an interrupted "
+                f"deployment left it behind, delete it first. ({error})",
                 code=error.code,
             ) from error
-        if bucket_wire.locks(None, spec):
+        if wire.sets_lock(None, spec):
             try:
-                buckets.lock_retention_policy(
+                gateway.lock_retention_policy(
                     endpoint, spec.name, if_metageneration_match=record.metageneration
                 )
             except CloudError:
-                # A bucket that is not what was declared, and that no state knows, helps nobody; it is empty.
-                buckets.delete(endpoint, spec.name)
+                # No state has this bucket, and it is not as declared. It is empty, so delete it.
+                gateway.delete(endpoint, spec.name)
                 raise
         return CreateResult(spec.name, outbound(raw))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
-        old, new, endpoint = _spec(inbound(_olds)), _spec(raw), endpoint_of(raw)
+        old, new, endpoint = _read_spec(inbound(_olds)), _read_spec(raw), endpoint_of(raw)
         record = None
-        if change := bucket_wire.patch(old, new):
-            record = buckets.patch(endpoint, _id, change)
-        if bucket_wire.locks(old, new):
-            record = record or buckets.get(endpoint, _id)
-            buckets.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
+        if change := wire.patch(old, new):
+            record = gateway.patch(endpoint, _id, change)
+        if wire.sets_lock(old, new):
+            record = record or gateway.get(endpoint, _id)
+            gateway.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
         return UpdateResult(outbound(raw))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         raw = inbound(props)
         try:
-            record = buckets.get(endpoint_of(raw), id_)
+            record = gateway.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
         declared = _decode(raw).draft
         if declared is None:
             raise ValueError("a bucket's recorded inputs cannot be read; please report this")
         spec = _spec_of(declared)
-        lives = bucket_wire.as_live(spec, record.wire)
-        if lives is spec:
+        live = wire.as_live(spec, record.wire)
+        if live is spec:
             return ReadResult(id_, outbound(raw), outbound(raw))
-        values = {name: getattr(lives, name) for name in SPEC_FIELDS}
+        values = {name: getattr(live, name) for name in SPEC_FIELDS}
         inputs = {
             **{name: value for name, value in raw.items() if name not in SPEC_FIELDS},
             **_recorded(replace(declared, **values), frozenset()),
@@ -179,101 +181,105 @@ class StagingBucketProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         raw = inbound(_props)
         force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
-        told: list[int] = []
+        reported: list[int] = []
 
         def tell(count: int) -> None:
-            told.append(count)
+            reported.append(count)
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
         try:
-            kept = kept_by_soft_delete(buckets.get(endpoint, _id).wire) if force else ""
-            buckets.delete(
+            notice = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
+            gateway.delete(
                 endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
             )
         except NotFound:
             return
         except HeldError as error:
             raise Failure(
-                f"{error} Take the holds off, or set release_holds=True beside force_destroy, `pulumi up`, "
-                "try again: they are taken off then."
+                f"{error} Release the holds, or set release_holds=True with force_destroy=True, run "
+                "`pulumi up`, and try again."
             ) from None
         except RetainedError as error:
             raise Failure(
-                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
-                "first, if it is not locked: the objects can be deleted then."
+                f"{error} Try again after that. If the retention policy is not locked, you can also "
+                "remove retention_policy, run `pulumi up`, and try again."
             ) from None
         except FailedPrecondition as error:
             if force:
                 raise
             raise FailedPrecondition(
-                f"bucket {_id} is not empty. Empty it, or set force_destroy=True, `pulumi up`, try again: "
-                "it is deleted with everything in it then. `pulumi up --target` with its URN sets it alone, "
-                "and runs no job again that is deleted already.",
+                f"bucket {_id} is not empty. Empty it, or set force_destroy=True, run `pulumi up`, and "
+                "try again: its objects are then deleted too. To update only the bucket, and not rerun "
+                "jobs that are already deleted, use `pulumi up --target` with the bucket's URN.",
                 code=error.code,
             ) from error
-        if told and kept and not endpoint.is_emulator:
-            say(f"bucket {_id}: {kept}")
+        if reported and notice and not endpoint.is_emulator:
+            say(f"bucket {_id}: {notice}")
 
 
 def _require_replaceable(old: BucketInputs) -> None:
-    """Refuse while nothing is done yet: the jobs that write to it would be cancelled before its deletion is
-    refused. What was staged goes with the resources that staged it; what cannot be asked is passed over.
+    """Raise Failure if the bucket to be replaced is not empty.
+
+    Without this check in the preview, the deployment would cancel the jobs that write to the bucket before
+    its deletion fails. Staged objects do not count: their resources delete them. The check is skipped if the
+    service does not answer.
     """
 
-    def first_kept(endpoint: Endpoint) -> str | None:
+    def first_object(endpoint: Endpoint) -> str | None:
         found = objects.list_objects(endpoint, old.name)
-        return next((one.name for one in found if MARK not in one.metadata), None)
+        return next((one.name for one in found if STAGED_KEY not in one.metadata), None)
 
-    kept = QUERIES.ask_endpoint(
+    remaining = QUERIES.ask_endpoint(
         Target(cast(EndpointKind, old.endpoint), old.project, old.location),
-        first_kept,
+        first_object,
         unknown=f"whether bucket {old.name} is empty",
     )
-    if kept is not None:
+    if remaining is not None:
         raise Failure(
-            f"bucket {old.name} is to be replaced and is not empty: it holds {kept}. Empty it, or set "
-            "force_destroy=True, `pulumi up`, try again: it is deleted with everything in it then."
+            f"bucket {old.name} would be replaced, but is not empty: it has {remaining}. Empty it, or set "
+            "force_destroy=True, run `pulumi up`, and try again: its objects are then deleted too."
         )
 
 
-def _named(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-    """The inputs of a check, with a name where none is given.
+def _with_name(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+    """Return the inputs of a check with the bucket's name, derived if none is declared.
 
-    It stays the one that was made first, also when the resource or the stack is renamed: another name would
-    replace the bucket.
+    A derived name is kept when the resource or the stack is renamed: another name would replace the bucket.
     """
     if news.get("name") is not None or not news.get("marks"):
         return news
-    made_by = news["marks"]
+    origin = news["marks"]
     if olds.get("marks"):
-        made_by = {**made_by, **{key: olds["marks"][key] for key in ("project", "stack")}}
+        origin = {**origin, **{key: olds["marks"][key] for key in ("project", "stack")}}
 
-    def made_from(resource: str) -> Any:
+    def derive(resource: str) -> Any:
         if is_unknown(news.get("project")):
             return UNKNOWN
-        return derived_name(str(news.get("project") or ""), made_by["project"], made_by["stack"], resource)
+        return derived_name(str(news.get("project") or ""), origin["project"], origin["stack"], resource)
 
-    return with_own_id("name", made_from, olds, {**news, "marks": made_by})
+    return with_own_id("name", derive, olds, {**news, "marks": origin})
 
 
-def _explained(decoded: Decoded[BucketInputs]) -> list[Problem]:
-    """The problems; of a name that is made, with where it comes from."""
+def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
+    """Return the problems. Those of a derived name explain where the name comes from."""
     if decoded.draft is None or not decoded.draft.marks:
         return list(decoded.problems)
-    made = f"{decoded.draft.name} is made from the names of project, program, stack and resource; give name="
+    origin = (
+        f"{decoded.draft.name} is derived from the names of project, program, stack and resource; set name="
+    )
     return [
-        replace(found, message=f"{found.message} ({made})") if found.path == "name" else found
+        replace(found, message=f"{found.message} ({origin})") if found.path == "name" else found
         for found in decoded.problems
     ]
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
-    """Inputs or recorded outputs in normal form; no rule is looked at."""
+    """Decode inputs or recorded outputs to the normal form, without checking any rule."""
     known = {name: value for name, value in props.items() if name != "url"}
-    return decode(BucketInputs, known).then(bucket.normalise, lambda _: ())
+    return decode(BucketInputs, known).then(bucket_spec.normalise, lambda _: ())
 
 
-def _spec(props: Mapping[str, Any]) -> BucketSpec:
+def _read_spec(props: Mapping[str, Any]) -> BucketSpec:
     inputs = _decode(props).draft
     if inputs is None:
         raise ValueError("a bucket's inputs cannot be read; please report this")
@@ -285,7 +291,7 @@ def _spec_of(inputs: BucketInputs) -> BucketSpec:
 
 
 def _recorded(inputs: BucketInputs, unknown: Collection[str]) -> dict[str, Any]:
-    """The inputs as the state keeps them."""
+    """Return the inputs as the state has them."""
     plain = encode(inputs, unknown=unknown)
     return {**plain, **{name: getattr(inputs, name) for name in EXPLICIT if name not in plain}}
 
@@ -295,19 +301,22 @@ def _with_url(inputs: dict[str, Any]) -> dict[str, Any]:
     return {**inputs, "url": name if is_unknown(name) else f"gs://{name}"}
 
 
-def kept_by_soft_delete(wire: Mapping[str, Any]) -> str:
-    """What soft delete does to objects that are deleted with their bucket; "" where it is off."""
+def soft_delete_notice(wire: Mapping[str, Any]) -> str:
+    """Return a sentence on how long soft delete keeps deleted objects; empty if it is off."""
     policy = wire.get("softDeletePolicy") or {}
     seconds = int(policy.get("retentionDurationSeconds") or 0)
     if not seconds:
         return ""
     days = f"{seconds / _DAY:g} day{'' if seconds == _DAY else 's'}"
-    return f"soft delete keeps them for {days}: until then they are billed, and can be restored with it"
+    return (
+        f"soft delete keeps the objects for {days}: until then they are billed, and you can restore them "
+        "with the bucket"
+    )
 
 
-def _memory(inputs: BucketInputs) -> str:
+def _context_key(inputs: BucketInputs) -> str:
     return f"bucket:{inputs.name}"
 
 
-def _root(path: str) -> str:
+def _top_field(path: str) -> str:
     return path.partition(".")[0]

@@ -32,8 +32,8 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     """A bucket in the region of its jobs, private by default.
 
     A change of name, project, location, `custom_placement_config`, `hierarchical_namespace` or
-    `enable_object_retention` replaces the bucket; the preview says so, and what becomes of its objects.
-    Everything else is updated in place. Who may use it is for `pulumi_gcp.storage.BucketIAMMember` on its
+    `enable_object_retention` replaces the bucket; the preview shows it, and what happens to the objects.
+    Everything else is updated in place. To grant access, use `pulumi_gcp.storage.BucketIAMMember` with its
     name. See docs/staging.md.
     """
 
@@ -76,33 +76,33 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     ) -> None:
         """Declare a bucket.
 
-        :param name: unique in the world on Google Cloud; default: made from project, program, stack and the
-            resource's name, and kept when an alias renames the resource.
+        :param name: must be globally unique on Google Cloud. Default: derived from the names of project,
+            program, stack and resource, and kept when an alias renames the resource.
         :param storage_class: default STANDARD.
         :param uniform_bucket_level_access: default true.
         :param public_access_prevention: `enforced` (default) or `inherited`.
         :param versioning: default false.
         :param lifecycle_rules: `{"action": {"type": "Delete"}, "condition": {"age": 30}}` and so on, or
             `LifecycleRuleArgs`.
-        :param force_destroy: delete what is in the bucket when the bucket is deleted; default false: deleting
-            a bucket that is not empty is refused. It counts as it was deployed last.
-        :param release_holds: with `force_destroy`, take temporary and event-based holds off what is deleted;
-            default false: held objects keep the bucket.
-        :param autoclass: objects move between storage classes by their use.
-        :param cors: what pages of other origins may do.
-        :param custom_placement_config: the two regions of a dual region.
-        :param default_event_based_hold: new objects are held until the hold is taken off; default false.
-        :param enable_object_retention: single objects can be retained; default false.
-        :param encryption: a key of your own, and which kinds of keys are allowed.
+        :param force_destroy: delete the objects together with the bucket. Default false: a bucket that is not
+            empty is not deleted. The value of the last deployment counts.
+        :param release_holds: with `force_destroy`, release temporary and event-based holds before deleting.
+            Default false: a bucket with held objects is not deleted.
+        :param autoclass: move objects between storage classes as they are used.
+        :param cors: requests that pages of other origins may send.
+        :param custom_placement_config: the two regions of a dual-region.
+        :param default_event_based_hold: put new objects on hold until the hold is released; default false.
+        :param enable_object_retention: allow retention of single objects; default false.
+        :param encryption: your own key, and the allowed kinds of keys.
         :param hierarchical_namespace: real folders; default false.
-        :param ip_filter: from where the bucket can be reached at all.
-        :param logging: where usage logs go.
-        :param requester_pays: who reads, pays; default false.
-        :param retention_policy: how old objects must be to be deleted. A lock of it is for good.
-        :param rpo: `ASYNC_TURBO` for turbo replication of a dual region.
+        :param ip_filter: networks that may reach the bucket.
+        :param logging: bucket for usage logs.
+        :param requester_pays: bill requests to the requester; default false.
+        :param retention_policy: minimum age of objects to be deleted. Locking it is permanent.
+        :param rpo: `ASYNC_TURBO` for turbo replication of a dual-region.
         :param soft_delete_policy: how long deleted objects can be restored; the service's default is 7 days.
-        :param website: the pages of a static website.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param website: pages of a static website.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "name": name,

@@ -1,4 +1,4 @@
-"""The messages of a bucket's settings, named as in Cloud Storage's JSON API ("Buckets", resource)."""
+"""Messages of a bucket's settings, named as in the Cloud Storage JSON API ("Buckets", resource)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 INT64 = {"int64": True}
-"""Of fields that the API's JSON writes as strings of digits."""
+"""Metadata of fields that the API's JSON writes as strings of digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LifecycleAction:
-    """What a rule does. `storage_class` belongs to SetStorageClass and to no other."""
+    """Action of a lifecycle rule. Only SetStorageClass has a `storage_class`."""
 
     type: str
     storage_class: str | None = None
@@ -19,7 +19,7 @@ class LifecycleAction:
 
 @dataclass(frozen=True, kw_only=True)
 class LifecycleCondition:
-    """When a rule applies: all that is given must hold. Ages and periods are in days, dates YYYY-MM-DD."""
+    """Conditions of a lifecycle rule; all must hold. Ages and periods are in days, dates YYYY-MM-DD."""
 
     age: int | None = None
     created_before: str | None = None
@@ -36,7 +36,7 @@ class LifecycleCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class LifecycleRule:
-    """One rule of a bucket's lifecycle."""
+    """Rule of a bucket's lifecycle."""
 
     action: LifecycleAction
     condition: LifecycleCondition
@@ -44,8 +44,9 @@ class LifecycleRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Autoclass:
-    """Objects move between storage classes by their use; `terminal_storage_class` is where unused ones end:
-    NEARLINE, which is the service's default, or ARCHIVE.
+    """Autoclass: objects move between storage classes as they are used.
+
+    `terminal_storage_class` is the class of unused objects: NEARLINE (the service's default) or ARCHIVE.
     """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"toggle_time", "terminal_storage_class_update_time"})
@@ -56,7 +57,7 @@ class Autoclass:
 
 @dataclass(frozen=True, kw_only=True)
 class CorsRule:
-    """What pages of other origins may do. `max_age_seconds` is how long browsers keep the answer."""
+    """CORS rule: requests that pages of other origins may send. Browsers cache it `max_age_seconds` long."""
 
     origin: tuple[str, ...]
     method: tuple[str, ...]
@@ -66,9 +67,9 @@ class CorsRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RetentionPolicy:
-    """No object is deleted or replaced before it is `retention_period` seconds old.
+    """Retention policy: objects younger than `retention_period` seconds cannot be deleted or replaced.
 
-    `is_locked`: the period can only be lengthened from then on, and the policy never taken off.
+    `is_locked`: the period can be lengthened, but the policy can never be shortened or removed.
     """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"effective_time"})
@@ -79,7 +80,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class SoftDeletePolicy:
-    """How long, in seconds, what is deleted can be restored; 0 is not at all; the default is 7 days."""
+    """Soft delete: seconds for which deleted objects can be restored; 0 for off, 7 days by default."""
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"effective_time"})
 
@@ -88,7 +89,7 @@ class SoftDeletePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class EncryptionEnforcement:
-    """Whether new objects may be encrypted in one way: `NotRestricted` or `FullyRestricted`."""
+    """Restriction of one kind of encryption for new objects."""
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"effective_time"})
 
@@ -97,7 +98,7 @@ class EncryptionEnforcement:
 
 @dataclass(frozen=True, kw_only=True)
 class BucketEncryption:
-    """`default_kms_key_name` is the key of objects that are written without one of their own."""
+    """Default encryption key of new objects, and the kinds of keys that they may use."""
 
     default_kms_key_name: str | None = None
     google_managed_encryption_enforcement_config: EncryptionEnforcement | None = None
@@ -107,7 +108,7 @@ class BucketEncryption:
 
 @dataclass(frozen=True, kw_only=True)
 class BucketLogging:
-    """The bucket that usage logs go to; the service's default prefix is the name of the logged bucket."""
+    """Bucket for usage logs. The prefix defaults to the name of the logged bucket."""
 
     log_bucket: str
     log_object_prefix: str | None = None
@@ -115,7 +116,7 @@ class BucketLogging:
 
 @dataclass(frozen=True, kw_only=True)
 class Website:
-    """The objects that stand for a folder, and for one that does not exist."""
+    """Objects served as a folder's index page and as the page for missing objects."""
 
     main_page_suffix: str | None = None
     not_found_page: str | None = None
@@ -123,21 +124,21 @@ class Website:
 
 @dataclass(frozen=True, kw_only=True)
 class CustomPlacementConfig:
-    """The two regions of a dual region of one's own choice."""
+    """The two regions of a configurable dual-region."""
 
     data_locations: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublicNetworkSource:
-    """The addresses of the internet that may reach the bucket."""
+    """Public IP ranges that may reach the bucket."""
 
     allowed_ip_cidr_ranges: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VpcNetworkSource:
-    """A network, and the addresses in it, that may reach the bucket."""
+    """VPC network, and its IP ranges that may reach the bucket."""
 
     network: str
     allowed_ip_cidr_ranges: tuple[str, ...]
@@ -145,7 +146,7 @@ class VpcNetworkSource:
 
 @dataclass(frozen=True, kw_only=True)
 class IpFilter:
-    """From where the bucket can be reached at all."""
+    """IP filter: the networks that may reach the bucket."""
 
     mode: Literal["Enabled", "Disabled"]
     public_network_source: PublicNetworkSource | None = None

@@ -1,9 +1,13 @@
-"""The staging bucket: its spec, its normal form, and what the service fills in."""
+"""The spec of a staging bucket, its normal form, and the effect of a change of each field.
+
+Source of the effects: Cloud Storage JSON API, "Buckets" (which properties are writable, and when).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import ClassVar, Literal, TypeVar
 
 from pulumi_vertex_training.kinds.staging_bucket.settings import (
@@ -21,6 +25,7 @@ from pulumi_vertex_training.kinds.staging_bucket.settings import (
     SoftDeletePolicy,
     Website,
 )
+from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
 
 __all__ = [
     "Bucket",
@@ -33,20 +38,22 @@ __all__ = [
 ]
 
 SOFT_DELETE_DEFAULT = 7 * 24 * 60 * 60
-"""Seconds; of a bucket that says nothing (Cloud Storage documentation, "Soft delete")."""
+"""Seconds of soft delete in a bucket without a policy (Cloud Storage documentation, "Soft delete")."""
 
 TERMINAL_DEFAULT = "NEARLINE"
-"""Where Autoclass ends unless it is told otherwise (Cloud Storage documentation, "Autoclass")."""
+"""Terminal storage class of Autoclass by default (Cloud Storage documentation, "Autoclass")."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BucketSpec:
     """A bucket for packages, data and results of training jobs.
 
-    Fields are those of the API's resource; messages of one value are that value (`versioning` is
-    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). What is None or empty is the
-    service's own default. `location` is the region of the jobs. `force_destroy` and `release_holds` are no
-    fields of the API: they let the bucket be deleted with what is in it, and with what is held in it.
+    The fields are those of the API's resource. A message with a single value is that value (`versioning` is
+    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). A field that is None or empty has the
+    service's default. `location` is the region of the jobs.
+
+    The API has no `force_destroy` and `release_holds`. `force_destroy` deletes the objects of the bucket with
+    it; `release_holds` also deletes objects that are on hold.
     """
 
     UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"acl", "default_object_acl"})
@@ -99,8 +106,91 @@ class BucketSpec:
 Bucket = TypeVar("Bucket", bound=BucketSpec)
 
 
+_IN_PLACE = FieldEffect(effect=Effect.UPDATE, reason="a bucket's settings can change in place")
+_RULES = FieldEffect(effect=Effect.UPDATE, reason="a bucket's lifecycle rules can change in place")
+_OURS = FieldEffect(effect=Effect.UPDATE, reason="only the provider uses it; the bucket does not have it")
+_SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
+
+_SERVER_BELOW = (
+    "autoclass.toggle_time",
+    "autoclass.terminal_storage_class_update_time",
+    "retention_policy.effective_time",
+    "soft_delete_policy.effective_time",
+    "encryption.google_managed_encryption_enforcement_config.effective_time",
+    "encryption.customer_managed_encryption_enforcement_config.effective_time",
+    "encryption.customer_supplied_encryption_enforcement_config.effective_time",
+)
+
+EFFECTS: FieldTable = MappingProxyType(
+    {
+        "name": FieldEffect(effect=Effect.REPLACE, reason="a bucket cannot be renamed"),
+        "location": FieldEffect(effect=Effect.REPLACE, reason="a bucket cannot move to another location"),
+        "storage_class": _IN_PLACE,
+        "labels": _IN_PLACE,
+        "uniform_bucket_level_access": _IN_PLACE,
+        "public_access_prevention": _IN_PLACE,
+        "versioning": _IN_PLACE,
+        "lifecycle_rules[].action.type": _RULES,
+        "lifecycle_rules[].action.storage_class": _RULES,
+        "lifecycle_rules[].condition.age": _RULES,
+        "lifecycle_rules[].condition.created_before": _RULES,
+        "lifecycle_rules[].condition.is_live": _RULES,
+        "lifecycle_rules[].condition.num_newer_versions": _RULES,
+        "lifecycle_rules[].condition.matches_prefix": _RULES,
+        "lifecycle_rules[].condition.matches_suffix": _RULES,
+        "lifecycle_rules[].condition.matches_storage_class": _RULES,
+        "lifecycle_rules[].condition.custom_time_before": _RULES,
+        "lifecycle_rules[].condition.days_since_custom_time": _RULES,
+        "lifecycle_rules[].condition.days_since_noncurrent_time": _RULES,
+        "lifecycle_rules[].condition.noncurrent_time_before": _RULES,
+        "force_destroy": _OURS,
+        "release_holds": _OURS,
+        "autoclass.enabled": _IN_PLACE,
+        "autoclass.terminal_storage_class": _IN_PLACE,
+        "cors[].origin": _IN_PLACE,
+        "cors[].method": _IN_PLACE,
+        "cors[].response_header": _IN_PLACE,
+        "cors[].max_age_seconds": _IN_PLACE,
+        "custom_placement_config.data_locations": FieldEffect(
+            effect=Effect.REPLACE, reason="a bucket cannot move to other regions"
+        ),
+        "default_event_based_hold": _IN_PLACE,
+        "enable_object_retention": FieldEffect(
+            effect=Effect.REPLACE,
+            reason="retention of single objects can only be set when a bucket is created",
+        ),
+        "encryption.default_kms_key_name": _IN_PLACE,
+        "encryption.google_managed_encryption_enforcement_config.restriction_mode": _IN_PLACE,
+        "encryption.customer_managed_encryption_enforcement_config.restriction_mode": _IN_PLACE,
+        "encryption.customer_supplied_encryption_enforcement_config.restriction_mode": _IN_PLACE,
+        "hierarchical_namespace": FieldEffect(
+            effect=Effect.REPLACE, reason="a hierarchical namespace can only be set when a bucket is created"
+        ),
+        "ip_filter.mode": _IN_PLACE,
+        "ip_filter.public_network_source.allowed_ip_cidr_ranges": _IN_PLACE,
+        "ip_filter.vpc_network_sources[].network": _IN_PLACE,
+        "ip_filter.vpc_network_sources[].allowed_ip_cidr_ranges": _IN_PLACE,
+        "ip_filter.allow_cross_org_vpcs": _IN_PLACE,
+        "ip_filter.allow_all_service_agent_access": _IN_PLACE,
+        "logging.log_bucket": _IN_PLACE,
+        "logging.log_object_prefix": _IN_PLACE,
+        "requester_pays": _IN_PLACE,
+        "retention_policy.retention_period": _IN_PLACE,
+        "retention_policy.is_locked": FieldEffect(
+            effect=Effect.UPDATE, reason="a lock can be set in place, and never removed"
+        ),
+        "rpo": _IN_PLACE,
+        "soft_delete_policy.retention_duration_seconds": _IN_PLACE,
+        "website.main_page_suffix": _IN_PLACE,
+        "website.not_found_page": _IN_PLACE,
+        **dict.fromkeys(sorted(BucketSpec.SERVER_OWNED), _SERVICE),
+        **dict.fromkeys(_SERVER_BELOW, _SERVICE),
+    }
+)
+
+
 def normalise(spec: Bucket) -> Bucket:
-    """The normal form: locations in lower case, as regions are written; storage classes in upper case."""
+    """Return the normal form: locations in lower case, storage classes in upper case."""
     autoclass, placement = spec.autoclass, spec.custom_placement_config
     if autoclass and autoclass.terminal_storage_class:
         autoclass = replace(autoclass, terminal_storage_class=autoclass.terminal_storage_class.upper())
@@ -121,9 +211,9 @@ def normalise(spec: Bucket) -> Bucket:
 
 
 def comparable(spec: Bucket) -> Bucket:
-    """The normal form without what the service would have filled in: what two specs are compared by.
+    """Return the normal form without the service's defaults, for comparing two specs.
 
-    A default that is declared and one that is not are the same bucket.
+    A spec that declares a default and one that leaves it out describe the same bucket.
     """
     normal = normalise(spec)
     autoclass, soft, logging = normal.autoclass, normal.soft_delete_policy, normal.logging

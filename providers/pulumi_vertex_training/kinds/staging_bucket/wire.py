@@ -1,4 +1,4 @@
-"""The bucket as Cloud Storage's JSON API writes it, and the body of a PATCH from one spec to another."""
+"""Conversion between a bucket's spec and the JSON of the Cloud Storage API, and the body of an update."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
 from pulumi_vertex_training.kinds.staging_bucket.settings import IpFilter
 from pulumi_vertex_training.kinds.staging_bucket.spec import (
+    EFFECTS,
     SOFT_DELETE_DEFAULT,
     TERMINAL_DEFAULT,
     BucketSpec,
@@ -32,14 +32,14 @@ _SAME_NAME = (
     "soft_delete_policy",
     "website",
 )
-"""Fields that are called and shaped in a spec as in the API, and are left out where they are not given."""
+"""Fields with the same name and shape in a spec and in the API; left out if they are not set."""
 
 
 def to_wire(spec: BucketSpec) -> dict[str, Any]:
-    """The bucket's settings as the API's JSON: those that the first version had, whether they are the API's
-    defaults or not, and the others where they are given.
+    """Return the bucket's settings in the API's JSON.
 
-    That single objects can be retained is no field of it but a parameter of the call; nor is a lock.
+    The fields of the first version are always written, also with the API's defaults; later fields only if
+    they are set. `enable_object_retention` is a parameter of the call, and a lock is a call of its own.
     """
     normal = normalise(spec)
     body = {"name": normal.name, "location": normal.location.upper(), **_settings(normal)}
@@ -59,10 +59,9 @@ def to_wire(spec: BucketSpec) -> dict[str, Any]:
 def from_wire(
     bucket: Mapping[str, Any], *, force_destroy: bool = False, release_holds: bool = False
 ) -> BucketSpec:
-    """The spec, in the form of `comparable`, of a bucket in the API's JSON; the two options are not part of
-    that.
+    """Return the spec of a bucket in the API's JSON, in the form of `comparable`.
 
-    Raises ValueError for what is no bucket.
+    The two options are not part of the JSON. Raises ValueError if `bucket` is not a bucket.
     """
     access = _part(bucket, "iamConfiguration")
     flat = {key: bucket[key] for key in ("name", "location", "labels") if key in bucket}
@@ -86,9 +85,9 @@ def from_wire(
 
 
 def as_live(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
-    """What was declared, with what the service has instead; `declared` itself where it has just that.
+    """Return `declared` with the fields that differ in the live bucket replaced.
 
-    A setting that means the same keeps the words in which it was declared.
+    Returns `declared` itself if nothing differs. A field of equal meaning keeps its declared form.
     """
     live = from_wire(bucket, force_destroy=declared.force_destroy, release_holds=declared.release_holds)
     meant = comparable(declared)
@@ -101,10 +100,10 @@ def as_live(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
 
 
 def patch(old: BucketSpec, new: BucketSpec) -> dict[str, Any]:
-    """The body of the PATCH that makes `new` of `old`: the changed settings only, null for what goes.
+    """Return the body of the PATCH from `old` to `new`: only the changed settings, null for removed ones.
 
-    Empty when there is nothing to send. A lock of the retention policy is no part of it, see `locks`. Raises
-    ValueError when something differs that a bucket has for good: that is another bucket.
+    The body is empty if there is nothing to send. It never locks the retention policy: see `sets_lock`.
+    Raises ValueError if a field differs that cannot change in place.
     """
     before, after = comparable(old), comparable(new)
     if any(getattr(before, name) != getattr(after, name) for name in _FIXED):
@@ -124,14 +123,14 @@ def patch(old: BucketSpec, new: BucketSpec) -> dict[str, Any]:
     return body
 
 
-def locks(old: BucketSpec | None, new: BucketSpec) -> bool:
-    """Whether the retention policy is to be locked that was not before; `old` is None for a new bucket."""
+def sets_lock(old: BucketSpec | None, new: BucketSpec) -> bool:
+    """Return whether the change locks the retention policy. `old` is None for a new bucket."""
     was = old is not None and old.retention_policy is not None and old.retention_policy.is_locked
     return new.retention_policy is not None and new.retention_policy.is_locked and not was
 
 
 def _settings(spec: BucketSpec) -> dict[str, Any]:
-    """Every setting that can change, as a PATCH would state it; null is what a bucket has not."""
+    """Return every setting that can change in place, as in a PATCH; null stands for a missing setting."""
     return {
         "storageClass": spec.storage_class,
         "labels": dict(spec.labels),
@@ -172,7 +171,7 @@ def _retention(spec: BucketSpec) -> dict[str, Any] | None:
 
 
 def _message(value: Any) -> Any:
-    """A message with every field of it: 0 and false say something here, only null and nothing do not."""
+    """Return a message with all its fields, also 0 and false; an empty tuple becomes null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         plain = {}
         for field in dataclasses.fields(value):
@@ -193,7 +192,7 @@ def _without_null(value: Any) -> Any:
 
 
 def _prevention(value: object) -> object:
-    """`unspecified` is the old name of `inherited`."""
+    """Return the setting under its current name: `unspecified` is the old name of `inherited`."""
     return "inherited" if value in (None, "unspecified") else value
 
 

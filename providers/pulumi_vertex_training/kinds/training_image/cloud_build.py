@@ -1,4 +1,4 @@
-"""Cloud Build: a Dockerfile built on Google Cloud, from a source in a bucket.
+"""Cloud Build: build a Dockerfile on Google Cloud from a source in a bucket.
 
 All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
 """
@@ -22,7 +22,7 @@ from pulumi_vertex_training.cloud.translation import translated
 API = "cloudbuild.googleapis.com"
 BUILDER = "gcr.io/cloud-builders/docker"
 BUILD_TIMEOUT = 3600
-"""Seconds that a build may take."""
+"""Time limit of a build, in seconds."""
 
 _WAITING = ("STATUS_UNKNOWN", "PENDING", "QUEUED", "WORKING")
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
@@ -39,13 +39,13 @@ def build(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Build the Dockerfile of a source, an object with `context/` and `Dockerfile`, and push it as `image`.
+    """Build a source with `context/` and `Dockerfile`, push it as `image`, and return the digest.
 
-    The digest of what was pushed. `options` are those of `docker build`. Raises FailedPrecondition for a
-    build that failed, with the address of its log.
+    `source` is the name of the object in `bucket`. `options` are those of `docker build`. Raises
+    FailedPrecondition with the URL of the log if the build fails, and DeadlineExceeded after the time limit.
     """
     action = f"build {image} with Cloud Build"
-    # Cloud Build documentation, "Substituting variable values": $NAME in an argument is one, $$ is a $.
+    # Cloud Build substitutes $NAME in arguments; $$ is a literal $ ("Substituting variable values").
     options = tuple(option.replace("$", "$$") for option in options)
     body = {
         "source": {"storageSource": {"bucket": bucket, "object": source}},
@@ -55,7 +55,7 @@ def build(
         "options": {"logging": "CLOUD_LOGGING_ONLY"},
     }
     denied = (
-        f"Run `gcloud services enable {API} --project {endpoint.project}` if the API is not enabled; the "
+        f"Run `gcloud services enable {API} --project {endpoint.project}` if the API is not enabled. The "
         "account needs the role roles/cloudbuild.builds.editor."
     )
     url = f"{endpoint.address_of(API)}/v1/projects/{endpoint.project}/builds"
@@ -65,7 +65,7 @@ def build(
     build_id = running.get("id")
     if not build_id:
         raise UnexpectedAnswer(f"Could not {action} ({endpoint}): the answer names no build.")
-    tell(f"Cloud Build builds {image}: {running.get('logUrl', build_id)}")
+    tell(f"Cloud Build is building {image}: {running.get('logUrl', build_id)}")
     deadline, pause = clock() + BUILD_TIMEOUT + 60, _FIRST_PAUSE
     while running.get("status", "STATUS_UNKNOWN") in _WAITING:
         if clock() >= deadline:

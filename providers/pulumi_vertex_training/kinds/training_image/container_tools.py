@@ -1,15 +1,20 @@
-"""docker, podman or buildah for what we do not build ourselves: a Dockerfile with RUN.
+"""Build a Dockerfile with RUN instructions by docker, podman or buildah.
 
-Each of them builds, and saves the image as an archive in docker's form; nothing of it is kept by the tool's
-own registry settings, since we push it ourselves.
+The tool builds the image and saves it as an archive in docker's format. The provider pushes it, so the tool's
+registry credentials do not matter.
+
+The build context is a copy without the files that .dockerignore and `exclude` leave out, so every tool sees
+exactly the files that were hashed.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +22,9 @@ from pathlib import Path
 from typing import Literal
 
 from pulumi_vertex_training.images import ImagePlan
-from pulumi_vertex_training.kinds.training_image.build_context import write_context, write_named_contexts
+from pulumi_vertex_training.images.files.context import Context, ignore_rules, read_context
+from pulumi_vertex_training.images.files.tree import Node
+from pulumi_vertex_training.images.stages.origins import read_named_context
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
@@ -34,14 +41,14 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool on this machine."""
+    """A container tool on this machine."""
 
     name: ToolName
     path: str
 
 
-def find(names: Sequence[ToolName] = TOOLS) -> Tool | None:
-    """The first of the tools that is here and can work; docker needs its daemon's socket."""
+def find_tool(names: Sequence[ToolName] = TOOLS) -> Tool | None:
+    """Return the first tool that is installed and usable, or None. docker needs its daemon's socket."""
     for name in names:
         path = shutil.which(name)
         if path and (name != "docker" or _has_daemon()):
@@ -50,9 +57,10 @@ def find(names: Sequence[ToolName] = TOOLS) -> Tool | None:
 
 
 def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
-    """Build the plan's Dockerfile; the image as an archive in `folder`. `tell` gets the tool's own lines.
+    """Build the plan's Dockerfile, and return the archive of the image, a file in `folder`.
 
-    Raises PackagingError with the tool's last words, at the line of the first RUN.
+    `tell` is called with each line that the tool prints. Raises PackagingError, at the line of the first RUN,
+    with the last lines of the tool.
     """
     context, dockerfile = write_context(plan, folder)
     image_id = folder / "image-id"
@@ -60,7 +68,7 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
     for name, path in write_named_contexts(plan, folder).items():
         options += ["--build-context", f"{name}={path}"]
     if tool.name == "buildah" and "BUILDAH_ISOLATION" not in os.environ:
-        # Needs no network set-up and no rights of its own; the others isolate as they are configured.
+        # chroot needs no network set-up and no privileges; the other tools keep their configured isolation.
         options += ["--isolation", "chroot"]
     _run(tool, plan, ["build", *options, str(context)], tell)
     built = image_id.read_text().strip()
@@ -80,7 +88,7 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
 
 
 def build_options(plan: ImagePlan) -> tuple[str, ...]:
-    """The options that every tool's `build` takes."""
+    """Return the options that the `build` command of every tool takes."""
     source = plan.source
     arguments = [f"{name}={value}" for name, value in source.build_args.items()]
     return (
@@ -90,61 +98,65 @@ def build_options(plan: ImagePlan) -> tuple[str, ...]:
     )
 
 
-def run_builder(
+def choose_builder(
     plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
 ) -> Tool | str | Problem:
-    """Who builds a plan with a RUN: a tool on this machine, Cloud Build by the bucket for its source, or a
-    problem, at the line of the RUN, with the remedies.
+    """Choose the builder of a plan with a RUN.
+
+    Return a tool on this machine, or the name of the bucket for Cloud Build's source, or a problem at the
+    line of the RUN if there is no builder.
     """
     run = plan.needs_tool
     if run is None:
         raise ValueError("a plan without RUN needs no tool")
     path = f"{run.file}:{run.line}"
     if plan.needs_wheels:
-        message = "requirements do not go with RUN; install them in the Dockerfile, or take the RUN out"
+        message = "requirements do not go with RUN. Install them in the Dockerfile, or remove the RUN"
         return Problem(path="requirements", message=f"{message} ({path})")
     if plan.source.build_contexts and (
-        builder == "cloud_build" or (builder == "auto" and find() is None and build_bucket is not None)
+        builder == "cloud_build" or (builder == "auto" and find_tool() is None and build_bucket is not None)
     ):
-        message = "Cloud Build gets the source alone. Use docker, podman or buildah on this machine, or copy "
+        message = "Cloud Build gets only the source. Use docker, podman or buildah on this machine, or copy "
         return Problem(path="build_contexts", message=f"{message}the folders into the source")
     if builder == "cloud_build":
         if on_google and build_bucket is not None:
             return build_bucket
-        message = "Cloud Build runs on Google Cloud alone; leave builder out for the emulator"
+        message = "Cloud Build runs only on Google Cloud. Leave builder out for the emulator"
         return Problem(path="builder", message=message)
     names = TOOLS if builder == "auto" else (builder,)
-    found = find(names)
+    found = find_tool(names)
     if found is not None:
         return found
     if builder == "auto" and on_google and build_bucket is not None:
         return build_bucket
     here = all_of([*names]) if len(names) == 1 else f"none of {all_of([*names])}"
-    missing = f"{here} is not here or cannot work" if len(names) == 1 else f"{here} is here and can work"
+    missing = (
+        f"{here} is not usable on this machine" if len(names) == 1 else f"{here} is usable on this machine"
+    )
     return Problem(
         path=path,
-        message=f"{shown(run.text)} needs a container tool, and {missing}. Install one, put Python packages "
-        "into requirements= instead of a RUN, or on Google Cloud let Cloud Build do it: build_bucket=",
+        message=f"{shown(run.text)} needs a container tool, but {missing}. Install one, use requirements= "
+        "instead of a RUN for Python packages, or, on Google Cloud, use Cloud Build: build_bucket=",
     )
 
 
-def who_builds(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
-    """One line on what `run_builder` has found, for the preview."""
+def describe_builder(plan: ImagePlan, builder: Tool | str, *, on_google: bool) -> str:
+    """Describe the builder that `choose_builder` returned, in one line for the preview."""
     run = plan.needs_tool
     where = f"{run.file}:{run.line}" if run else "source"
-    if isinstance(who, str):
-        return f"{where}: a RUN; Cloud Build builds the image, from its source in bucket {who}"
-    line = f"{where}: a RUN; {who.name} on this machine ({who.path}) builds the image"
+    if isinstance(builder, str):
+        return f"{where}: a RUN, so Cloud Build builds the image from its source in bucket {builder}"
+    line = f"{where}: a RUN, so {builder.name} on this machine ({builder.path}) builds the image"
     if on_google or not plan.base_images:
         return line
-    # What is in the emulator's registry, stand-ins among it, the tool does not see.
+    # The tool does not see the emulator's registry, where stand-ins for Google's images are.
     return f"{line}, and pulls {all_of([*plan.base_images])} from the real registry, not from the emulator"
 
 
 def _has_daemon() -> bool:
     host = os.environ.get("DOCKER_HOST")
     if host and not host.startswith("unix://"):
-        return True  # on another machine, which is not called to find out
+        return True  # on another machine: assume that it works
     sockets = [Path(host.removeprefix("unix://"))] if host else _SOCKETS
     return any(socket.exists() for socket in sockets)
 
@@ -182,11 +194,73 @@ _NO_BASE = re.compile(
 def _failed(tool: Tool, plan: ImagePlan, what: str, status: int, last: list[str]) -> Problem:
     run = plan.needs_tool
     path = f"{run.file}:{run.line}" if run else "source"
-    words = "; ".join(last) or "it said nothing"
+    words = "; ".join(last) or "it printed nothing"
     message = f"`{tool.name} {what}` ended with status {status}. Its last lines: {words}"
     if _NO_BASE.search(words):
         message += (
-            f". {tool.name} pulls base images itself, from the registries that they name, on the emulator "
-            "too; it has to reach them, and to be logged in where they are not public"
+            f". {tool.name} pulls base images itself from their registries, even with the emulator. It "
+            "must be able to reach them, and be logged in if they are not public"
         )
     return Problem(path=path, message=message)
+
+
+def write_context(plan: ImagePlan, folder: Path) -> tuple[Path, Path]:
+    """Copy the build context to `folder`, and return the paths of the context and of the Dockerfile.
+
+    Raises OSError, and ValueError if the plan has no Dockerfile.
+    """
+    source = plan.source
+    if source.dockerfile is None:
+        raise ValueError("the plan has no Dockerfile")
+    ignore, _ = ignore_rules(source.source, source.dockerfile, source.exclude)
+    context = _write_tree(read_context(source.source, ignore), folder / "context")
+    dockerfile = folder / "Dockerfile"
+    shutil.copyfile(source.source / source.dockerfile, dockerfile)
+    return context, dockerfile
+
+
+def write_named_contexts(plan: ImagePlan, folder: Path) -> dict[str, Path]:
+    """Copy the named build contexts to `folder`, and return the path of each. Raises OSError."""
+    (folder / "contexts").mkdir()
+    return {
+        name: _write_tree(read_named_context(name, outside), folder / "contexts" / str(number))
+        for number, (name, outside) in enumerate(sorted(plan.source.build_contexts.items()))
+    }
+
+
+def pack_context(plan: ImagePlan, folder: Path) -> Path:
+    """Pack `context/` and `Dockerfile` into a tar.gz for Cloud Build, and return its path."""
+    write_context(plan, folder)
+    packed = folder / "source.tar.gz"
+    with tarfile.open(packed, "w:gz", compresslevel=1) as archive:
+        archive.add(folder / "context", "context", filter=_anonymous)
+        text = (folder / "Dockerfile").read_bytes()
+        member = _anonymous(tarfile.TarInfo("Dockerfile"))
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    return packed
+
+
+def _write_tree(context: Context, folder: Path) -> Path:
+    folder.mkdir()
+    for path, node in sorted(context.tree.nodes.items()):
+        _write(node, folder / path)
+    return folder
+
+
+def _write(node: Node, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if node.kind == "folder":
+        target.mkdir(exist_ok=True)
+    elif node.kind == "link":
+        target.symlink_to(node.link)
+    elif node.kind == "file" and isinstance(node.content, Path):
+        shutil.copyfile(node.content, target)
+        target.chmod(node.mode)
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mtime = 0
+    return member

@@ -1,4 +1,4 @@
-"""The provider of `TrainingImage`: built and pushed once for each content, named by its digest."""
+"""The provider of `TrainingImage`: each content is built and pushed once, and named by its digest."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ CONTENT = tuple(
     name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.REPLACE
 )  # fmt: skip
 UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
-_PLACES = ("endpoint", "project", "location")
-_ELSEWHERE = (*_PLACES, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
-"""Fields that say where the image goes; what it is can be told before they are known."""
+_TARGET_FIELDS = ("endpoint", "project", "location")
+_DESTINATION_FIELDS = (*_TARGET_FIELDS, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
+"""Fields that do not change the content of the image: it can be planned before they are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,27 +56,27 @@ class ImageInputs(TrainingImageSpec):
 
 
 class TrainingImageProvider(Provider):
-    """Inputs: `ImageInputs`, and what check derives of the folder. The id is the image's name with digest."""
+    """Inputs: `ImageInputs`, and those that check derives from the folder. The id is the image's `uri`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         decoded = _decode(inbound(news))
-        plan, problems = _planned(decoded)
-        who: Tool | str | Problem | None = None
+        plan, problems = _plan_if_known(decoded)
+        builder: Tool | str | Problem | None = None
         if plan is not None:
-            who = _run_builder(decoded.draft, plan, inbound(_olds))
-            problems = [*problems, *plan.problems, *([who] if isinstance(who, Problem) else [])]
+            builder = _choose_builder(decoded.draft, plan, inbound(_olds))
+            problems = [*problems, *plan.problems, *([builder] if isinstance(builder, Problem) else [])]
         if found := failures(problems):
             return CheckResult(news, found)
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
             OPERATION.say_once(line)
-        if plan is not None and who is not None and not isinstance(who, Problem):
-            OPERATION.say_once(f"image {decoded.spec.name}: {_who_builds(decoded.spec, plan, who)}")
+        if plan is not None and builder is not None and not isinstance(builder, Problem):
+            OPERATION.say_once(f"image {decoded.spec.name}: {_describe_builder(decoded.spec, plan, builder)}")
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         checked = {**inputs, **_derived(inputs, plan)}
-        OPERATION.note_checked(_memory(checked))
+        OPERATION.note_checked(_context_key(checked))
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -84,31 +84,31 @@ class TrainingImageProvider(Provider):
         old, new = inbound(_olds), inbound(_news)
 
         def differs(name: str) -> bool:
-            return is_unknown(new.get(name)) or _plain(old.get(name)) != _plain(new.get(name))
+            return is_unknown(new.get(name)) or _none_if_empty(old.get(name)) != _none_if_empty(new.get(name))
 
         replaces = [name for name in REPLACING if differs(name)]
         if "content_hash" in replaces:
             replaces += [name for name in CONTENT if name not in replaces and differs(name)]
         updates = [name for name in UPDATING if differs(name)]
-        if not replaces and OPERATION.was_checked(_memory(new)):
-            # Another resource may go that has the same image, and would take it away from this one.
+        if not replaces and OPERATION.was_checked(_context_key(new)):
+            # Keep the image if another resource with the same image is deleted in this deployment.
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash"):
-            OPERATION.say_once(_said(new, replaces))
+            OPERATION.say_once(_describe_rebuild(new, replaces))
         return DiffResult(changes=bool(replaces or updates), replaces=replaces)
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         raw = inbound(props)
         inputs = _inputs(raw)
         plan = _plan(inputs)
         if plan.content_hash != raw["content_hash"]:
-            changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
+            changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
             raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
         endpoint = endpoint_of(raw)
-        made = images.make(
+        made = build.build_and_push(
             endpoint,
             plan,
             inputs.image,
@@ -119,7 +119,7 @@ class TrainingImageProvider(Provider):
         )
         for line in warnings(f"image {inputs.name}", made.problems):
             OPERATION.say_once(line)
-        images.set_tags(endpoint, made.image, inputs.tags)
+        build.set_tags(endpoint, made.image, inputs.tags)
         facts: dict[str, Any] = {
             "uri": str(made.image),
             "digest": made.image.digest,
@@ -132,40 +132,40 @@ class TrainingImageProvider(Provider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         old, raw = inbound(_olds), inbound(_news)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
         endpoint, image = endpoint_of(raw), parse(_id)
-        images.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
-        images.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
+        build.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
+        build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
         return UpdateResult(outbound({**old, **raw}))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         from pulumi_vertex_training.cloud.container_registry import client as registry
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         raw = inbound(props)
         endpoint, image = endpoint_of(raw), parse(id_)
         if registry.find_manifest(endpoint, image) is None:
             return ReadResult(None, {})
-        drift = images.moved(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
+        drift = build.find_drift(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
         for line in drift:
-            say(f"image {raw['name']}: {line}; nothing is done about it")
+            say(f"image {raw['name']}: {line}. The resource is not changed")
         return ReadResult(id_, outbound({**raw, "drift": drift}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        from pulumi_vertex_training.kinds.training_image import making as images
+        from pulumi_vertex_training.kinds.training_image import build
 
         raw = inbound(_props)
         if raw.get("on_delete") != "delete" or OPERATION.made(_id):
-            # Made or kept in this deployment: the resource that wants it has the same content.
+            # Another resource of this deployment made or keeps the same image.
             return
-        others = images.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
+        others = build.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
         if others:
-            say(f"image {_id} stays: it has tags that this stack did not give it: {', '.join(others)}")
+            say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
@@ -177,14 +177,16 @@ def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
 def _inputs(props: Mapping[str, Any]) -> ImageInputs:
     inputs = _decode(props).spec
     if inputs is None:
-        raise ValueError("an image reached the provider with inputs that check refuses; please report this")
+        raise ValueError("an image reached the provider with inputs that check rejects; please report this")
     return inputs
 
 
-def _planned(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Problem]]:
-    """The plan where what it needs is known, and every problem there is."""
+def _plan_if_known(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Problem]]:
+    """Return the plan, or None if a field that it needs is unknown or wrong; and every problem."""
     problems = list(decoded.problems)
-    open_ends = [path for path in (*decoded.unknown, *decoded.damaged) if not path.startswith(_ELSEWHERE)]
+    open_ends = [
+        path for path in (*decoded.unknown, *decoded.damaged) if not path.startswith(_DESTINATION_FIELDS)
+    ]
     if decoded.draft is None or open_ends:
         return None, problems
     try:
@@ -194,7 +196,7 @@ def _planned(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Prob
 
 
 def _plan(inputs: TrainingImageSpec) -> ImagePlan:
-    # Here, because a program that only declares resources need not load what builds them.
+    # Imported here: a program that only declares resources does not need to load the builder.
     from pulumi_vertex_training.images import ImageSource, plan_image
 
     source = Path(inputs.source)
@@ -217,15 +219,15 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     )
 
 
-def _run_builder(
+def _choose_builder(
     inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]
 ) -> Tool | str | Problem | None:
-    """Who can run what the Dockerfile runs, None for nothing; an image that is there need not be built."""
+    """Choose the builder of a Dockerfile with RUN. Return None if none is needed or the image exists."""
     if inputs is None or plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
         return None
-    from pulumi_vertex_training.kinds.training_image.container_tools import run_builder
+    from pulumi_vertex_training.kinds.training_image.container_tools import choose_builder
 
-    return run_builder(
+    return choose_builder(
         plan,
         builder=inputs.builder,
         build_bucket=inputs.build_bucket,
@@ -233,14 +235,14 @@ def _run_builder(
     )
 
 
-def _who_builds(inputs: ImageInputs, plan: ImagePlan, who: Tool | str) -> str:
-    from pulumi_vertex_training.kinds.training_image.container_tools import who_builds
+def _describe_builder(inputs: ImageInputs, plan: ImagePlan, builder: Tool | str) -> str:
+    from pulumi_vertex_training.kinds.training_image.container_tools import describe_builder
 
-    return who_builds(plan, who, on_google=inputs.endpoint == "google")
+    return describe_builder(plan, builder, on_google=inputs.endpoint == "google")
 
 
 def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any]:
-    """What check adds to the inputs, known in a preview."""
+    """Return the inputs that check derives, known in a preview."""
     place = [inputs["repository"], inputs["name"], inputs.get("tags", [])]
     prefix = f"{inputs['repository']}/{inputs['name']}"
     return {
@@ -250,20 +252,22 @@ def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any
     }
 
 
-def _memory(inputs: Mapping[str, Any]) -> str:
+def _context_key(inputs: Mapping[str, Any]) -> str:
     return f"image:{inputs.get('repository')}/{inputs.get('name')}:{inputs.get('content_hash')}"
 
 
-def _plain(value: Any) -> Any:
-    """What is not given and what is empty are the same."""
+def _none_if_empty(value: Any) -> Any:
+    """Return None for an empty value: missing and empty are the same."""
     return value or None
 
 
-def _said(new: Mapping[str, Any], replaces: list[str]) -> str:
+def _describe_rebuild(new: Mapping[str, Any], replaces: list[str]) -> str:
     if "content_hash" in replaces:
         what = "its content"
     elif "base_images" in replaces:
         what = "its base"
     else:
         what = replaces[0]
-    return f"image {new.get('name')}: {what} changed; it is built anew, and jobs that use it run again"
+    return (
+        f"image {new.get('name')}: {what} changed. The image is built again, and jobs that use it run again"
+    )

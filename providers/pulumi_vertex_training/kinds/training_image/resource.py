@@ -1,4 +1,4 @@
-"""`TrainingImage`: a folder as a container image in a repository, without Docker."""
+"""`TrainingImage`: a container image of a folder, built without Docker and pushed to a repository."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "
 
 
 class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
-    """A container image, built by us of a base image and a folder, or of a folder with a Dockerfile.
+    """A container image, built from a base image and a folder, or from a folder with a Dockerfile.
 
-    `uri`, which is the id as well, is its name with its digest, HOST/PATH@sha256:...: a job that uses it runs
-    what was built, whatever becomes of tags. Another content is another image, and replaces it; tags are
-    updated in place. A base image is resolved when the image is built: that its tag has moved since, or one
-    of the image's own, is shown by a refresh (`drift`) and not acted on.
+    `uri`, which is also the id, is its name with its digest, HOST/PATH@sha256:...: a job that uses it runs
+    exactly this build, even if tags move. Changed content replaces the image; tags are updated in place. The
+    base image is resolved at build time. If its tag or a tag of the image moves later, a refresh shows it in
+    `drift`, and nothing else happens.
     """
 
     content_hash: pulumi.Output[str]
@@ -75,25 +75,27 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
 
         :param repository: an ImageRepository, a `pulumi_gcp.artifactregistry.Repository`, or its address
             LOCATION-docker.pkg.dev/PROJECT/NAME.
-        :param source: the folder, relative to the Pulumi program's; without a Dockerfile its content goes
-            into the image.
-        :param name: of the image in its repository; default: the resource's name.
-        :param dockerfile: its name in the folder; default: `Dockerfile` where there is one and no base_image.
-        :param base_image: what the folder's content is put on: a name, or another image.
+        :param source: the folder, relative to the Pulumi program's folder. Without a Dockerfile, its content
+            is copied into the image.
+        :param name: name of the image in its repository; default: the resource's name.
+        :param dockerfile: name of the Dockerfile in the folder. Default: `Dockerfile`, if it exists and there
+            is no base_image.
+        :param base_image: the image that the folder's content is added to: a name, or another image.
         :param requirements: a lock file with a hash in every line; its wheels become a layer.
-        :param env: variables set in the image. They are no place for secrets: whoever pulls it reads them.
-        :param build_contexts: more folders, by name: `COPY --from=NAME` in the Dockerfile takes files of
-            them; without a Dockerfile each is put into the image under its name.
+        :param env: environment variables of the image. Do not put secrets here: everyone who pulls the image
+            can read them.
+        :param build_contexts: further folders, by name. `COPY --from=NAME` in the Dockerfile copies from
+            them; without a Dockerfile, each is copied into the image under its name.
         :param platform: `linux/amd64` (default), which Vertex AI runs, or `linux/arm64`.
-        :param python_version: of the requirements' wheels, such as "3.11".
+        :param python_version: Python version of the requirements' wheels, such as "3.11".
         :param exclude: patterns of files to leave out, as in a .dockerignore file.
-        :param tags: names that stand for the image; default ["latest"].
+        :param tags: tags of the image; default ["latest"].
         :param on_delete: `keep` (default) leaves the image in the repository when the resource is replaced or
-            deleted; `delete` takes it away, unless it has tags that were not given here.
-        :param builder: who builds a Dockerfile that has a RUN: `auto` (default), `docker`, `podman`,
+            deleted; `delete` removes it, unless it has tags that are not declared here.
+        :param builder: builder of a Dockerfile that has a RUN: `auto` (default), `docker`, `podman`,
             `buildah` or `cloud_build`.
-        :param build_bucket: the bucket that Cloud Build gets the source from.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param build_bucket: the bucket for Cloud Build's source.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "repository": repository_url(repository),
@@ -121,16 +123,16 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             **more,
             **place(project, location),
         }
-        # A hash of few unknown letters tells them to who tries all.
+        # The hash of a short secret could be reversed by trying all values.
         props = {**with_outputs(inputs, *_OUTPUTS), "content_hash": as_secret_as(inputs)}
         super().__init__(TrainingImageProvider(), resource_name, props, opts)
 
     @property
     def uri(self) -> pulumi.Output[str]:
-        """The image's name with its digest. It is the id, which stays known while tags are updated."""
+        """The image's name with its digest. It is the id, so it stays known while tags are updated."""
         return self.id
 
     @property
     def digest(self) -> pulumi.Output[str]:
-        """`sha256:...`, of the image's manifest."""
+        """The digest of the image's manifest, `sha256:...`."""
         return self.id.apply(lambda name: name.rpartition("@")[2])

@@ -1,4 +1,4 @@
-"""A training image: what it is built of, where it goes, and what a change of a field does."""
+"""The spec of a training image: its sources, its repository, and the effect of each change."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ _PATH = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+|/)[a-z0-9]+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingImageSpec:
-    """An image of a folder. `source`, `requirements` and `build_contexts` (folders by name) are paths
-    relative to the Pulumi program's folder.
+    """An image that is built from a folder.
 
-    `on_delete` and `builder` are no part of the image: what becomes of it with its resource, and who builds
-    it when its Dockerfile has a RUN. `build_bucket` is where Cloud Build gets the source from.
+    `source`, `requirements` and `build_contexts` (folders by name) are paths relative to the Pulumi program's
+    folder. Three fields are not part of the image: `on_delete` is what happens to it with its resource,
+    `builder` builds a Dockerfile that has a RUN, and `build_bucket` holds the source for Cloud Build.
     """
 
     repository: str
@@ -78,16 +78,16 @@ class TrainingImageSpec:
 
     @property
     def image(self) -> ImageName:
-        """The image's name, without tag and digest. Raises ValueError for a name that the rules refuse."""
+        """The image's name without tag and digest. Raises ValueError if the name breaks a rule."""
         return parse(f"{self.repository}/{self.name}")
 
 
 Image = TypeVar("Image", bound=TrainingImageSpec)
 
-_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="another content is another image")
+_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="other content is another image")
 _PLACE = FieldEffect(effect=Effect.REPLACE, reason="an image cannot move")
-_RECORD = FieldEffect(effect=Effect.UPDATE, reason="it is kept by the provider, the image does not have it")
-_FILES = FieldEffect(effect=Effect.NONE, reason="the hash of the content decides, wherever it lies on a disk")
+_RECORD = FieldEffect(effect=Effect.UPDATE, reason="only the provider uses it; the image does not have it")
+_FILES = FieldEffect(effect=Effect.NONE, reason="the hash of the content decides, not its path")
 
 EFFECTS: FieldTable = MappingProxyType(
     {
@@ -118,19 +118,19 @@ EFFECTS: FieldTable = MappingProxyType(
 
 
 def normalise(spec: Image) -> Image:
-    """The normal form: the repository without scheme and slash, tags in order."""
+    """Return the normal form: the repository without scheme and trailing slash, the tags sorted."""
     repository = spec.repository.removeprefix("https://").rstrip("/")
     return replace(spec, repository=repository, tags=tuple(sorted(set(spec.tags))))
 
 
 def image_name(resource_name: str) -> str:
-    """The nearest name that an image can have: "Train (A)" -> "train-a"."""
+    """Return the closest valid name of an image: "Train (A)" -> "train-a"."""
     parts = (_near(part) for part in resource_name.lower().split("/"))
     return "/".join(part for part in parts if part) or "image"
 
 
 def _near(part: str) -> str:
-    """A component of a path: letters and digits, with one separator between them."""
+    """Return the closest valid component of a path: letters and digits, with single separators between."""
     words = re.split(r"([^a-z0-9]+)", part)
     joined = "".join(
         word if i % 2 == 0 else word if word in (".", "_", "__") or set(word) == {"-"} else "-"
@@ -140,7 +140,7 @@ def _near(part: str) -> str:
 
 
 def validate(spec: TrainingImageSpec) -> list[Problem]:
-    """Every finding that no file is needed for, in the order of the fields."""
+    """Return every problem that can be found without reading files, in the order of the fields."""
     return [
         *_repository_problems(spec.repository.removeprefix("https://").rstrip("/")),
         *_name_problems(spec.name),
@@ -157,7 +157,7 @@ def _repository_problems(repository: str) -> Iterator[Problem]:
     if name is None or "/" not in repository or not repository.startswith(f"{name.host}/"):
         yield IMAGE_REPOSITORY.broken(
             "repository",
-            f"{shown(repository, longest=200)} is no repository; give an ImageRepository, or write "
+            f"{shown(repository, longest=200)} is not a repository; give an ImageRepository, or write "
             "LOCATION-docker.pkg.dev/PROJECT/NAME",
         )
     elif name.host.endswith("-docker.pkg.dev") and repository.count("/") < 2:
@@ -184,11 +184,11 @@ def _tag_problems(tags: tuple[str, ...]) -> Iterator[Problem]:
             yield IMAGE_TAGS.broken(
                 f"tags[{i}]",
                 f"{shown(tag)} cannot be a tag; it has 1 to 128 letters, digits, underscores, dots and "
-                "dashes, and begins with none of the last two",
+                "dashes, and does not begin with a dot or dash",
             )
         elif counts[tag] > 1 and tags.index(tag) != i:
             yield IMAGE_TAGS.broken(
-                f"tags[{i}]", f"{shown(tag)} is given twice; leave one out", rests_on=("tags",)
+                f"tags[{i}]", f"{shown(tag)} is given twice. Remove one", rests_on=("tags",)
             )
 
 
@@ -196,11 +196,11 @@ def _builder_problems(spec: TrainingImageSpec) -> Iterator[Problem]:
     both = ("builder", "build_bucket")
     if spec.builder == "cloud_build" and spec.build_bucket is None:
         yield BUILD_BUCKET.broken(
-            "build_bucket", "is missing; Cloud Build gets the source from there", rests_on=both
+            "build_bucket", "is missing. Cloud Build needs a bucket for the source", rests_on=both
         )
     elif spec.build_bucket is not None and spec.builder not in ("auto", "cloud_build"):
         yield BUILD_BUCKET.broken(
             "build_bucket",
-            f"does not go with the builder {spec.builder}; leave it out, or build with cloud_build",
+            f"does not go with the builder {spec.builder}. Leave it out, or set builder to cloud_build",
             rests_on=both,
         )

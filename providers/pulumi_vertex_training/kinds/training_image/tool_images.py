@@ -1,4 +1,4 @@
-"""An image that a container tool has saved, as a manifest and blobs to be pushed."""
+"""Images built by a container tool or Cloud Build, as a manifest and blobs to push."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MAGIC = {b"\x1f\x8b": "+gzip", b"\x28\xb5\x2f\xfd": "+zstd"}
 
 
 def read_archive(archive: Path, source: ImageSource, folder: Path) -> tuple[Manifest, list[BlobUpload]]:
-    """The image of an archive in docker's form, with the source's options set; layers go to `folder`.
+    """Read the image of an archive in docker's format, with the source's options set.
 
-    Raises ValueError for an archive of another form.
+    The layers are extracted to `folder`. Raises ValueError for an archive of another format.
     """
     with tarfile.open(archive) as tar:
         listed = json.loads(_member(tar, "manifest.json"))
@@ -37,7 +37,10 @@ def read_archive(archive: Path, source: ImageSource, folder: Path) -> tuple[Mani
 def assemble(
     config: Mapping[str, Any], layers: list[tuple[BlobUpload, str]], source: ImageSource
 ) -> tuple[Manifest, list[BlobUpload]]:
-    """Manifest and blobs of layers, each with its media type, and a configuration with the options set."""
+    """Make the manifest of layers, each with its media type, and a configuration with options set.
+
+    Return the manifest, and the blobs of the layers and of the configuration.
+    """
     content = canonical_json(with_options(config, source))
     own = BlobUpload(digest=digest_of(content), size=len(content), content=content)
     manifest = canonical_json(
@@ -56,7 +59,7 @@ def assemble(
 
 
 def has_options(source: ImageSource) -> bool:
-    """Whether something is set after the last instruction of the Dockerfile."""
+    """Return whether the source sets options on top of its Dockerfile."""
     return bool(
         source.env
         or source.labels
@@ -68,8 +71,9 @@ def has_options(source: ImageSource) -> bool:
 
 
 def with_options(config: Mapping[str, Any], source: ImageSource) -> dict[str, Any]:
-    """The configuration with what is set after the last instruction; an entrypoint takes the base's command
-    away, as a Dockerfile's does.
+    """Return the image configuration with the source's options set.
+
+    As in a Dockerfile, an entrypoint removes the command of the base image.
     """
     settings = dict(config.get("config") or {})
     if source.env:

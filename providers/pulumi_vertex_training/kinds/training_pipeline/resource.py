@@ -10,8 +10,10 @@ import pulumi
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import with_names
 from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs, with_serving_image
 from pulumi_vertex_training.kinds.model.resource import Model, parent_name
-from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
-from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.resource import (
+    PersistentResource,
+    part_with_persistent_resource,
+)
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
@@ -93,7 +95,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         :param on_delete: `delete` (default) deletes with the pipeline the version that it uploaded, and the
             model with its last version; `cancel` keeps both. A replaced pipeline always keeps its version.
         """
-        custom_task, machines = part_on_resource(
+        custom_task, machines = part_with_persistent_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"
         )
         tuning_task, machines_of_trials = _trials_on_resource(resource_name, tuning_task, persistent_resource)
@@ -154,11 +156,11 @@ def _trials_on_resource(
         return task, {}
     at = "tuning_task.trial_job_spec"
     if isinstance(task, pulumi.Output):
-        job, machines = part_on_resource(name, task.apply(_trial), resource, at=at)
+        job, machines = part_with_persistent_resource(name, task.apply(_trial), resource, at=at)
         return pulumi.Output.all(task, job).apply(
             lambda both: with_fields(both[0], {_TRIAL: both[1]}) if has_fields(both[0]) else both[0]
         ), machines
-    job, machines = part_on_resource(name, _trial(task), resource, at=at)
+    job, machines = part_with_persistent_resource(name, _trial(task), resource, at=at)
     return (with_fields(task, {_TRIAL: job}) if machines else task), machines
 
 

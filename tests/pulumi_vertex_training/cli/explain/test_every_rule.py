@@ -958,7 +958,7 @@ CASES: dict[str, Case] = {
         {"network": GONE},
         "network",
         "missing",
-        f"give network {NETWORK}",
+        f"Give the network {NETWORK}",
         find=of_persistent_resource,
     ),
     "persistent-resource-key": case(
@@ -966,7 +966,7 @@ CASES: dict[str, Case] = {
         {"encryption_spec.kms_key_name": f"{KEY}2"},
         "encryption_spec.kms_key_name",
         "cryptoKeys",
-        f"give key {KEY}",
+        f"Give the key {KEY}",
         find=of_persistent_resource,
     ),
     "persistent-resource-service-account": case(
@@ -974,16 +974,16 @@ CASES: dict[str, Case] = {
         {"service_account": GONE},
         "service_account",
         "missing",
-        "give its e-mail address",
+        "Give its e-mail address",
         find=of_job_on_guarded_resource,
     ),
     "persistent-resource-trials": warning(
         json.loads(json.dumps(encode(tuning_job()))),
         {"parallel_trial_count": 3, "trial_job_spec.worker_pool_specs[0].replica_count": 2},
         "parallel_trial_count",
-        "3 trials at a time",
-        "room for 2",
-        "enlarge its pools",
+        "3 trials in parallel",
+        "run only 2",
+        "enlarge the resource's pools",
         find=of_tuning_job_on_resource,
     ),
     # Persistent resources.
@@ -1012,25 +1012,25 @@ CASES: dict[str, Case] = {
         {"id": "GPU pool"}, "persistent_resource_id", "'GPU pool'", "for example gpu-pool"
     ),
     "resource-display-name": resource_case(
-        {"display_name": "x" * 129}, "display_name", "129 characters", "shorten it"
+        {"display_name": "x" * 129}, "display_name", "129 characters", "Shorten it"
     ),
     "resource-kms-key": resource_case(
         {"options.location": "us-east1"},
         "encryption_spec.kms_key_name",
-        "in us-central1, the persistent resource in us-east1",
-        "use a key of its region",
+        "in us-central1, but the persistent resource is in us-east1",
+        "Use a key in us-east1",
     ),
     "runtime-account": resource_case(
         {f"{RUNTIME}.service_account_spec.enable_custom_service_account": False},
         f"{RUNTIME}.service_account_spec.service_account",
         ACCOUNT,
-        "set enable_custom_service_account",
+        "Set enable_custom_service_account",
     ),
     "ray-image": resource_case(
         {f"{RUNTIME}.ray_spec.resource_pool_images": {"head": IMAGE}},
         f"{RUNTIME}.ray_spec.resource_pool_images",
         "no image for resource_pools[1]",
-        "give each pool an id",
+        "Give each pool an id",
     ),
     "ray-head": resource_case(
         {f"{RUNTIME}.ray_spec.head_node_resource_pool_id": "haed"},
@@ -1260,22 +1260,25 @@ CASES: dict[str, Case] = {
     ),
     "repository-format": repository_case({"format": "PYTHON"}, "format", "PYTHON", "holds no images"),
     "repository-mode": repository_case(
-        {"mode": "REMOTE_REPOSITORY"}, "mode", "REMOTE_REPOSITORY", "nothing can be pushed", "pulumi_gcp"
+        {"mode": "REMOTE_REPOSITORY"}, "mode", "REMOTE_REPOSITORY", "accepts no pushes", "pulumi_gcp"
     ),
     "repository-kms-key": repository_case(
         {"kms_key_name": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"},
         "kms_key_name",
-        "in us-east1 and the repository in us-central1",
-        "use a key in us-central1",
+        "in us-east1, but the repository is in us-central1",
+        "Use a key in us-central1",
     ),
     "cleanup-policies": repository_case(
         {POLICIES: [{**DELETE_OLD, "id": f"p{i}"} for i in range(11)]}, POLICIES, "11 policies", "at most 10"
     ),
     "cleanup-policy-id": repository_case(
-        {f"{POLICIES}[0].id": ""}, f"{POLICIES}[0].id", "'' is no id", "a name of its own"
+        {f"{POLICIES}[0].id": ""}, f"{POLICIES}[0].id", "'' is not an id", "Give the policy an id"
     ),
     "cleanup-policy-choice": repository_case(
-        {f"{POLICIES}[1].condition": {"older_than": "1d"}}, f"{POLICIES}[1]", "both", "make two policies"
+        {f"{POLICIES}[1].condition": {"older_than": "1d"}},
+        f"{POLICIES}[1]",
+        "both",
+        "Split it into two policies",
     ),
     "cleanup-most-recent": repository_case(
         {f"{POLICIES}[1].action": "DELETE"}, f"{POLICIES}[1].most_recent_versions", "DELETE", "with KEEP"
@@ -1296,7 +1299,7 @@ CASES: dict[str, Case] = {
         {f"{POLICIES}[0].condition": {"tag_prefixes": ["dev"], "tag_state": "UNTAGGED"}},
         f"{POLICIES}[0].condition.tag_prefixes",
         "UNTAGGED",
-        "write TAGGED",
+        "Use TAGGED",
     ),
     "cleanup-everything": repository_case(
         {f"{POLICIES}[0].condition": GONE},
@@ -1309,7 +1312,7 @@ CASES: dict[str, Case] = {
         {f"{POLICIES}[0].action": "KEEP"},
         POLICIES,
         "none with DELETE",
-        "add one with DELETE",
+        "Add one with DELETE",
         level="warning",
     ),
     # Training images.
@@ -1322,7 +1325,7 @@ CASES: dict[str, Case] = {
     ),
     "training-image-tags": image_case({"tags[1]": "v 1"}, "tags[1]", "'v 1' cannot be a tag", "1 to 128"),
     "training-image-build-bucket": image_case(
-        {"builder": "cloud_build"}, "build_bucket", "is missing", "Cloud Build gets the source from there"
+        {"builder": "cloud_build"}, "build_bucket", "is missing", "Cloud Build needs a bucket for the source"
     ),
 }
 CASES |= {
@@ -1541,4 +1544,4 @@ def test_a_job_that_is_private_on_a_persistent_resource_that_is_not() -> None:
     spec = decode(CustomJobSpec, {"display_name": "digits", POOLS: [], "network": NETWORK}).draft
     (problem,) = persistent_resource_problems(spec, PersistentResource(resource_pools=()))
     assert problem.rule == "persistent-resource-network"
-    assert problem.message == f"'{NETWORK}' while the persistent resource has no network; leave it out"
+    assert problem.message == f"'{NETWORK}', but the persistent resource has no network. Leave it out"

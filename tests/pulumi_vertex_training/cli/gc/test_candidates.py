@@ -28,7 +28,7 @@ from pulumi_vertex_training.cli.gc.stack_memory import (
 )
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
+from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lasting import Lasting
@@ -205,28 +205,34 @@ def test_a_job_of_another_backend_is_never_an_orphan(found: list[KnownStack]) ->
 @pytest.mark.parametrize(
     ("stacks", "metadata", "live", "verdict"),
     [
-        pytest.param([stack(past=(STAGED,))], {MARK: "1"}, "", Verdict.ORPHAN, id="an orphan"),
+        pytest.param([stack(past=(STAGED,))], {STAGED_KEY: "1"}, "", Verdict.ORPHAN, id="an orphan"),
         pytest.param([stack(past=(STAGED,))], {}, "", None, id="not ours"),
-        pytest.param([stack(STAGED)], {MARK: "1"}, "", Verdict.KNOWN, id="in a state"),
+        pytest.param([stack(STAGED)], {STAGED_KEY: "1"}, "", Verdict.KNOWN, id="in a state"),
         pytest.param(
             [stack({"type": "x", "inputs": {"args": [f"--data=/gcs/staging/data/{HASH}"]}})],
-            {MARK: "1"},
+            {STAGED_KEY: "1"},
             "",
             Verdict.KNOWN,
             id="its folder is in a state",
         ),
         pytest.param(
             [stack(past=(STAGED,))],
-            {MARK: "1"},
+            {STAGED_KEY: "1"},
             f"--data\n/gcs/staging/data/{HASH}/data.txt",
             Verdict.KNOWN,
             id="a live job reads it",
         ),
         pytest.param(
-            [stack(past=(STAGED,))], {MARK: "1", SHARED: "1"}, "", Verdict.UNPROVEN, id="staged twice"
+            [stack(past=(STAGED,))],
+            {STAGED_KEY: "1", SHARED_KEY: "1"},
+            "",
+            Verdict.UNPROVEN,
+            id="staged twice",
         ),
-        pytest.param([removed(STAGED)], {MARK: "1"}, "", Verdict.UNPROVEN, id="a stack that was removed"),
-        pytest.param([stack()], {MARK: "1"}, "", Verdict.UNPROVEN, id="never here"),
+        pytest.param(
+            [removed(STAGED)], {STAGED_KEY: "1"}, "", Verdict.UNPROVEN, id="a stack that was removed"
+        ),
+        pytest.param([stack()], {STAGED_KEY: "1"}, "", Verdict.UNPROVEN, id="never here"),
     ],
 )
 def test_the_judgement_of_an_object(

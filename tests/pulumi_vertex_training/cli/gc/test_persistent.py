@@ -117,7 +117,7 @@ def test_a_resource_on_which_jobs_run_stays_until_they_have_ended(env: Env, endp
     eventually(lambda: custom_jobs.get(endpoint, running).state.word == "RUNNING")
     refused = gc(env, "--yes", "busy")
     assert (refused.code, "failed 1" in refused.err) == (1, True)
-    assert "jobs on it use 1 of its machines, and would be cancelled with it: end them first" in refused.out
+    assert "jobs on it use 1 of its machines and would be cancelled with it. Stop them first" in refused.out
     assert custom_jobs.get(endpoint, running).state.word == "RUNNING"
 
     custom_jobs.cancel(endpoint, running)

@@ -1,4 +1,4 @@
-"""The repository's normal form, its JSON, and what an update sends."""
+"""The repository's normal form, its JSON, and the body of an update."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupPolicy,
     MostRecentVersions,
     RepositorySpec,
+    from_wire,
     normalise,
+    patch,
+    to_wire,
     url,
 )
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire, patch, to_wire
 
 MINIMAL = {"name": "trainers", "location": "us-central1"}
 FULL_NAME = "projects/p/locations/us-central1/repositories/trainers"
@@ -37,7 +39,7 @@ def google_repository() -> Any:
 
 
 def as_served(body: dict[str, Any]) -> dict[str, Any]:
-    """The repository as the service answers it: through Google's own message, with what it fills in."""
+    """Return the repository as the service returns it: parsed by Google's message, with defaults."""
     message = google_repository()()
     json_format.ParseDict({**body, "name": FULL_NAME}, message)
     message.size_bytes = 7
@@ -78,22 +80,24 @@ repositories = st.builds(
 
 
 @given(repositories)
-def test_what_is_sent_comes_back_as_it_was(spec: RepositorySpec) -> None:
+def test_wire_round_trip(spec: RepositorySpec) -> None:
     assert from_wire(as_served(to_wire(spec))) == normalise(spec)
 
 
 @given(repositories)
-def test_the_normal_form_is_its_own(spec: RepositorySpec) -> None:
+def test_normalise_is_idempotent(spec: RepositorySpec) -> None:
     assert normalise(normalise(spec)) == normalise(spec)
 
 
 @given(repositories)
-def test_nothing_is_sent_for_what_is_the_same(spec: RepositorySpec) -> None:
+def test_the_patch_of_an_unchanged_repository_is_empty(spec: RepositorySpec) -> None:
     assert patch(spec, normalise(spec)) == {}
 
 
 @given(repositories, repositories)
-def test_an_update_makes_the_one_of_the_other(old: RepositorySpec, new: RepositorySpec) -> None:
+def test_an_update_turns_the_old_repository_into_the_new_one(
+    old: RepositorySpec, new: RepositorySpec
+) -> None:
     served = as_served({**to_wire(old), **patch(old, new)})
     assert from_wire(served) == normalise(new)
 
@@ -108,24 +112,24 @@ def test_an_update_makes_the_one_of_the_other(old: RepositorySpec, new: Reposito
         pytest.param({"force_destroy": True}, {}, id="force_destroy"),
     ],
 )
-def test_an_update_sends_what_changed_alone(change: dict[str, Any], sent: dict[str, Any]) -> None:
+def test_an_update_sends_only_changes(change: dict[str, Any], sent: dict[str, Any]) -> None:
     assert patch(repository(), repository(**change)) == sent
 
 
 @pytest.mark.parametrize("field", ["name", "location", "kms_key_name"])
-def test_what_cannot_change_is_no_update(field: str) -> None:
+def test_fields_that_cannot_change_in_place(field: str) -> None:
     with pytest.raises(ValueError, match=field):
         patch(repository(), repository(**{field: "another"}))
 
 
-def test_marks_are_labels_that_nobody_declared() -> None:
-    body = to_wire(repository(labels={"team": "a"}), marks={"pulumi-stack": "dev"})
+def test_ownership_labels_are_not_declared_labels() -> None:
+    body = to_wire(repository(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"})
     assert body["labels"] == {"team": "a", "pulumi-stack": "dev"}
     assert from_wire(as_served(body)).labels == {"team": "a"}
 
 
-def test_marks_survive_an_update_of_the_labels() -> None:
-    body = patch(repository(), repository(labels={"team": "a"}), marks={"pulumi-stack": "dev"})
+def test_ownership_labels_survive_an_update_of_the_labels() -> None:
+    body = patch(repository(), repository(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"})
     assert body == {"labels": {"team": "a", "pulumi-stack": "dev"}}
 
 
@@ -149,12 +153,12 @@ def test_every_problem_is_found_at_once() -> None:
         ("example.com:web", "europe-docker.pkg.dev/example.com/web/trainers"),
     ],
 )
-def test_the_address_of_a_repository(project: str, address: str) -> None:
+def test_the_url_of_a_repository(project: str, address: str) -> None:
     assert url(project, "europe", "trainers") == address
 
 
 def test_every_field_of_the_installed_api_is_known() -> None:
-    """A field that Google adds fails here until it is supported, refused by name, or the service's own."""
+    """Fail for a field that Google adds, until it is supported, rejected by name, or set by the service."""
     ours = {
         *(item.name for item in dataclasses.fields(RepositorySpec)),
         *RepositorySpec.UNSUPPORTED,

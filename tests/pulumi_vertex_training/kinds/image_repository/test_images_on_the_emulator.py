@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
-from pulumi_vertex_training.kinds.image_repository.wire import from_wire
+from pulumi_vertex_training.kinds.image_repository.spec import from_wire
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from support.plugin import PluginProcess
 from support.pushed_images import push_small_image
@@ -41,7 +41,7 @@ def plugin(folder: Path, data_dir: Path) -> Iterator[PluginProcess]:
 
 @pytest.fixture(scope="module")
 def images(plugin: PluginProcess) -> str:
-    """The address of a repository for the tests of images."""
+    """Return the URL of a repository for the tests of images."""
     _, made = create(plugin, REPOSITORY, {"name": "images", **PLACE})
     return str(made["url"])
 
@@ -57,7 +57,7 @@ def full_name(name: str) -> str:
 
 
 def made_before(endpoint: Endpoint, name: str, labels: dict[str, str]) -> None:
-    """A repository that no state knows."""
+    """Create a repository that no state has."""
     artifact_registry.create(endpoint, full_name(name), {"format": "DOCKER", "labels": labels})
 
 
@@ -65,7 +65,7 @@ def refusal(caught: pytest.ExceptionInfo[grpc.RpcError]) -> str:
     return str(caught.value.details())  # type: ignore[attr-defined]
 
 
-def test_a_repository_of_an_interrupted_deployment_is_taken_over(
+def test_a_repository_of_an_interrupted_deployment_is_adopted(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
     made_before(endpoint, "begun", LABELS)
@@ -83,7 +83,7 @@ def test_a_repository_of_an_interrupted_deployment_is_taken_over(
         pytest.param("filled", LABELS, True, id="one that holds images"),
     ],
 )
-def test_a_repository_that_is_there_already_is_refused(
+def test_an_existing_repository_is_refused(
     plugin: PluginProcess, endpoint: Endpoint, name: str, labels: dict[str, str], pushed: bool
 ) -> None:
     made_before(endpoint, name, labels)
@@ -93,11 +93,11 @@ def test_a_repository_that_is_there_already_is_refused(
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, REPOSITORY, {"name": name, "marks": MARKS, **PLACE})
     said = refusal(caught)
-    assert said.startswith(f"Failure: repository {name} exists already in project local, us-central1.")
+    assert said.startswith(f"Failure: repository {name} already exists in project local, us-central1.")
     assert f'repository="{address}"' in said
 
 
-def test_a_repository_with_images_is_deleted_by_option_alone(
+def test_a_repository_with_images_is_deleted_only_with_force_destroy(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
     id_, made = create(plugin, REPOSITORY, {"name": "holding", **PLACE})
@@ -105,19 +105,19 @@ def test_a_repository_with_images_is_deleted_by_option_alone(
         push_small_image(endpoint, f"{made['url']}/{name}:1", b"1")
     with pytest.raises(grpc.RpcError) as caught:
         plugin.delete(REPOSITORY, id_, made)
-    assert f"repository {id_} holds images: a, b, c and 2 more." in refusal(caught)
-    assert "`pulumi up --target` with its URN" in refusal(caught)
+    assert f"repository {id_} has images: a, b, c and 2 more." in refusal(caught)
+    assert "`pulumi up --target` with the repository's URN" in refusal(caught)
     plugin.delete(REPOSITORY, id_, {**made, "force_destroy": True})
     assert plugin.read(REPOSITORY, id_, made)[0] == ""
 
 
-def test_a_repository_that_is_gone_is_deleted(plugin: PluginProcess, endpoint: Endpoint) -> None:
+def test_deleting_a_missing_repository_succeeds(plugin: PluginProcess, endpoint: Endpoint) -> None:
     id_, made = create(plugin, REPOSITORY, {"name": "gone", **PLACE})
     artifact_registry.delete(endpoint, id_)
     plugin.delete(REPOSITORY, id_, made)
 
 
-def test_what_is_read_of_an_unchanged_repository_is_no_change(plugin: PluginProcess) -> None:
+def test_reading_an_unchanged_repository_is_no_change(plugin: PluginProcess) -> None:
     policy = {"id": "a", "action": "DELETE", "condition": {"older_than": "1d"}}
     id_, made = create(
         plugin, REPOSITORY, {"name": "same", "cleanup_policies": [policy], "marks": MARKS, **PLACE}
@@ -137,20 +137,20 @@ def declared(images: str, name: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_an_image_that_is_there_is_not_sent(plugin: PluginProcess, images: str) -> None:
+def test_an_existing_image_is_not_uploaded(plugin: PluginProcess, images: str) -> None:
     first, made = create(plugin, IMAGE, declared(images, "twice"))
     second, again = create(plugin, IMAGE, declared(images, "twice"))
     assert first == second
     assert (made["sent_bytes"] > 0, again["sent_bytes"]) == (True, 0)
 
 
-def test_a_layer_that_another_image_has_is_not_sent(plugin: PluginProcess, images: str) -> None:
+def test_a_layer_of_another_image_is_not_uploaded(plugin: PluginProcess, images: str) -> None:
     _, made = create(plugin, IMAGE, declared(images, "once"))
     _, again = create(plugin, IMAGE, declared(images, "once", env={"A": "1"}))
     assert 0 < again["sent_bytes"] < made["sent_bytes"], "the configuration alone"
 
 
-def test_the_facts_of_an_image(plugin: PluginProcess, images: str, endpoint: Endpoint) -> None:
+def test_the_outputs_of_an_image(plugin: PluginProcess, images: str, endpoint: Endpoint) -> None:
     id_, made = create(plugin, IMAGE, declared(images, "facts", tags=["v1", "v2"]))
     assert made["uri"] == id_ == f"{images}/facts@{made['digest']}"
     assert registry.tags(endpoint, parse(id_)) == ("v1", "v2")
@@ -161,13 +161,13 @@ def test_the_facts_of_an_image(plugin: PluginProcess, images: str, endpoint: End
 def test_an_image_that_this_deployment_made_is_not_deleted(
     plugin: PluginProcess, images: str, endpoint: Endpoint
 ) -> None:
-    """A resource that is replaced by one of the same content has its id."""
+    """Keep the image: the replacement of a resource with the same content has the same id."""
     id_, made = create(plugin, IMAGE, declared(images, "replaced", on_delete="delete"))
     plugin.delete(IMAGE, id_, made)
     assert registry.find_manifest(endpoint, parse(id_)) is not None
 
 
-def test_an_image_of_an_earlier_deployment_is_deleted_by_option(
+def test_an_image_of_an_earlier_deployment_is_deleted_with_on_delete(
     plugin: PluginProcess, images: str, endpoint: Endpoint, folder: Path, data_dir: Path
 ) -> None:
     id_, made = create(plugin, IMAGE, declared(images, "earlier", on_delete="delete"))
@@ -178,7 +178,9 @@ def test_an_image_of_an_earlier_deployment_is_deleted_by_option(
         later.delete(IMAGE, id_, made)
 
 
-def test_a_folder_that_changes_while_it_is_deployed(plugin: PluginProcess, images: str, folder: Path) -> None:
+def test_a_folder_that_changes_during_the_deployment(
+    plugin: PluginProcess, images: str, folder: Path
+) -> None:
     source = folder / "changing"
     source.mkdir()
     (source / "task.py").write_text("print(1)\n")
@@ -186,27 +188,27 @@ def test_a_folder_that_changes_while_it_is_deployed(plugin: PluginProcess, image
     (source / "task.py").write_text("print(2)\n")
     with pytest.raises(grpc.RpcError) as caught:
         plugin.create(IMAGE, inputs)
-    assert "changing changed while it was being deployed" in refusal(caught)
+    assert "changing changed during the deployment" in refusal(caught)
 
 
-def test_a_base_that_does_not_exist(plugin: PluginProcess, images: str) -> None:
+def test_a_missing_base_image(plugin: PluginProcess, images: str) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(images, "baseless", base_image="gcr.io/p/nothing:1"))
     said = refusal(caught)
     assert said.startswith("Failure: the base image gcr.io/p/nothing:1 of trainer does not exist.")
-    assert "push any other one into the emulator's registry first" in said
+    assert "Push any other image to the emulator's registry first" in said
 
 
-def test_a_repository_that_does_not_exist(plugin: PluginProcess) -> None:
+def test_a_missing_repository(plugin: PluginProcess) -> None:
     nowhere = "us-central1-docker.pkg.dev/local/nowhere"
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(nowhere, "digits"))
     assert f"Create the repository {nowhere} first." in refusal(caught)
 
 
-def test_a_tag_that_cannot_move_says_so(plugin: PluginProcess) -> None:
+def test_an_immutable_tag_cannot_move(plugin: PluginProcess) -> None:
     _, made = create(plugin, REPOSITORY, {"name": "immutable", "immutable_tags": True, **PLACE})
     create(plugin, IMAGE, declared(made["url"], "digits"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(made["url"], "digits", env={"A": "1"}))
-    assert "If the repository has immutable tags, give each image tags of its own" in refusal(caught)
+    assert "If the repository has immutable tags, use new tags for each image" in refusal(caught)

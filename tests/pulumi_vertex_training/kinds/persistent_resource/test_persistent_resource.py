@@ -1,4 +1,4 @@
-"""The persistent resource's normal form, its JSON, what a change does, and what an update sends."""
+"""The persistent resource's normal form, its JSON, the effects of changes, and the body of an update."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.kinds.persistent_resource.effects import changes
 from pulumi_vertex_training.kinds.persistent_resource.rules import id_problems, valid_id, validate
 from pulumi_vertex_training.kinds.persistent_resource.spec import (
     PersistentResource,
@@ -23,9 +22,12 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     ResourceRuntimeSpec,
     ServiceAccountSpec,
     as_declared,
+    effects_of_changes,
+    from_wire,
     normalise,
+    patch,
+    to_wire,
 )
-from pulumi_vertex_training.kinds.persistent_resource.wire import from_wire, patch, to_wire
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN, decode, encode
 from vertex_training.fields.effects import Effect
@@ -49,7 +51,7 @@ def resource(*pools: ResourcePool, **more: Any) -> PersistentResource:
 
 
 def as_served(body: dict[str, Any], counts: dict[int, int] | None = None) -> dict[str, Any]:
-    """The resource as the service answers it: through Google's own message, with what it fills in."""
+    """Return the resource as the service returns it: parsed by Google's message, with defaults."""
     message = api.PersistentResource.pb()()
     json_format.ParseDict(
         {**body, "name": "projects/1/locations/us-central1/persistentResources/gpus"}, message
@@ -104,81 +106,83 @@ resources = st.builds(
 
 
 @given(resources)
-def test_the_normal_form_is_its_own(spec: PersistentResource) -> None:
+def test_normalise_is_idempotent(spec: PersistentResource) -> None:
     assert normalise(normalise(spec)) == normalise(spec)
 
 
 @given(resources)
-def test_what_is_sent_comes_back_as_it_was_declared(spec: PersistentResource) -> None:
+def test_wire_round_trip(spec: PersistentResource) -> None:
     assert as_declared(from_wire(as_served(to_wire(spec))), spec) == normalise(spec)
 
 
 @given(resources)
-def test_nothing_is_sent_for_what_is_the_same(spec: PersistentResource) -> None:
+def test_the_patch_of_an_unchanged_resource_is_empty(spec: PersistentResource) -> None:
     assert patch(spec, normalise(spec)).mask == ()
 
 
 @given(resources, resources)
-def test_an_update_makes_the_one_of_the_other(old: PersistentResource, new: PersistentResource) -> None:
-    replaced = [name for name, effect in changes(old, new).items() if effect is Effect.REPLACE]
+def test_an_update_turns_the_old_resource_into_the_new_one(
+    old: PersistentResource, new: PersistentResource
+) -> None:
+    replaced = [name for name, effect in effects_of_changes(old, new).items() if effect is Effect.REPLACE]
     new = dataclasses.replace(new, **{name: getattr(old, name) for name in replaced})
-    lives = as_served(to_wire(old))
-    update = patch(old, new, lives=lives)
-    assert as_declared(from_wire(as_served({**lives, **update.body})), new) == normalise(new)
+    live = as_served(to_wire(old))
+    update = patch(old, new, live=live)
+    assert as_declared(from_wire(as_served({**live, **update.body})), new) == normalise(new)
 
 
 @given(resources)
-def test_what_is_written_in_the_state_reads_back(spec: PersistentResource) -> None:
+def test_state_round_trip(spec: PersistentResource) -> None:
 
     decoded = decode(PersistentResource, encode(normalise(spec)))
     assert decoded.draft is not None
     assert normalise(decoded.draft) == normalise(spec)
 
 
-def test_the_count_of_an_autoscaled_pool_never_drifts() -> None:
+def test_the_size_of_an_autoscaled_pool_never_drifts() -> None:
     declared = resource(pool(autoscaling_spec=TWO_TO_FOUR))
-    lives = from_wire(as_served(to_wire(declared), counts={0: 4}))
-    assert changes(as_declared(lives, declared), declared) == {}
+    live = from_wire(as_served(to_wire(declared), counts={0: 4}))
+    assert effects_of_changes(as_declared(live, declared), declared) == {}
 
 
-def test_the_count_of_another_pool_does() -> None:
+def test_the_size_of_any_other_pool_drifts() -> None:
     declared = resource(pool(count=2))
-    lives = from_wire(as_served(to_wire(resource(pool(count=3)))))
-    assert changes(as_declared(lives, declared), declared) == {"resource_pools": Effect.UPDATE}
+    live = from_wire(as_served(to_wire(resource(pool(count=3)))))
+    assert effects_of_changes(as_declared(live, declared), declared) == {"resource_pools": Effect.UPDATE}
 
 
-def test_a_pool_of_another_order_is_found_by_its_id() -> None:
+def test_reordered_pools_are_matched_by_id() -> None:
     declared = resource(pool(id="a", count=1), pool(T4, id="b", autoscaling_spec=TWO_TO_FOUR, count=0))
     served = as_served(to_wire(declared), counts={1: 3})
     served["resourcePools"].reverse()
-    lives = as_declared(from_wire(served), declared)
-    assert [(one.id, one.replica_count) for one in lives.resource_pools] == [("b", 0), ("a", 1)]
+    live = as_declared(from_wire(served), declared)
+    assert [(one.id, one.replica_count) for one in live.resource_pools] == [("b", 0), ("a", 1)]
 
 
-def test_labels_that_nobody_declared_are_none() -> None:
-    served = as_served(to_wire(resource(labels={"team": "a"}), marks={"pulumi-stack": "dev"}))
+def test_undeclared_labels_are_ignored() -> None:
+    served = as_served(to_wire(resource(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"}))
     served["labels"]["goog-system"] = "x"
     assert from_wire(served).labels == {"team": "a"}
 
 
-def test_marks_survive_an_update_of_the_labels() -> None:
-    update = patch(resource(), resource(labels={"team": "a"}), marks={"pulumi-stack": "dev"})
+def test_ownership_labels_survive_an_update_of_the_labels() -> None:
+    update = patch(resource(), resource(labels={"team": "a"}), ownership_labels={"pulumi-stack": "dev"})
     assert (update.body, update.mask) == ({"labels": {"team": "a", "pulumi-stack": "dev"}}, ("labels",))
 
 
-def test_a_new_size_is_sent_with_the_pools_as_they_live() -> None:
-    lives = as_served(to_wire(resource(pool(), pool(T4))))
-    update = patch(resource(pool(), pool(T4)), resource(pool(), pool(T4, 5)), lives=lives)
+def test_a_new_size_is_sent_with_the_live_pools() -> None:
+    live = as_served(to_wire(resource(pool(), pool(T4))))
+    update = patch(resource(pool(), pool(T4)), resource(pool(), pool(T4, 5)), live=live)
     assert update.mask == ("resource_pools.replica_count",)
     sent = [(one["id"], one["replicaCount"]) for one in update.body["resourcePools"]]
     assert sent == [("n1-standard-4-0", "2"), ("n1-standard-8-1", "5")]
     assert not any("usedReplicaCount" in one for one in update.body["resourcePools"])
 
 
-def test_what_the_autoscaler_made_of_a_pool_stays_when_another_is_resized() -> None:
+def test_resizing_a_pool_keeps_the_size_of_an_autoscaled_one() -> None:
     scaled = pool(T4, autoscaling_spec=TWO_TO_FOUR)
-    lives = as_served(to_wire(resource(pool(), scaled)), counts={1: 4})
-    update = patch(resource(pool(), scaled), resource(pool(count=3), scaled), lives=lives)
+    live = as_served(to_wire(resource(pool(), scaled)), counts={1: 4})
+    update = patch(resource(pool(), scaled), resource(pool(count=3), scaled), live=live)
     assert [one["replicaCount"] for one in update.body["resourcePools"]] == ["3", "4"]
 
 
@@ -202,12 +206,12 @@ def test_what_the_autoscaler_made_of_a_pool_stays_when_another_is_resized() -> N
         ),
     ],
 )
-def test_what_a_change_does(change: dict[str, Any], effect: Effect) -> None:
+def test_effects_of_changes(change: dict[str, Any], effect: Effect) -> None:
     old = resource()
-    assert changes(old, dataclasses.replace(old, **change)) == {next(iter(change)): effect}
+    assert effects_of_changes(old, dataclasses.replace(old, **change)) == {next(iter(change)): effect}
 
 
-def test_what_cannot_change_is_no_update() -> None:
+def test_fields_that_cannot_change_in_place() -> None:
     with pytest.raises(ValueError, match="cannot change its network"):
         patch(resource(), resource(network="projects/1/global/networks/n"))
 
@@ -221,8 +225,8 @@ def test_what_cannot_change_is_no_update() -> None:
         pytest.param({"network": ""}, id="no network"),
     ],
 )
-def test_spellings_of_the_same(same: dict[str, Any]) -> None:
-    assert changes(resource(), dataclasses.replace(resource(), **same)) == {}
+def test_equal_spellings(same: dict[str, Any]) -> None:
+    assert effects_of_changes(resource(), dataclasses.replace(resource(), **same)) == {}
 
 
 def rules(spec: PersistentResource, **options: Any) -> list[tuple[str, str]]:
@@ -305,27 +309,27 @@ def test_a_region_without_the_accelerator() -> None:
 
 
 @pytest.mark.parametrize("given", ["gpus", "a", "a-1", "a" * 63])
-def test_ids(given: str) -> None:
+def test_valid_ids(given: str) -> None:
     assert list(id_problems(given)) == []
 
 
 @pytest.mark.parametrize("given", ["", "1a", "a-", "A", "a_b", "a" * 64])
-def test_no_ids(given: str) -> None:
+def test_invalid_ids(given: str) -> None:
     assert [one.rule for one in id_problems(given)] == ["resource-id"]
 
 
-@pytest.mark.parametrize(("text", "becomes"), [("GPU pool", "gpu-pool"), ("9 lives", "lives"), ("##", "")])
+@pytest.mark.parametrize(("text", "becomes"), [("GPU pool", "gpu-pool"), ("9 live", "live"), ("##", "")])
 def test_the_nearest_id(text: str, becomes: str) -> None:
     assert valid_id(text) == becomes
 
 
-def test_what_only_the_service_sets_is_refused_by_name() -> None:
+def test_fields_of_the_service_are_rejected_by_name() -> None:
     problems = decode(
         PersistentResource,
         {"state": "RUNNING", "resource_pools": [{"machine_spec": {}, "used_replica_count": 1}]},
     ).problems
-    told = {one.path for one in problems if "set by the service" in one.message}
-    assert told == {"state", "resource_pools[0].used_replica_count"}
+    reported = {one.path for one in problems if "set by the service" in one.message}
+    assert reported == {"state", "resource_pools[0].used_replica_count"}
 
 
 EVERYTHING: dict[str, Any] = {
@@ -361,7 +365,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 @every_row("place", list(places(EVERYTHING)), ids=lambda place: ".".join(map(str, place)))
-def test_a_value_that_is_not_known_yet_breaks_no_rule(place: tuple[Any, ...]) -> None:
+def test_an_unknown_value_breaks_no_rule(place: tuple[Any, ...]) -> None:
     hidden: Any = copy.deepcopy(EVERYTHING)
     below = hidden
     for key in place[:-1]:

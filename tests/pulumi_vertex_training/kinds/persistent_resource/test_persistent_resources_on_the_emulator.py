@@ -66,7 +66,7 @@ def full_name(name: str) -> str:
 
 
 def running(endpoint: Endpoint, name: str) -> persistent_resources.ResourceRecord:
-    """The resource, when it runs."""
+    """Wait until the resource runs, and return it."""
     found: list[persistent_resources.ResourceRecord] = []
 
     def runs() -> bool:
@@ -78,7 +78,7 @@ def running(endpoint: Endpoint, name: str) -> persistent_resources.ResourceRecor
 
 
 def made_before(endpoint: Endpoint, name: str, labels: dict[str, str], **more: Any) -> None:
-    """A resource that no state knows."""
+    """Create a resource that no state has, and wait until it runs."""
     persistent_resources.create(endpoint, name, {"resourcePools": WIRE, "labels": labels, **more})
     running(endpoint, name)
 
@@ -94,14 +94,16 @@ def test_a_creation_does_not_wait(plugin: PluginProcess, endpoint: Endpoint) -> 
     assert persistent_resources.get(endpoint, id_).state.word == "PROVISIONING"
 
 
-def test_a_machine_type_of_a_later_time(plugin: PluginProcess, endpoint: Endpoint) -> None:
+def test_an_unknown_machine_type(plugin: PluginProcess, endpoint: Endpoint) -> None:
     pools = [{"machine_spec": {"machine_type": "n9-standard-4"}, "replica_count": 1}]
     create(plugin, "newest", resource_pools=pools, allow_unknown_types=True)
     (pool,) = running(endpoint, "newest").wire["resourcePools"]
     assert pool["machineSpec"] == {"machineType": "n9-standard-4"}
 
 
-def test_one_of_an_interrupted_deployment_is_taken_over(plugin: PluginProcess, endpoint: Endpoint) -> None:
+def test_a_resource_of_an_interrupted_deployment_is_adopted(
+    plugin: PluginProcess, endpoint: Endpoint
+) -> None:
     made_before(endpoint, "begun", LABELS)
     create(plugin, "begun", display_name="mine")
     record = running(endpoint, "begun")
@@ -116,23 +118,23 @@ def test_one_of_an_interrupted_deployment_is_taken_over(plugin: PluginProcess, e
         pytest.param("private", LABELS, {"network": "n"}, id="one that cannot be made the declared one"),
     ],
 )
-def test_one_that_is_there_already_is_refused(
+def test_an_existing_resource_is_refused(
     plugin: PluginProcess, endpoint: Endpoint, name: str, labels: dict[str, str], more: dict[str, Any]
 ) -> None:
     made_before(endpoint, name, labels, **more)
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, name)
-    assert f"persistent resource {name} exists already" in refusal(caught)
+    assert f"persistent resource {name} already exists" in refusal(caught)
     assert running(endpoint, name).labels == labels
 
 
-def test_one_that_jobs_run_on_is_not_taken_over(plugin: PluginProcess, endpoint: Endpoint) -> None:
+def test_a_resource_in_use_is_not_adopted(plugin: PluginProcess, endpoint: Endpoint) -> None:
     made_before(endpoint, "busy", LABELS)
     job = custom_jobs.create(endpoint, job_on("busy"))
     eventually(lambda: running(endpoint, "busy").wire["resourcePools"][0].get("usedReplicaCount"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, "busy")
-    assert "exists already" in refusal(caught)
+    assert "already exists" in refusal(caught)
     persistent_resources.delete(endpoint, full_name("busy"))
     eventually(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)
 
@@ -143,7 +145,7 @@ def job_on(name: str) -> dict[str, Any]:
     return {"displayName": "j", "jobSpec": {"workerPoolSpecs": [pool], "persistentResourceId": name}}
 
 
-def test_a_creation_waits_for_the_deletion_of_the_one_before_it(
+def test_a_creation_waits_until_the_previous_resource_is_deleted(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
     made_before(endpoint, "again", {})
@@ -153,13 +155,13 @@ def test_a_creation_waits_for_the_deletion_of_the_one_before_it(
     assert running(endpoint, "again").labels == LABELS
 
 
-def test_a_creation_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: Endpoint) -> None:
+def test_a_creation_waits_for_its_custom_timeout(plugin: PluginProcess, endpoint: Endpoint) -> None:
     made_before(endpoint, "patient", {})
     delay(endpoint, 3600)
     persistent_resources.delete(endpoint, full_name("patient"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, "patient", timeouts={"create": 0.3})
-    assert "patient: the one before it is still being deleted after 0.3 s; nothing was made" in refusal(
+    assert "patient: the previous one is still being deleted after 0.3 s. Nothing was created" in refusal(
         caught
     )
     assert "choose another persistent_resource_id" in refusal(caught)
@@ -177,11 +179,11 @@ def test_ctrl_c_ends_the_wait_of_a_creation(tmp_path: Path, data_dir: Path, endp
         with pytest.raises(grpc.RpcError) as caught:
             own.create(PROVIDER, props)
         ended.join()
-    assert "left: interrupted while the one before it is being deleted" in refusal(caught)
+    assert "left: interrupted while the previous one is being deleted" in refusal(caught)
     assert "Run `pulumi up` again" in refusal(caught)
 
 
-def test_an_update_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: Endpoint) -> None:
+def test_an_update_waits_for_its_custom_timeout(plugin: PluginProcess, endpoint: Endpoint) -> None:
     id_, old = create(plugin, "unsettled")
     delay(endpoint, 3600)
     pools = [{"machine_spec": N1, "replica_count": 3}]
@@ -194,7 +196,7 @@ def test_an_update_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: 
     assert "unsettled" in refusal(caught)
 
 
-def test_timeouts_are_in_no_state(plugin: PluginProcess) -> None:
+def test_the_state_has_no_timeouts(plugin: PluginProcess) -> None:
     assert "timeouts" not in checked(plugin, declared("stateless", timeouts={"create": 1}))
 
 
@@ -234,9 +236,7 @@ def test_a_deletion(plugin: PluginProcess, endpoint: Endpoint) -> None:
         pytest.param({"persistent_resource_id": "other"}, ["persistent_resource_id"], id="id"),
     ],
 )
-def test_what_a_change_does(
-    plugin: PluginProcess, change: dict[str, Any], replaces: list[str] | None
-) -> None:
+def test_replacing_changes(plugin: PluginProcess, change: dict[str, Any], replaces: list[str] | None) -> None:
     old, new = (checked(plugin, {**declared("same"), **more}) for more in ({}, change))
     assert plugin.diff(PROVIDER, old, new) == (replaces is not None, replaces or [])
 

@@ -23,7 +23,7 @@ def test_a_name_without_a_prefix():
     assert object_name("", sha256=SHA256, file_name="data.npz") == "e3b0c44298fc1c14/data.npz"
 
 
-def test_the_address():
+def test_the_uri():
     assert str(staged().uri) == "gs://staging/packages/trainer-0.1.tar.gz"
     assert staged().uri.mounted == "/gcs/staging/packages/trainer-0.1.tar.gz"
 
@@ -37,7 +37,7 @@ def test_decode_is_the_inverse_of_encode():
     ("path", "effect"),
     [("sha256", Effect.REPLACE), ("object_name", Effect.REPLACE), ("content_type", Effect.UPDATE)],
 )
-def test_another_content_is_another_object(path, effect):
+def test_effects(path, effect):
     assert effect_of(path, EFFECTS).effect is effect
 
 
@@ -60,5 +60,5 @@ def test_errors(change, path, words):
     assert words in problems[0].message
 
 
-def test_nothing_to_find():
+def test_a_valid_object_has_no_problems():
     assert validate(staged(content_type="text/plain; charset=utf-8")) == []

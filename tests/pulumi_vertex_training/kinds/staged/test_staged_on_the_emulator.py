@@ -37,7 +37,7 @@ def said(caught: pytest.ExceptionInfo[grpc.RpcError]) -> str:
     return str(caught.value.details())  # type: ignore[attr-defined]
 
 
-def test_a_file_that_is_retained_is_refused_with_the_remedy(tmp_path: Path, config: dict[str, str]) -> None:
+def test_deleting_a_retained_file_fails_with_the_remedy(tmp_path: Path, config: dict[str, str]) -> None:
     (tmp_path / "data.csv").write_text("1,2,3\n")
     with PluginProcess(tmp_path, config=config) as deployment:
         create(deployment, BUCKET, {"name": "a-bucket", "retention_policy": {"retention_period": 3600.0}})
@@ -46,15 +46,15 @@ def test_a_file_that_is_retained_is_refused_with_the_remedy(tmp_path: Path, conf
     with PluginProcess(tmp_path, config=config) as later, pytest.raises(grpc.RpcError) as caught:
         later.delete(FILE, id_, made)
     assert "cannot be deleted" in said(caught)
-    assert "take retention_policy out of the program and `pulumi up` first" in said(caught)
+    assert "remove retention_policy, run `pulumi up`, and try again" in said(caught)
 
 
-def test_a_bucket_that_is_there_is_refused_with_the_way_to_use_it(
-    tmp_path: Path, config: dict[str, str]
-) -> None:
+def test_an_existing_bucket_is_refused_with_the_remedy(tmp_path: Path, config: dict[str, str]) -> None:
     with PluginProcess(tmp_path, config=config) as plugin:
         create(plugin, BUCKET, {"name": "a-bucket"})
         with pytest.raises(grpc.RpcError) as caught:
             create(plugin, BUCKET, {"name": "a-bucket"})
-    assert said(caught).startswith("Failure: bucket a-bucket is taken: bucket names are one space")
-    assert "If it is yours, give its name where a bucket is wanted" in said(caught)
+    assert said(caught).startswith(
+        "Failure: bucket a-bucket: the name is taken, because bucket names are global"
+    )
+    assert "If the bucket is yours, pass its name instead of declaring it" in said(caught)

@@ -39,12 +39,12 @@ def test_decode_is_the_inverse_of_encode(spec):
 
 
 @given(buckets)
-def test_the_normal_form_of_a_normal_form_is_itself(spec):
+def test_normalise_is_idempotent(spec):
     assert normalise(normalise(spec)) == normalise(spec)
 
 
 @given(buckets)
-def test_the_service_s_json_and_back(spec):
+def test_wire_round_trip(spec):
     back = from_wire(to_wire(spec), force_destroy=spec.force_destroy, release_holds=spec.release_holds)
     # That single objects can be retained is a parameter of the call that creates the bucket.
     assert back == replace(comparable(spec), enable_object_retention=False, retention_policy=unlocked(spec))
@@ -85,7 +85,7 @@ def test_a_bucket_on_the_wire():
     }
 
 
-def test_what_the_service_adds_is_passed_over():
+def test_from_wire_ignores_fields_of_the_service():
     answer = {
         **to_wire(bucket()),
         "kind": "storage#bucket",
@@ -102,14 +102,14 @@ def test_what_the_service_adds_is_passed_over():
     assert from_wire(answer) == bucket()
 
 
-def test_a_bucket_of_somebody_else_reads_as_it_is():
+def test_from_wire_reads_a_bucket_of_another_tool():
     spec = from_wire(
         {"name": "theirs", "location": "EU", "iamConfiguration": {"publicAccessPrevention": "unspecified"}}
     )
     assert (spec.uniform_bucket_level_access, spec.public_access_prevention) == (False, "inherited")
 
 
-def test_what_is_no_bucket_is_refused():
+def test_from_wire_rejects_other_resources():
     with pytest.raises(ValueError, match="location"):
         from_wire({"name": "a", "location": 1})
 
@@ -122,12 +122,12 @@ FIXED = (
 
 
 def unlocked(spec):
-    """The retention policy as a PATCH sets it: a lock is a call of its own."""
+    """Return the retention policy as a PATCH sets it: a lock is a separate call."""
     return spec.retention_policy and replace(spec.retention_policy, is_locked=False)
 
 
 def applied(resource, body):
-    """What a service makes of a PATCH (RFC 7386): maps are merged, null removes, the rest takes the place."""
+    """Apply a PATCH as a service does (RFC 7386): merge maps, remove null, replace everything else."""
     merged = dict(resource)
     for key, value in body.items():
         if value is None:
@@ -140,7 +140,7 @@ def applied(resource, body):
 
 
 @given(buckets, buckets)
-def test_a_patch_makes_the_new_bucket_of_the_old_one(old, new):
+def test_a_patch_turns_the_old_bucket_into_the_new_one(old, new):
     new = replace(new, **{name: getattr(old, name) for name in FIXED})
     options = {"force_destroy": new.force_destroy, "release_holds": new.release_holds}
     after = from_wire(applied(to_wire(old), patch(old, new)), **options)
@@ -148,7 +148,7 @@ def test_a_patch_makes_the_new_bucket_of_the_old_one(old, new):
 
 
 @given(buckets)
-def test_nothing_changed_is_nothing_to_send(spec):
+def test_the_patch_of_an_unchanged_bucket_is_empty(spec):
     assert patch(spec, spec) == {}
 
 
@@ -174,13 +174,13 @@ def test_a_patch_sends_what_changed(new, body):
     assert patch(bucket(), new) == body
 
 
-def test_a_label_that_goes_is_null():
+def test_a_removed_label_is_null():
     assert patch(bucket(labels={"a": "1", "b": "1", "c": "1"}), bucket(labels={"b": "2", "c": "1"})) == {
         "labels": {"a": None, "b": "2"}
     }
 
 
-def test_rules_that_go_leave_an_empty_list():
+def test_removed_rules_are_an_empty_list():
     assert patch(bucket(lifecycle_rules=(rule(),)), bucket()) == {"lifecycle": {"rule": []}}
 
 
@@ -197,7 +197,7 @@ def test_a_bucket_cannot_move(new):
     ("change", "path", "words"),
     [
         ({"name": "My Bucket"}, "name", "for example my-bucket"),
-        ({"location": "mars"}, "location", "'mars' is no location"),
+        ({"location": "mars"}, "location", "'mars' is not a location"),
         ({"storage_class": "NEARLIN"}, "storage_class", "did you mean NEARLINE"),
         ({"storage_class": "cheap"}, "storage_class", "STANDARD, NEARLINE, COLDLINE or ARCHIVE"),
         ({"labels": {"A": "b"}}, "labels.A", "cannot be a label"),
@@ -206,7 +206,7 @@ def test_a_bucket_cannot_move(new):
         (
             {"lifecycle_rules": (rule("SetStorageClass"),)},
             "lifecycle_rules[0].action.storage_class",
-            "needs the new class",
+            "needs the new storage class",
         ),
         (
             {"lifecycle_rules": (rule("Delete", "ARCHIVE"),)},
@@ -216,7 +216,7 @@ def test_a_bucket_cannot_move(new):
         (
             {"lifecycle_rules": (rule(), rule("SetStorageClass", "GOLD"))},
             "lifecycle_rules[1].action.storage_class",
-            "no storage class",
+            "not a storage class",
         ),
         ({"lifecycle_rules": (rule(age=None),)}, "lifecycle_rules[0].condition", "at least one"),
         ({"lifecycle_rules": (rule(age=-1),)}, "lifecycle_rules[0].condition.age", "0 or more"),
@@ -228,7 +228,7 @@ def test_a_bucket_cannot_move(new):
         (
             {"lifecycle_rules": (rule(matches_storage_class=("STANDARD", "GOLD")),)},
             "lifecycle_rules[0].condition.matches_storage_class[1]",
-            "no storage class",
+            "not a storage class",
         ),
         ({"lifecycle_rules": (rule(),) * 101}, "lifecycle_rules", "101 rules"),
     ],
@@ -246,7 +246,7 @@ def test_more_than_one_region_is_a_warning(location):
     assert "region of the job" in problem.message
 
 
-def test_nothing_to_find():
+def test_a_valid_bucket_has_no_problems():
     spec = bucket(lifecycle_rules=(rule(age=0), rule("SetStorageClass", "ARCHIVE", is_live=False)))
     assert validate(spec) == []
 
@@ -256,7 +256,7 @@ def test_public_access_prevention_is_one_of_two():
     assert "did you mean enforced?" in problem.message
 
 
-def test_settings_of_the_api_that_are_not_here_yet_are_refused_by_name():
+def test_unsupported_settings_are_rejected_by_name():
     [problem] = read({**MINIMAL, "defaultObjectAcl": [{"entity": "allUsers"}]}).problems
     assert str(problem) == "default_object_acl: is not supported yet by this version; leave it out"
 

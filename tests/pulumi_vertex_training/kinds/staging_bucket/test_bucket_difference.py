@@ -1,4 +1,4 @@
-"""What a change of a bucket says of itself."""
+"""The summary of a bucket's changes, and the changes that a locked policy forbids."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 
 from pulumi_vertex_training.kinds.staging_bucket.difference import compare_buckets, lock_refusal
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
-from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec
 from pulumi_vertex_training.kinds.staging_bucket.wire import patch
 from support.bucket_specs import buckets
 from vertex_training.fields.decode import decode
@@ -24,12 +23,12 @@ def bucket(**more: Any) -> BucketSpec:
 
 
 @given(buckets)
-def test_nothing_changed_is_nothing_to_say(spec: BucketSpec) -> None:
-    assert compare_buckets(spec, spec).words == ""
+def test_the_summary_of_an_unchanged_bucket_is_empty(spec: BucketSpec) -> None:
+    assert compare_buckets(spec, spec).summary == ""
 
 
 @given(buckets, buckets)
-def test_what_is_said_to_change_in_place_is_what_is_sent(old: BucketSpec, new: BucketSpec) -> None:
+def test_every_change_in_place_is_sent(old: BucketSpec, new: BucketSpec) -> None:
     difference = compare_buckets(old, new)
     if not difference.replaces:
         ours = ("force_destroy", "release_holds", "retention_policy.is_locked")
@@ -38,7 +37,7 @@ def test_what_is_said_to_change_in_place_is_what_is_sent(old: BucketSpec, new: B
 
 
 @given(buckets, buckets)
-def test_what_replaces_is_a_field_of_the_table(old: BucketSpec, new: BucketSpec) -> None:
+def test_every_replacing_field_is_in_the_effects(old: BucketSpec, new: BucketSpec) -> None:
     assert set(compare_buckets(old, new).replaces) <= {path.partition(".")[0] for path in EFFECTS}
 
 
@@ -60,8 +59,8 @@ def test_what_replaces_is_a_field_of_the_table(old: BucketSpec, new: BucketSpec)
         ({"autoclass": {"enabled": False}}, ""),
     ],
 )
-def test_words_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
-    assert compare_buckets(bucket(), bucket(**change)).words == words
+def test_the_summary_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
+    assert compare_buckets(bucket(), bucket(**change)).summary == words
 
 
 @pytest.mark.parametrize(
@@ -69,58 +68,67 @@ def test_words_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
     [
         ({"name": "other"}, "a bucket cannot be renamed"),
         ({"location": "us-east1"}, "a bucket cannot move to another location"),
-        ({"hierarchical_namespace": True}, "a bucket has folders from its creation on, or not at all"),
-        ({"enable_object_retention": True}, "retention of single objects is a bucket's from its creation on"),
+        (
+            {"hierarchical_namespace": True},
+            "a hierarchical namespace can only be set when a bucket is created",
+        ),
+        (
+            {"enable_object_retention": True},
+            "retention of single objects can only be set when a bucket is created",
+        ),
         (
             {"custom_placement_config": {"data_locations": ["us-east1", "us-west1"]}},
             "a bucket cannot move to other regions",
         ),
     ],
 )
-def test_a_replacement_says_why(change: dict[str, Any], reason: str) -> None:
+def test_the_summary_of_a_replacement_has_its_reason(change: dict[str, Any], reason: str) -> None:
     difference = compare_buckets(bucket(), bucket(**change))
-    assert f"the bucket is replaced, because {reason}" in difference.words
+    assert f"the bucket is replaced, because {reason}" in difference.summary
     assert difference.replaces == tuple(change)
 
 
-def test_a_rule_that_changes_is_said_without_its_parts() -> None:
+def test_a_changed_lifecycle_rule_is_one_change() -> None:
     rules = [[{"action": {"type": "Delete"}, "condition": {"age": age}}] for age in (1, 2)]
     old, new = (bucket(lifecycle_rules=rule) for rule in rules)
-    assert compare_buckets(old, new).words == "lifecycle_rules: changed; changed in place"
+    assert compare_buckets(old, new).summary == "lifecycle_rules: changed; changed in place"
 
 
-def test_a_value_that_is_not_known_yet_counts_as_a_change() -> None:
+def test_an_unknown_value_is_a_change() -> None:
     difference = compare_buckets(bucket(), bucket(), unknown={"location"})
     assert difference.changes == ("location: us-central1 -> (not known yet)",)
     assert difference.replaces == ("location",)
 
 
-def test_another_project_is_another_bucket() -> None:
+def test_another_project_replaces_the_bucket() -> None:
     difference = compare_buckets(bucket(), bucket(), moved={"project": "a -> b"})
     assert difference.replaces == ("project",)
     assert "project: a -> b; the bucket is replaced, because a bucket stays where it was created" in (
-        difference.words
+        difference.summary
     )
 
 
-def test_a_new_lock_is_said() -> None:
+def test_a_new_lock_is_in_the_summary() -> None:
     old = bucket(retention_policy={"retention_period": 60})
-    assert "locked for good" in compare_buckets(old, bucket(**LOCKED)).words
+    assert "locked permanently" in compare_buckets(old, bucket(**LOCKED)).summary
 
 
-def test_an_old_lock_is_not_said_again() -> None:
-    assert "locked for good" not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).words
+def test_an_existing_lock_is_not_in_the_summary() -> None:
+    assert (
+        "locked permanently"
+        not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).summary
+    )
 
 
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (None, "can never be taken off"),
-        ({"retention_period": 60}, "the lock of its retention policy can never be taken off"),
+        (None, "can never be removed"),
+        ({"retention_period": 60}, "the lock of its retention policy can never be removed"),
         ({"retention_period": 59, "is_locked": True}, "can never be shortened: 60 -> 59 seconds"),
     ],
 )
-def test_a_lock_refuses(policy: dict[str, Any] | None, words: str) -> None:
+def test_changes_that_a_lock_forbids(policy: dict[str, Any] | None, words: str) -> None:
     more = {"retention_policy": policy} if policy else {}
     assert words in lock_refusal(bucket(**LOCKED), bucket(**more))
 
@@ -135,7 +143,7 @@ def test_a_lock_refuses(policy: dict[str, Any] | None, words: str) -> None:
     ],
     ids=["the same", "longer", "not locked", "a new lock"],
 )
-def test_what_a_lock_allows(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_changes_that_a_lock_allows(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert lock_refusal(bucket(**old), bucket(**new)) == ""
 
 

@@ -1,4 +1,4 @@
-"""Every setting of the API has its place; what the service fills in never shows."""
+"""Every setting of the API is classified, and defaults of the service are never a difference."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
 from pulumi_vertex_training.kinds.staging_bucket.rules import read
-from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec, comparable
-from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, locks, patch, to_wire
+from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec, comparable
+from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, patch, sets_lock, to_wire
 from support.bucket_rules import CASES
 from support.bucket_specs import buckets
 from support.tables import every_row
@@ -62,7 +61,7 @@ RESOURCE = {
     "versioning": "versioning",
     "website": "website",
 }
-"""The properties of the bucket resource (Cloud Storage JSON API v1, 2026-08), and what each is here."""
+"""Properties of the bucket resource (Cloud Storage JSON API v1, 2026-08), each with its field."""
 
 
 @every_row(("theirs", "ours"), RESOURCE.items())
@@ -71,7 +70,7 @@ def test_every_property_of_the_resource_is_classified(theirs: str, ours: str | N
     assert ours in known if ours else theirs in ("acl", "defaultObjectAcl")
 
 
-def test_every_field_is_a_property_of_the_resource_or_an_option_of_ours() -> None:
+def test_every_field_is_a_property_of_the_resource_or_our_option() -> None:
     names = {field.name for field in fields(BucketSpec)}
     assert names - set(RESOURCE.values()) == {
         "force_destroy",
@@ -80,7 +79,7 @@ def test_every_field_is_a_property_of_the_resource_or_an_option_of_ours() -> Non
     }
 
 
-def test_what_replaces_a_bucket_is_what_the_api_sets_at_its_creation_alone() -> None:
+def test_replacing_fields_are_those_that_the_api_sets_only_at_creation() -> None:
     replacing = {path for path, entry in EFFECTS.items() if entry.effect is Effect.REPLACE}
     assert replacing == {
         "name",
@@ -92,7 +91,7 @@ def test_what_replaces_a_bucket_is_what_the_api_sets_at_its_creation_alone() -> 
 
 
 def filled_in(wire: dict[str, Any]) -> dict[str, Any]:
-    """What a service answers: the settings that were sent, and all that it adds of its own."""
+    """Return the response of the service: the settings that were sent, and those that it adds."""
     answer = {
         **wire,
         "kind": "storage#bucket",
@@ -123,17 +122,17 @@ def filled_in(wire: dict[str, Any]) -> dict[str, Any]:
 
 
 def echo(spec: BucketSpec) -> dict[str, Any]:
-    """The bucket that was made of a spec, lock and retention of single objects included."""
+    """Return the bucket that is created from a spec, with its lock and object retention."""
     answer = filled_in(to_wire(spec))
     if spec.enable_object_retention:
         answer["objectRetention"] = {"mode": "Enabled"}
-    if locks(None, spec):
+    if sets_lock(None, spec):
         answer["retentionPolicy"]["isLocked"] = True
     return answer
 
 
 @given(buckets)
-def test_what_the_service_fills_in_is_no_difference(spec: BucketSpec) -> None:
+def test_defaults_of_the_service_are_no_difference(spec: BucketSpec) -> None:
     assert as_live(spec, echo(spec)) is spec
 
 
@@ -144,7 +143,7 @@ def test_the_echo_of_a_bucket_is_not_patched(spec: BucketSpec) -> None:
 
 
 @given(buckets, buckets)
-def test_what_lives_instead_is_read_and_then_is_no_difference(spec: BucketSpec, other: BucketSpec) -> None:
+def test_a_live_difference_is_read_once(spec: BucketSpec, other: BucketSpec) -> None:
     kept = {name: getattr(spec, name) for name in ("name", "force_destroy", "release_holds")}
     other = replace(other, **kept)
     lives = as_live(spec, echo(other))
@@ -153,7 +152,7 @@ def test_what_lives_instead_is_read_and_then_is_no_difference(spec: BucketSpec, 
 
 
 @given(buckets)
-def test_two_spellings_of_a_default_are_the_same_bucket(spec: BucketSpec) -> None:
+def test_declaring_a_default_describes_the_same_bucket(spec: BucketSpec) -> None:
     assert comparable(comparable(spec)) == comparable(spec)
 
 
@@ -209,12 +208,12 @@ def test_a_setting_on_the_wire(more: dict[str, Any], wire: dict[str, Any]) -> No
         ({"cors": [{"origin": ["*"], "method": ["GET"]}]}, {"cors": []}),
     ],
 )
-def test_a_setting_that_goes(setting: dict[str, Any], wire: dict[str, Any]) -> None:
+def test_a_removed_setting_on_the_wire(setting: dict[str, Any], wire: dict[str, Any]) -> None:
     assert patch(read({**MINIMAL, **setting}).spec, read(MINIMAL).spec) == wire
 
 
 def with_gaps(value: Any) -> Iterator[Any]:
-    """The value with each part of it, in turn, not known yet."""
+    """Yield copies of the value, each with another part unknown."""
     yield UNKNOWN
     if isinstance(value, dict):
         for key, item in value.items():
@@ -225,7 +224,7 @@ def with_gaps(value: Any) -> Iterator[Any]:
 
 
 @every_row("name", CASES)
-def test_a_value_that_is_not_known_yet_breaks_no_rule(name: str) -> None:
+def test_an_unknown_value_breaks_no_rule(name: str) -> None:
     whole, *parts = with_gaps(dict(CASES[name].right))
     assert whole is UNKNOWN
     for document in parts:
@@ -233,7 +232,7 @@ def test_a_value_that_is_not_known_yet_breaks_no_rule(name: str) -> None:
 
 
 @every_row("name", [name for name, case in CASES.items() if case.level == "error"])
-def test_what_is_wrong_is_not_judged_while_it_is_not_known(name: str) -> None:
+def test_an_unknown_value_hides_its_problem(name: str) -> None:
     case = CASES[name]
     field = case.path.partition(".")[0].partition("[")[0]
     assert all(problem.rule != name for problem in read({**case.right, field: UNKNOWN}).problems)

@@ -1,4 +1,4 @@
-"""The bucket's provider in the engine's real provider process: its state, what it says and refuses."""
+"""The bucket's provider in the engine's real provider process: its state, messages and refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pulumi.output import Unknown
 
 from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, kept_by_soft_delete
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, soft_delete_notice
 from support import built
 from support.plugin import UNKNOWN, PluginProcess
 
@@ -27,7 +27,7 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
         yield process
 
 
-def test_a_state_has_what_the_first_version_recorded(plugin: PluginProcess) -> None:
+def test_the_state_has_the_fields_of_the_first_version(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(BUCKET, BASE)
     assert inputs == {
         **BASE,
@@ -40,7 +40,7 @@ def test_a_state_has_what_the_first_version_recorded(plugin: PluginProcess) -> N
     }
 
 
-def test_a_state_has_what_is_declared_though_it_is_the_default(plugin: PluginProcess) -> None:
+def test_the_state_has_declared_defaults(plugin: PluginProcess) -> None:
     declared = {"soft_delete_policy": {"retention_duration_seconds": 604800.0}}
     inputs, _ = plugin.check(BUCKET, {**BASE, **declared})
     assert inputs["soft_delete_policy"] == declared["soft_delete_policy"]
@@ -58,7 +58,7 @@ def test_a_state_has_what_is_declared_though_it_is_the_default(plugin: PluginPro
     ],
     ids=lambda default: next(iter(default)),
 )
-def test_to_declare_a_default_is_no_change(plugin: PluginProcess, default: dict[str, Any]) -> None:
+def test_declaring_a_default_is_no_change(plugin: PluginProcess, default: dict[str, Any]) -> None:
     old, _ = plugin.check(BUCKET, BASE)
     new, failures = plugin.check(BUCKET, {**BASE, **default})
     assert not failures
@@ -79,14 +79,14 @@ def test_to_declare_a_default_is_no_change(plugin: PluginProcess, default: dict[
     ],
     ids=str,
 )
-def test_what_a_change_does(plugin: PluginProcess, change: dict[str, Any], replaces: list[str]) -> None:
+def test_replacing_changes(plugin: PluginProcess, change: dict[str, Any], replaces: list[str]) -> None:
     old, _ = plugin.check(BUCKET, BASE)
     new, failures = plugin.check(BUCKET, {**BASE, **change})
     assert not failures
     assert plugin.diff(BUCKET, old, new) == (True, replaces)
 
 
-def test_a_value_that_is_not_known_yet_stays_one(plugin: PluginProcess) -> None:
+def test_an_unknown_value_stays_unknown(plugin: PluginProcess) -> None:
     key = {"encryption": {"default_kms_key_name": UNKNOWN}}
     inputs, failures = plugin.check(BUCKET, {**BASE, **key})
     assert not failures
@@ -121,12 +121,12 @@ def test_the_name_of_a_bucket(declared: dict[str, Any], name: str) -> None:
     assert inputs.get("name") == name
 
 
-def test_a_name_that_is_made_is_known_in_the_address() -> None:
+def test_a_derived_name_is_in_the_url() -> None:
     inputs = checked(OWN)
     assert inputs["url"] == "gs://local-digits-dev-staging"
 
 
-def test_a_name_made_of_a_project_not_known_yet_is_not_known(plugin: PluginProcess) -> None:
+def test_a_name_derived_from_an_unknown_project_is_unknown(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(BUCKET, {**OWN, "project": UNKNOWN})
     assert isinstance(inputs["name"], Unknown)
 
@@ -145,45 +145,45 @@ def test_a_second_rename_keeps_the_name() -> None:
     assert twice["name"] == "local-digits-dev-staging"
 
 
-def test_to_give_the_name_that_was_made_is_no_change() -> None:
+def test_declaring_the_derived_name_is_no_change() -> None:
     old = checked(OWN)
     new = checked({**PLACE, "name": "local-digits-dev-staging"}, old)
     assert not BUCKET.diff("id", old, new).changes
 
 
-def test_another_project_makes_another_name() -> None:
+def test_another_project_derives_another_name() -> None:
     old = checked(OWN)
     new = checked({**OWN, "project": "another"}, old)
     assert BUCKET.diff("id", old, new).replaces == ["project", "name"]
 
 
-def test_a_name_that_is_made_and_refused_says_where_it_comes_from() -> None:
+def test_a_problem_of_a_derived_name_explains_its_origin() -> None:
     (failure,) = BUCKET.check({}, {**OWN, "marks": {**MARKS, "project": "google-demo"}}).failures
     assert "must not begin with goog or contain google" in failure.reason
-    assert "is made from the names of project, program, stack and resource; give name=" in failure.reason
+    assert "is derived from the names of project, program, stack and resource; set name=" in failure.reason
 
 
-def test_the_lock_of_a_new_bucket_is_said(tmp_path: Path) -> None:
+def test_a_new_lock_is_reported(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED})
-    assert "bucket a-bucket: the retention policy is locked for good" in process.said()
+    assert "bucket a-bucket: the retention policy is locked permanently" in process.said()
 
 
-def test_the_lock_of_a_locked_bucket_is_not(tmp_path: Path) -> None:
+def test_an_existing_lock_is_not_reported(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED}, {**BASE, **LOCKED})
     assert "locked" not in process.said()
 
 
-def test_a_locked_policy_is_not_taken_off(plugin: PluginProcess) -> None:
+def test_a_locked_policy_cannot_be_removed(plugin: PluginProcess) -> None:
     new, _ = plugin.check(BUCKET, BASE, {**BASE, **LOCKED})
     with pytest.raises(grpc.RpcError) as caught:
         plugin.diff(BUCKET, {**BASE, **LOCKED}, new)
     assert "Failure: bucket a-bucket: its retention policy is locked" in caught.value.details()  # type: ignore[attr-defined]
 
 
-def test_a_refresh_is_refused_nothing(plugin: PluginProcess) -> None:
-    """It compares without a check, and only reads."""
+def test_a_refresh_is_never_refused(plugin: PluginProcess) -> None:
+    """Compare without a check, as a refresh does, which only reads."""
     assert plugin.diff(BUCKET, {**BASE, **LOCKED}, BASE) == (True, [])
 
 
@@ -201,7 +201,7 @@ def test_a_wheel_is_known_in_a_preview(plugin: PluginProcess, tmp_path: Path) ->
     assert (inputs["content_type"], inputs["python_module"]) == ("application/zip", "trainer.task")
 
 
-def test_another_format_is_another_object(plugin: PluginProcess, tmp_path: Path) -> None:
+def test_another_format_replaces_the_object(plugin: PluginProcess, tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("print()")
     declared = {**PLACE, "bucket": "a-bucket", "source": "task.py"}
     provider = StagedPackageProvider()
@@ -222,14 +222,14 @@ def test_a_finished_wheel_of_another_version_is_refused(plugin: PluginProcess, t
     [
         (
             {"retentionDurationSeconds": "604800"},
-            "soft delete keeps them for 7 days: until then they are billed",
+            "soft delete keeps the objects for 7 days: until then they are billed",
         ),
-        ({"retentionDurationSeconds": "129600"}, "soft delete keeps them for 1.5 days"),
+        ({"retentionDurationSeconds": "129600"}, "soft delete keeps the objects for 1.5 days"),
         ({"retentionDurationSeconds": "0"}, ""),
         (None, ""),
     ],
 )
-def test_what_soft_delete_keeps_is_said(policy: dict[str, str] | None, words: str) -> None:
-    said = kept_by_soft_delete({"softDeletePolicy": policy})
+def test_the_soft_delete_notice(policy: dict[str, str] | None, words: str) -> None:
+    said = soft_delete_notice({"softDeletePolicy": policy})
     assert said.startswith(words)
     assert bool(said) == bool(words)

@@ -83,40 +83,40 @@ def test_a_change_of_a_repository(plugin: PluginProcess, change: dict[str, Any],
     ],
     ids=lambda value: ",".join(value),
 )
-def test_what_is_the_same_repository(plugin: PluginProcess, spelling: dict[str, Any]) -> None:
+def test_equal_spellings_of_a_repository(plugin: PluginProcess, spelling: dict[str, Any]) -> None:
     old, _ = plugin.check(REPOSITORY, repository())
     new, _ = plugin.check(REPOSITORY, repository(**spelling))
     assert plugin.diff(REPOSITORY, old, new) == (False, [])
 
 
-def test_a_repository_whose_location_is_not_known_yet(plugin: PluginProcess) -> None:
+def test_a_repository_with_an_unknown_location(plugin: PluginProcess) -> None:
     inputs, failures = plugin.check(REPOSITORY, repository(location=UNKNOWN))
     assert failures == {}
     assert isinstance(inputs["url"], Unknown)
     assert isinstance(inputs["registry_host"], Unknown)
 
 
-def test_what_a_preview_knows_of_an_image(plugin: PluginProcess, folder: Path) -> None:
+def test_outputs_of_an_image_in_a_preview(plugin: PluginProcess, folder: Path) -> None:
     inputs = checked(plugin, image(tags=["v1", "latest"]))
     assert inputs["tag_uris"] == [f"{ADDRESS}/digits:latest", f"{ADDRESS}/digits:v1"]
     assert inputs["base_images"] == ["docker.io/library/python:3.11"]
     assert len(inputs["content_hash"]) == 64
 
 
-def test_check_takes_what_it_gave(plugin: PluginProcess, folder: Path) -> None:
+def test_check_is_idempotent(plugin: PluginProcess, folder: Path) -> None:
     once = checked(plugin, image())
     again, _ = plugin.check(IMAGE, once, once)
     assert again == once
 
 
-def test_the_path_on_a_disk_takes_no_part(plugin: PluginProcess, folder: Path) -> None:
+def test_the_path_does_not_change_the_image(plugin: PluginProcess, folder: Path) -> None:
     old = checked(plugin, image())
     folder.rename(folder.parent / "elsewhere")
     new = checked(plugin, image(source="elsewhere"))
     assert plugin.diff(IMAGE, old, new) == (False, [])
 
 
-def test_a_file_that_is_left_out_takes_no_part(plugin: PluginProcess, folder: Path) -> None:
+def test_an_excluded_file_does_not_change_the_image(plugin: PluginProcess, folder: Path) -> None:
     old = checked(plugin, image())
     (folder / "notes.txt").write_text("not for the image")
     new = checked(plugin, image(exclude=["notes.txt"]))
@@ -145,21 +145,24 @@ def test_a_change_of_an_image(
     assert plugin.diff(IMAGE, old, new) == (True, replaces)
 
 
-def test_another_content_is_another_image(plugin: PluginProcess, folder: Path) -> None:
+def test_other_content_replaces_the_image(plugin: PluginProcess, folder: Path) -> None:
     old = checked(plugin, image())
     (folder / "task.py").write_text("print(2)\n")
     new = checked(plugin, image())
     assert plugin.diff(IMAGE, old, new) == (True, ["content_hash"])
-    assert "image digits: its content changed; it is built anew, and jobs that use it run" in plugin.said()
+    assert (
+        "image digits: its content changed. The image is built again, and jobs that use it run"
+        in plugin.said()
+    )
 
 
-def test_a_repository_that_is_not_known_yet_hides_no_content(plugin: PluginProcess, folder: Path) -> None:
+def test_the_content_hash_is_known_without_the_repository(plugin: PluginProcess, folder: Path) -> None:
     inputs = checked(plugin, image(repository=UNKNOWN))
     assert len(inputs["content_hash"]) == 64
     assert isinstance(inputs["tag_uris"], Unknown)
 
 
-def test_a_content_that_is_not_known_yet_is_not_judged(plugin: PluginProcess) -> None:
+def test_unknown_content_is_not_checked(plugin: PluginProcess) -> None:
     inputs = checked(plugin, image(source="nowhere", env={"A": UNKNOWN}))
     assert isinstance(inputs["content_hash"], Unknown)
 
@@ -170,20 +173,20 @@ def test_every_mistake_is_found_at_once(plugin: PluginProcess, folder: Path) -> 
     assert set(failures) == {"Dockerfile:2", "name", "tags[0]", "colour"}
 
 
-def test_a_folder_that_does_not_exist(plugin: PluginProcess) -> None:
+def test_a_missing_folder(plugin: PluginProcess) -> None:
     _, failures = plugin.check(IMAGE, image(source="nowhere"))
     assert "nowhere does not exist" in failures["source"]
 
 
-def test_a_run_without_its_tool_is_found_in_the_preview(plugin: PluginProcess, folder: Path) -> None:
+def test_the_preview_finds_a_missing_container_tool(plugin: PluginProcess, folder: Path) -> None:
     (folder / "Dockerfile").write_text("FROM python:3.11\nRUN pip install numpy\n")
     _, failures = plugin.check(IMAGE, image(base_image=None, builder="cloud_build", build_bucket="b"))
-    assert "Cloud Build runs on Google Cloud alone" in failures["builder"]
+    assert "Cloud Build runs only on Google Cloud" in failures["builder"]
 
 
 @pytest.fixture
 def podman(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only container tool, for provider processes that start afterwards."""
+    """Make podman the only container tool of provider processes that start afterwards."""
     (tmp_path / "bin").mkdir()
     tool = tmp_path / "bin" / "podman"
     tool.write_text("#!/bin/sh\n")
@@ -192,13 +195,13 @@ def podman(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tool
 
 
-def test_the_preview_says_who_runs_a_run(podman: Path, tmp_path: Path, folder: Path) -> None:
+def test_the_preview_shows_the_builder(podman: Path, tmp_path: Path, folder: Path) -> None:
     (folder / "Dockerfile").write_text("FROM python:3.11\nRUN pip install numpy\n")
     process = PluginProcess(tmp_path)
     there = checked(process, image(base_image=None, builder="podman"))
     assert process.said().splitlines() == [
-        f"image digits: Dockerfile:2: a RUN; podman on this machine ({podman}) builds the image, and pulls "
-        "docker.io/library/python:3.11 from the real registry, not from the emulator"
+        f"image digits: Dockerfile:2: a RUN, so podman on this machine ({podman}) builds the image, and "
+        "pulls docker.io/library/python:3.11 from the real registry, not from the emulator"
     ]
     process = PluginProcess(tmp_path)
     process.check(IMAGE, image(base_image=None, builder="podman"), there)
@@ -210,8 +213,8 @@ def test_a_dockerfile_in_the_folder_is_used(plugin: PluginProcess, folder: Path)
     assert checked(plugin, image(base_image=None))["base_images"] == ["gcr.io/p/base:1"]
 
 
-def test_an_image_that_is_there_needs_no_tool(plugin: PluginProcess, folder: Path) -> None:
-    """Somebody else's machine built it; this one has no tool, and nothing to build."""
+def test_an_existing_image_needs_no_tool(plugin: PluginProcess, folder: Path) -> None:
+    """Check an image that another machine built; this one has no tool, and nothing to build."""
     (folder / "Dockerfile").write_text("FROM python:3.11\nRUN true\n")
     declared = image(base_image=None, builder="cloud_build", build_bucket="b", endpoint="google")
     there = checked(plugin, declared)
@@ -222,6 +225,6 @@ def test_an_image_that_is_there_needs_no_tool(plugin: PluginProcess, folder: Pat
     assert failures == {}
 
 
-def test_an_image_on_google_is_checked_alike(plugin: PluginProcess, folder: Path) -> None:
+def test_an_image_on_google_is_checked_the_same_way(plugin: PluginProcess, folder: Path) -> None:
     local, google = checked(plugin, image()), checked(plugin, image(endpoint="google"))
     assert {name for name in local if local[name] != google[name]} == {"endpoint"}

@@ -38,7 +38,7 @@ def image(**fields: Any) -> TrainingImageSpec:
         ("übung", "bung"),
     ],
 )
-def test_the_name_of_an_image_after_its_resource(given_name: str, name: str) -> None:
+def test_the_default_name_of_an_image(given_name: str, name: str) -> None:
     assert image_name(given_name) == name
 
 
@@ -55,7 +55,7 @@ def test_repositories_of_any_host(repository: str) -> None:
 
 
 @pytest.mark.parametrize("repository", ["", "trainers", "gcr.io", "p/trainers", "gcr.io/P", "gcr.io/p:1"])
-def test_what_is_no_repository(repository: str) -> None:
+def test_invalid_repositories(repository: str) -> None:
     assert [problem.path for problem in validate(image(repository=repository))] == ["repository"]
 
 
@@ -71,19 +71,19 @@ def test_the_normal_form(change: dict[str, Any]) -> None:
     assert normalise(image(**change)) == image()
 
 
-def test_the_order_of_tags_is_none() -> None:
+def test_the_order_of_tags_does_not_matter() -> None:
     assert normalise(image(tags=("b", "a"))) == normalise(image(tags=("a", "b")))
 
 
-def test_where_the_image_goes() -> None:
+def test_the_image_in_its_repository() -> None:
     assert image().image == parse("us-central1-docker.pkg.dev/p/trainers/digits")
 
 
-def test_a_bucket_for_a_builder_that_needs_none() -> None:
+def test_build_bucket_with_another_builder() -> None:
     (problem,) = validate(image(builder="docker", build_bucket="b"))
     assert (problem.path, "does not go with the builder docker" in problem.message) == ("build_bucket", True)
 
 
-def test_a_tag_that_is_given_twice() -> None:
+def test_a_duplicate_tag() -> None:
     (problem,) = validate(image(tags=("a", "b", "a")))
-    assert (problem.path, problem.message) == ("tags[2]", "'a' is given twice; leave one out")
+    assert (problem.path, problem.message) == ("tags[2]", "'a' is given twice. Remove one")

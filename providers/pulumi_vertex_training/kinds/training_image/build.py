@@ -1,4 +1,4 @@
-"""Make an image from a plan: resolve its bases, build, push what is not there, tag."""
+"""Build and push the image of a plan: resolve its base images, build, push missing blobs, tag."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from pulumi_vertex_training.images import (
     select_platform,
 )
 from pulumi_vertex_training.kinds.training_image import (
-    build_context,
     cloud_build,
     container_tools,
     tool_images,
 )
-from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder
+from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
@@ -41,9 +40,11 @@ _TELL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class MadeImage:
-    """An image that is in its repository. `size` counts all its layers, `sent_bytes` what had to be sent;
-    `base_digests` are those that the names of the bases stood for.
+class PushedImage:
+    """An image that was pushed to its repository.
+
+    `size` is the size of all its layers, `sent_bytes` the part that was uploaded. `base_digests` maps the
+    names of the base images to the digests that they had.
     """
 
     image: ImageName
@@ -53,7 +54,7 @@ class MadeImage:
     problems: tuple[Problem, ...] = ()
 
 
-def make(
+def build_and_push(
     endpoint: Endpoint,
     plan: ImagePlan,
     target: ImageName,
@@ -62,17 +63,17 @@ def make(
     before_push: Callable[[ImageName], None] | None = None,
     builder: Builder = "auto",
     build_bucket: str | None = None,
-) -> MadeImage:
-    """Build the image of a plan, and make it be in the repository of `target`.
+) -> PushedImage:
+    """Build the image of a plan, and push it to the repository of `target`.
 
-    `tell` gets lines about long transfers and what a tool says; `before_push` the name that the image will
-    have. `builder` and `build_bucket` count where the Dockerfile has a RUN. Raises CloudError, and
-    PackagingError with what the build finds.
+    `tell` is called with progress lines of long transfers and the output of a container tool; `before_push`
+    with the image's name. `builder` and `build_bucket` are used only if the Dockerfile has a RUN. Raises
+    CloudError, and PackagingError with the problems of the build.
     """
     with tempfile.TemporaryDirectory(prefix="vertex-training-image-") as temporary:
         folder = Path(temporary)
         if plan.needs_tool is not None:
-            return _made_by_others(
+            return _build_with_tool(
                 endpoint,
                 plan,
                 target,
@@ -82,7 +83,7 @@ def make(
                 builder=builder,
                 build_bucket=build_bucket,
             )
-        tops, bases = _bases(endpoint, plan, folder)
+        digests, bases = _bases(endpoint, plan, folder)
         wheels = _wheels(plan, folder / "wheels") if plan.needs_wheels else None
         (folder / "build").mkdir()
         built = build_image(plan, bases, wheels, folder / "build")
@@ -93,16 +94,16 @@ def make(
         pushed = registry_push.push(
             endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell)
         )
-    return MadeImage(
+    return PushedImage(
         image=image,
         size=sum(blob.size for blob in built.blobs) + len(built.config),
         sent_bytes=pushed.sent_bytes,
-        base_digests=tops,
+        base_digests=digests,
         problems=built.problems,
     )
 
 
-def _made_by_others(
+def _build_with_tool(
     endpoint: Endpoint,
     plan: ImagePlan,
     target: ImageName,
@@ -112,23 +113,25 @@ def _made_by_others(
     before_push: Callable[[ImageName], None] | None,
     builder: Builder,
     build_bucket: str | None,
-) -> MadeImage:
-    who = run_builder(plan, builder=builder, build_bucket=build_bucket, on_google=not endpoint.is_emulator)
-    if isinstance(who, Problem):
-        raise PackagingError([who])
-    if isinstance(who, Tool):
-        archive = container_tools.build(who, plan, folder, tell=tell)
+) -> PushedImage:
+    chosen = choose_builder(
+        plan, builder=builder, build_bucket=build_bucket, on_google=not endpoint.is_emulator
+    )
+    if isinstance(chosen, Problem):
+        raise PackagingError([chosen])
+    if isinstance(chosen, Tool):
+        archive = container_tools.build(chosen, plan, folder, tell=tell)
         manifest, parts = tool_images.read_archive(archive, plan.source, folder)
     else:
-        manifest, parts = _built_on_google(endpoint, plan, target, folder, who, tell)
+        manifest, parts = _build_on_google(endpoint, plan, target, folder, chosen, tell)
     image = target.at(manifest.digest)
     if before_push is not None:
         before_push(image)
     pushed = registry_push.push(endpoint, target, manifest, parts, on_progress=_teller(target, tell))
-    return MadeImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
+    return PushedImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
 
 
-def _built_on_google(
+def _build_on_google(
     endpoint: Endpoint,
     plan: ImagePlan,
     target: ImageName,
@@ -136,8 +139,8 @@ def _built_on_google(
     bucket: str,
     tell: Callable[[str], None],
 ) -> tuple[Manifest, list[BlobUpload]]:
-    """The image that Cloud Build has pushed, with the options of the source set."""
-    packed = build_context.pack_context(plan, folder)
+    """Build with Cloud Build. Return the manifest with the source's options set, and its new blobs."""
+    packed = container_tools.pack_context(plan, folder)
     source = f"images/{plan.content_hash[:16]}/source.tar.gz"
     objects.ensure(endpoint, bucket, source, packed, content_type="application/gzip")
     tag = target.at(f"build-{plan.content_hash[:16]}")
@@ -162,8 +165,9 @@ def _built_on_google(
 
 
 def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
-    """Make the tags stand for the image, which has a digest. Raises NotFound, and FailedPrecondition where
-    the repository does not let a tag move.
+    """Set tags of the image, which is named by its digest.
+
+    Raises NotFound, and FailedPrecondition if the repository has immutable tags.
     """
     if not tags:
         return
@@ -173,8 +177,8 @@ def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
             registry_push.tag(endpoint, image.at(tag), manifest)
         except (errors.PermissionDenied, errors.FailedPrecondition, errors.InvalidArgument) as error:
             raise type(error)(
-                f"{error} If the repository has immutable tags, give each image tags of its own: tags=[...], "
-                "or none.",
+                f"{error} If the repository has immutable tags, use new tags for each image, or none: "
+                "tags=[].",
                 code=error.code,
                 resource=error.resource,
                 endpoint=error.endpoint,
@@ -182,14 +186,14 @@ def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
 
 
 def remove_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
-    """Take away the tags that still stand for the image; others are somebody else's by now."""
+    """Remove the tags that still name the image, but not those that were moved to another one."""
     for tag in tags:
         if registry.digest_at(endpoint, image.at(tag)) == image.digest:
             registry.delete(endpoint, image.at(tag))
 
 
 def remove(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> tuple[str, ...]:
-    """Delete the image with its own tags. Where others stand for it too it stays; those are returned."""
+    """Delete the image with these tags. If it has other tags, keep it and return them."""
     try:
         there = [tag for tag in registry.tags(endpoint, image) if tag not in tags]
     except errors.NotFound:
@@ -201,28 +205,29 @@ def remove(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> tuple[s
     return others
 
 
-def moved(
+def find_drift(
     endpoint: Endpoint, image: ImageName, tags: Sequence[str], base_digests: Mapping[str, str]
 ) -> list[str]:
-    """Sentences about tags and bases that stand for something else than when the image was made.
+    """Describe each tag and base image that names another digest now than when the image was built.
 
-    What cannot be asked now is passed over: nothing is done about it anyway.
+    Names whose digest cannot be read are skipped: the result is for information only.
     """
     lines = []
     for tag in tags:
-        now = _asked(endpoint, image.at(tag))
+        now = _current_digest(endpoint, image.at(tag))
         if now is not None and now != image.digest:
-            lines.append(f"the tag {tag} stands for {now or 'nothing'} now; somebody else moved it")
+            change = f"moved to {now}" if now else "removed"
+            lines.append(f"the tag {tag} was {change} outside this stack")
     for base, then in base_digests.items():
         name = parse(base)
-        now = _asked(endpoint, name) if name.digest is None else then
+        now = _current_digest(endpoint, name) if name.digest is None else then
         if now and now != then:
-            lines.append(f"the base {base} stands for {now} now; this image was built on {then}")
+            lines.append(f"the base image {base} is now {now}; this image was built on {then}")
     return lines
 
 
-def _asked(endpoint: Endpoint, name: ImageName) -> str | None:
-    """The digest of a tag, "" for no such tag, None without an answer."""
+def _current_digest(endpoint: Endpoint, name: ImageName) -> str | None:
+    """Return the digest of a name, "" if it does not exist, None if the service does not answer."""
     try:
         return registry.digest_at(endpoint, name) or ""
     except errors.CloudError:
@@ -230,12 +235,12 @@ def _asked(endpoint: Endpoint, name: ImageName) -> str | None:
 
 
 def _bases(endpoint: Endpoint, plan: ImagePlan, folder: Path) -> tuple[dict[str, str], dict[str, BaseImage]]:
-    """What the names of the bases stand for now, and the images themselves for the plan's platform."""
-    tops, bases = {}, {}
+    """Resolve the base images: return their digests by name, and their images for the plan's platform."""
+    digests, bases = {}, {}
     for base in plan.base_images:
         name = parse(base)
         found = _base(endpoint, name, plan)
-        tops[base] = found.digest
+        digests[base] = found.digest
         if found.is_index:
             found = registry.manifest(endpoint, name.at(select_platform(found.content, plan.source.platform)))
         config = json.loads(found.content)["config"]["digest"]
@@ -247,7 +252,7 @@ def _bases(endpoint: Endpoint, plan: ImagePlan, folder: Path) -> tuple[dict[str,
             media_type=found.media_type,
             open_layer=_opener(endpoint, name, folder),
         )
-    return tops, bases
+    return digests, bases
 
 
 def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
@@ -255,8 +260,8 @@ def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
         return registry.manifest(endpoint, name)
     except errors.NotFound as error:
         remedy = (
-            "On the emulator the images of Google for training and python:3.x are there by themselves; push "
-            "any other one into the emulator's registry first."
+            "The emulator has Google's training images and python:3.x. Push any other image to the "
+            "emulator's registry first."
             if endpoint.is_emulator
             else "Check the name and the tag."
         )
@@ -287,7 +292,7 @@ def _wheels(plan: ImagePlan, folder: Path) -> WheelFolder:
 
 
 def _parts(built: BuiltImage) -> list[BlobUpload]:
-    """The blobs to be sent; a layer with addresses of its own is in no registry."""
+    """Return the blobs to push. Foreign layers, which have URLs of their own, are not pushed."""
     layers = [
         BlobUpload(digest=blob.digest, size=blob.size, content=blob.path, source=blob.mounted_from)
         for blob in built.blobs
@@ -299,7 +304,7 @@ def _parts(built: BuiltImage) -> list[BlobUpload]:
 
 
 def _teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.ProgressCallback:
-    """Every few seconds a line; a push that is over sooner says nothing."""
+    """Return a progress callback that reports every few seconds, so that a short push reports nothing."""
     last = time.monotonic()
 
     def progress(sent: int, wanted: int) -> None:
