@@ -30,16 +30,21 @@ def pool(count: float, **more: Any) -> dict[str, Any]:
     }
 
 
-def job(*pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+def job(*pools: dict[str, Any], run: Any = "abc-1", **more: Any) -> dict[str, Any]:
     return {
         "display_name": "train",
         "worker_pool_specs": list(pools),
         "staging_bucket": "a-bucket",
-        "run": "abc-1",
+        "__run": {"key": run},
         "marks": MARKS,
         **PLACE,
         **more,
     }
+
+
+def run_of(declaration: dict[str, Any], job: str = "train", **more: Any) -> dict[str, Any]:
+    """Return what the run of a job is given."""
+    return {"__run": {"job": job, "spec": declaration}, **more}
 
 
 @pytest.fixture
@@ -103,7 +108,7 @@ def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> No
     inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
     assert not failures
     assert [one["replica_count"] for one in inputs["worker_pool_specs"]] == [1]
-    assert inputs["base_output_directory"] == "gs://a-bucket/train/abc-1/"
+    assert inputs["__run"]["output_directory"] == "gs://a-bucket/train/abc-1/"
     again, _ = plugin.check(JOB, {**job(pool(1)), "worker_pool_specs": inputs["worker_pool_specs"]})
     assert again == inputs
     assert plugin.diff(JOB, inputs, again) == (False, [])
@@ -122,8 +127,8 @@ def test_unknown_values_are_not_judged(plugin: PluginProcess) -> None:
         job(pool(1), pool(UNKNOWN), run=UNKNOWN, staging_bucket=UNKNOWN),  # type: ignore[arg-type]
     )
     assert not failures
-    for value in (inputs["run"], inputs["base_output_directory"], inputs["spec_hash"]):
-        assert isinstance(value, Unknown)
+    for name in ("key", "spec_hash"):
+        assert isinstance(inputs["__run"][name], Unknown)
     assert isinstance(inputs["worker_pool_specs"][1]["replica_count"], Unknown)
 
 
@@ -133,7 +138,7 @@ def test_a_resized_pool_replaces_the_job_and_says_so(tmp_path: Path) -> None:
     new, _ = plugin.check(JOB, job(pool(1), pool(4), run=UNKNOWN))
     changes, replaces = plugin.diff(JOB, old, new)
     assert changes
-    assert {"worker_pool_specs", "run", "spec_hash"} <= set(replaces)
+    assert {"worker_pool_specs", "__run"} <= set(replaces)
     said = plugin.said()
     assert "train: workers: 2 -> 4 x n1-standard-4; chief unchanged; the job is replaced, because" in said
 
@@ -160,7 +165,7 @@ def test_a_declared_output_directory_beside_a_staging_bucket_is_a_change_in_word
     plugin = PluginProcess(tmp_path)
     old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
     new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"))
-    assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "spec_hash"])
+    assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "__run"])
     assert "gs://models/first/ -> gs://models/second/" in plugin.said()
 
 
@@ -179,22 +184,22 @@ def test_a_renamed_job_keeps_its_name_until_it_runs_again(plugin: PluginProcess)
     assert plugin.diff(JOB, old, later) == (False, [])
     next_run, _ = plugin.check(JOB, declared("fit", "abc-2"), later)
     assert next_run["display_name"] == "fit"
-    assert next_run["base_output_directory"] == "gs://a-bucket/fit/abc-2/"
+    assert next_run["__run"]["output_directory"] == "gs://a-bucket/fit/abc-2/"
 
 
 def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
-    spelled_out, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "display_name": "train"}})
+    old, _ = plugin.check(RUN, run_of(declared))
+    spelled_out, _ = plugin.check(RUN, run_of({**declared, "display_name": "train"}))
     assert old == spelled_out
-    renamed, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, old)
+    renamed, _ = plugin.check(RUN, run_of(declared, "fit"), old)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, renamed) == (False, [])
-    later, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, renamed)
+    later, _ = plugin.check(RUN, run_of(declared, "fit"), renamed)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, later) == (False, [])
     changed, _ = plugin.check(
-        RUN, {"job": "fit", "spec": {**declared, "worker_pool_specs": [pool(1), pool(2)]}}, later
+        RUN, run_of({**declared, "worker_pool_specs": [pool(1), pool(2)]}, "fit"), later
     )
-    assert changed["job"] == "fit"
+    assert changed["__run"]["job"] == "fit"
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, changed) == (True, [])
 
 
@@ -210,8 +215,8 @@ def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
 def test_what_the_job_refuses_is_no_new_run(plugin: PluginProcess, mistake: dict[str, Any]) -> None:
     """Else the mistake, once mended, would have run the job again."""
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
-    refused, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, **mistake}}, old)
+    old, _ = plugin.check(RUN, run_of(declared))
+    refused, _ = plugin.check(RUN, run_of({**declared, **mistake}), old)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, refused) == (False, [])
 
 
@@ -224,30 +229,31 @@ def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:
 
 def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
     declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)]}
-    inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    inputs, _ = plugin.check(RUN, run_of(declared))
     id_, first = plugin.create(RUN, inputs)
     assert (first["key"], first["generation"]) == (f"{id_}-1", 1)
-    same, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "labels": {}}})
+    same, _ = plugin.check(RUN, run_of({**declared, "labels": {}}))
     assert plugin.diff(RUN, first, same) == (False, [])
-    other, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "labels": {"team": "a"}}})
+    other, _ = plugin.check(RUN, run_of({**declared, "labels": {"team": "a"}}))
     assert plugin.diff(RUN, first, other) == (True, [])
     second = plugin.update(RUN, id_, first, other)
     assert (second["key"], second["generation"]) == (f"{id_}-2", 2)
-    token, _ = plugin.check(RUN, {"job": "train", "spec": declared, "run_token": "again"})
+    token, _ = plugin.check(RUN, run_of(declared, run_token="again"))
     assert plugin.diff(RUN, first, token) == (True, [])
 
 
 def test_a_refresh_never_plans_a_run(plugin: PluginProcess) -> None:
     """It calls diff with its arguments turned round, and without check."""
-    recorded = {"job": "train", "spec": "v1-new", "key": "abc-1", "generation": 1}
-    assert plugin.diff(RUN, recorded, {"job": "train", "spec": "v1-old"}) == (False, [])
+    recorded = {"__run": {"job": "train", "spec": "v1-new"}, "key": "abc-1", "generation": 1}
+    declared = {"__run": {"job": "train", "spec": "v1-old"}}
+    assert plugin.diff(RUN, recorded, declared) == (False, [])
 
 
 def test_a_plan_asks_only_an_emulator_that_runs(tmp_path: Path) -> None:
     data_dir = tmp_path / "emulator"
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
     with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as plugin:
-        inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared, "rerun": "always"})
+        inputs, _ = plugin.check(RUN, run_of(declared, rerun="always"))
         recorded = {**inputs, "generation": 1, "key": "abc-1"}
         assert plugin.diff(RUN, recorded, inputs) == (False, [])
         checked, _ = plugin.check(JOB, job(pool(1)))
@@ -268,9 +274,9 @@ def test_the_record_of_a_job_changes_in_place(plugin: PluginProcess) -> None:
 
 def test_a_policy_alone_is_no_run(plugin: PluginProcess) -> None:
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    old, _ = plugin.check(RUN, run_of(declared))
     policy = {"rerun": "never", "rerun_limit": 3, "protect_running": True}
-    new, _ = plugin.check(RUN, {"job": "train", "spec": declared, **policy}, old)
+    new, _ = plugin.check(RUN, run_of(declared, **policy), old)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "abc-1"}, new) == (False, [])
 
 

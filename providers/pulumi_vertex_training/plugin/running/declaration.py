@@ -35,7 +35,8 @@ class JobInputs:
     """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(JobInputs, Spec)`.
 
     `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
-    `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
+    `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `output_path`:
+    the path of the output directory among the inputs, None unless the run chose it. `marks`: the
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
     `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
     are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
@@ -48,6 +49,7 @@ class JobInputs:
     staging_bucket: str | None = None
     staging_bucket_location: str | None = None
     spec_hash: str | None = None
+    output_path: str | None = None
     marks: Mapping[str, str] = field(default_factory=dict)
     framework: str | None = None
     allow_unknown_types: bool = False

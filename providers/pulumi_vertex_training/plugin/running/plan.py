@@ -26,6 +26,7 @@ from pulumi_vertex_training.plugin.running.declaration import (
     root,
     run_directory,
 )
+from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reveal_job, state_names
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs.rerun import Policy, Verdict
@@ -39,11 +40,12 @@ MACHINE_TYPE = ".machine_spec.machine_type"
 
 def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
     """The inputs in normal form with what follows from them, or every reason why they are refused."""
-    props = _named(declared, inbound(news), inbound(olds))
+    old = reveal_job(inbound(olds))
+    props = _named(declared, reveal_job(inbound(news)), old)
     decoded = declared.decode_inputs(props)
     OPERATION.note_checked(declared.operation_key(props))
     inputs, problems = decoded.spec, decoded.problems
-    if inputs is None and (inputs := _accepted_before(declared, decoded, inbound(olds))) is not None:
+    if inputs is None and (inputs := _accepted_before(declared, decoded, old)) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
         OPERATION.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
     if inputs is None:
@@ -59,10 +61,10 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
             return CheckResult(news, failures([rival]))
         # What exists is not refused for what another resource wants.
         problems = (*problems, dataclasses.replace(rival, level="warning"))
-    checked = _kept(declared, completed(declared, inputs, decoded.unknown), inbound(olds))
+    checked = _kept(declared, completed(declared, inputs, decoded.unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
-    if checked["spec_hash"] != olds.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
+    if checked["spec_hash"] != old.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
         OPERATION.say_once(f"{declared.resource(props)}: {arithmetic}")
     if isinstance(checked["run"], str):
         OPERATION.note_declared_run(
@@ -72,13 +74,13 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
                 protect_running=bool(checked["protect_running"]),
             )
         )
-    return CheckResult(outbound(checked), [])
+    return CheckResult(outbound(hide_in_job(checked)), [])
 
 
 def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
     """What changes; said in words, and judged by the rerun table, where a deployment asks."""
     OPERATION.note_released(id_)
-    recorded, new = inbound(olds), inbound(news)
+    recorded, new = reveal_job(inbound(olds)), reveal_job(inbound(news))
     OPERATION.note_recorded_run(recorded.get("run"))
     if is_unknown(new):
         OPERATION.note_deleted_first(id_)
@@ -98,20 +100,27 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
             replaces = ["state"]
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
-    return DiffResult(changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True)
+    return DiffResult(
+        changes=bool(replaces) or record_changed,
+        replaces=state_names(replaces),
+        delete_before_replace=True,
+    )
 
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
     """The inputs as the state keeps them, with what follows from them filled in."""
     spec, unhashed = declared.spec_of(inputs), {path for path in unknown if root(path) in declared.hashed}
-    directory = declared.spec.directory_path(inputs)
+    directory, chosen = declared.spec.directory_path(inputs), False
     if declared.follows_run(inputs) and directory is not None:
         unhashed.discard(directory)
         spec = declared.spec.with_output_directory(spec, None)
         inputs = declared.spec.with_output_directory(inputs, run_directory(inputs))
+        # A directory that the user gives is the user's to see, also while it is not known yet.
+        chosen = directory not in unknown
         if unknown & {"run", "staging_bucket", "marks"}:
             unknown |= {directory}
     checked = complete(inputs, unknown=unknown | _unknown_disks(inputs, unknown))
+    checked["output_path"] = directory if chosen else None
     checked["spec_hash"] = UNKNOWN if unhashed else declared.declared_hash(spec, inputs.staging_bucket)
     return dict(checked)
 

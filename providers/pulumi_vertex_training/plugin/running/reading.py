@@ -13,6 +13,12 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.provider import inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.plugin.running.hidden_input import (
+    hide_in_job,
+    hide_in_job_outputs,
+    put,
+    reveal_job,
+)
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.plugin.running.rerun_decision import has_ended
 from pulumi_vertex_training.runs.rerun import Policy
@@ -21,19 +27,18 @@ from vertex_training.job.job_kind import DIRECTORY
 
 def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResult:
     """The recorded outputs with the service's; nothing of a job that is certainly not there."""
-    raw = inbound(props)
+    raw = reveal_job(inbound(props))
     try:
         record = declared.kind.get(endpoint_of(raw), id_)
     except NotFound:
         if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
             # A finished job is a steady state, and one that is not to be run again is not forgotten. One
             # that was adopted cannot be adopted once more: the next plan sees that it is gone.
-            return ReadResult(id_, outbound(raw))
+            return ReadResult(id_, outbound(inbound(props)))
         return ReadResult(None, {})
     inputs = _as_live(declared, raw, record)
-    return ReadResult(
-        id_, outbound({**raw, **(inputs or {}), **facts(declared, record)}), inputs and outbound(inputs)
-    )
+    outs = hide_in_job_outputs({**raw, **(inputs or {}), **facts(declared, record)})
+    return ReadResult(id_, outbound(outs), inputs and outbound(hide_in_job(inputs)))
 
 
 def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
@@ -76,18 +81,10 @@ def with_directory(
     """
     inputs = declared.read_inputs(_inputs(declared, props)).draft
     path = None if inputs is None else declared.spec.directory_path(inputs)
-    placed = props if path is None else _put(props, path.split("."), directory)
+    placed = props if path is None else put(props, path.split("."), directory)
     return {**placed, DIRECTORY: directory}
 
 
 def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, Any]:
     known = inbound(props)
     return {name: known[name] for name in declared.input_names if name in known}
-
-
-def _put(props: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
-    first, *rest = path
-    inner = props.get(first)
-    if rest and not isinstance(inner, Mapping):
-        return dict(props)
-    return {**props, first: _put(inner, rest, value) if rest and inner is not None else value}

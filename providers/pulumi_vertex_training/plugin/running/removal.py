@@ -9,6 +9,7 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import inbound
 from pulumi_vertex_training.plugin.running.declaration import RECORD, JobResourceType
+from pulumi_vertex_training.plugin.running.hidden_input import reveal_job
 from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand
 from pulumi_vertex_training.runs.deletion import delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
@@ -16,7 +17,7 @@ from pulumi_vertex_training.runs.deletion_policy import OnDelete
 
 def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     """Return when nothing is left to do. A job that another resource has adopted is left alone."""
-    raw = inbound(props)
+    raw = reveal_job(inbound(props))
     if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, raw):
         return
     OPERATION.note_released(id_)

@@ -17,13 +17,22 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_in
+from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
 from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.rerun import (
+    DEFAULT_LIMIT,
+    Decision,
+    Facts,
+    Policy,
+    Rerun,
+    Verdict,
+    decide,
+)
 from pulumi_vertex_training.runs.run_status import (
     MEANT,
     UNMEANT,
@@ -45,20 +54,21 @@ class RunProvider(Provider):
     """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
     `run_token`, `collection` (that of the kind that runs, left out for custom jobs), and, of which an edit
     alone is no change, the policies and the place of the job.
-    Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
+    Outputs besides: `generation`, `key`, `reruns`, the number of reruns on failure in a row, and `reason`, why
+    it runs again; an input as well if the check can tell, so that a preview shows it.
     """
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        new = inbound(news)
-        checked = _checked(new, inbound(_olds))
+        new, old = reveal_run(inbound(news)), reveal_run(inbound(_olds))
+        checked = _checked(new, old)
         OPERATION.note_checked(_operation_key(checked))
         OPERATION.note_run_target(_operation_key(checked), target_of(new))
-        return CheckResult(outbound(checked), [])
+        return CheckResult(outbound(hide_in_run({**checked, **_reason(old, checked)})), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = inbound(_olds), inbound(_news)
+        old, new = reveal_run(inbound(_olds)), reveal_run(inbound(_news))
         if not OPERATION.was_checked(_operation_key(new)):
             return DiffResult(changes=False)
         facts = _facts(old, new)
@@ -74,14 +84,14 @@ class RunProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         key = new_key()
-        return CreateResult(key.identity, _issue(key, inbound(props), reruns=0))
+        return CreateResult(key.identity, _issue(key, reveal_run(inbound(props))))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
-        new = inbound(_news)
+        new = reveal_run(inbound(_news))
         noted = OPERATION.run_decision(_olds["key"])
-        return UpdateResult(_issue(recorded.next(), new, reruns=noted.decision.reruns if noted else 0))
+        return UpdateResult(_issue(recorded.next(), new, noted.decision if noted else None))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -90,7 +100,7 @@ class RunProvider(Provider):
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """A job that was recorded is removed by its own delete, before; one that was not, here."""
-        run = inbound(_props)
+        run = reveal_run(inbound(_props))
         place, key = target_of(run), identity.parse(str(run["key"]))
         recorded = OPERATION.recorded_generation(str(key))
         if place is None or recorded == key.generation:
@@ -189,7 +199,22 @@ def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
     )
 
 
-def _issue(key: RunKey, props: dict[str, Any], *, reruns: int) -> dict[str, Any]:
+def _reason(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+    """Return the input that says why the job runs again, if a comparison of the inputs can tell."""
+    change = _change(recorded, declared) if "spec" in recorded else Change.NOTHING
+    if change in UNMEANT:
+        return {}
+    return {"reason": UNKNOWN if change is Change.SPEC_UNKNOWN else change.value}
+
+
+def _issue(key: RunKey, props: dict[str, Any], decision: Decision | None = None) -> dict[str, Any]:
     OPERATION.note_issued(str(key))
     inputs = {name: props[name] for name in INPUTS if name in props}
-    return outbound({**inputs, "generation": key.generation, "key": str(key), "reruns": reruns})
+    outs = {
+        **inputs,
+        "generation": key.generation,
+        "key": str(key),
+        "reruns": decision.reruns if decision else 0,
+        "reason": decision.reason if decision else None,
+    }
+    return outbound(hide_in_run(outs))

@@ -14,6 +14,7 @@ from pulumi_vertex_training.plugin.process import engine_address, require_engine
 from pulumi_vertex_training.plugin.provider import inbound, outbound
 from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, another_directory
+from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job_outputs, reveal_job
 from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
 from pulumi_vertex_training.plugin.running.reading import facts, with_directory
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
@@ -24,7 +25,7 @@ from vertex_training.job.job_kind import DIRECTORY
 
 def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
     """The job of the run: adopted, found again, or submitted."""
-    raw = inbound(props)
+    raw = reveal_job(inbound(props))
     inputs = declared.decode_inputs(raw).spec
     if inputs is None:
         raise ValueError(
@@ -68,7 +69,8 @@ def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]
     """The record alone changes. The directory is where the job writes; a job that was made again under its
     key has one of its own.
     """
-    return UpdateResult(with_directory(declared, {**olds, **news}, olds.get(DIRECTORY)))
+    outs = {**reveal_job(olds), "output_path": None, **reveal_job(news)}
+    return UpdateResult(hide_in_job_outputs(with_directory(declared, outs, olds.get(DIRECTORY))))
 
 
 def _created(
@@ -80,4 +82,4 @@ def _created(
         outs = with_directory(declared, outs, declared.spec.directory_of(record.wire))
     # How a job ended that somebody else ran is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else engine_address()
-    return CreateResult(record.name, outbound(outs))
+    return CreateResult(record.name, outbound(hide_in_job_outputs(outs)))

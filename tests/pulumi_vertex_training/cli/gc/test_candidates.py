@@ -46,8 +46,8 @@ def resource(kind: str, id_: str = "", **outputs: Any) -> dict[str, Any]:
 
 
 RUN = resource("Run", IDENTITY, key=f"{IDENTITY}-1")
-CUSTOM_JOB = resource("CustomJob", JOB, run=f"{IDENTITY}-1", on_delete="delete")
-KEPT_JOB = resource("CustomJob", JOB, run=f"{IDENTITY}-1", on_delete="cancel")
+CUSTOM_JOB = resource("CustomJob", JOB, __run={"key": f"{IDENTITY}-1"}, on_delete="delete")
+KEPT_JOB = resource("CustomJob", JOB, __run={"key": f"{IDENTITY}-1"}, on_delete="cancel")
 STAGED = resource(
     "StagedFile",
     URI,
@@ -118,7 +118,10 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
         pytest.param(
             [
                 stack(past=(CUSTOM_JOB,)),
-                stack(past=(resource("CustomJob", JOB, run="feed-1", on_delete="cancel"),), name="dev"),
+                stack(
+                    past=(resource("CustomJob", JOB, __run={"key": "feed-1"}, on_delete="cancel"),),
+                    name="dev",
+                ),
             ],
             Verdict.KEPT,
             "dev",
@@ -146,7 +149,7 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
             id="no history",
         ),
         pytest.param(
-            [stack(past=({"type": "other", "inputs": {"run": f"{IDENTITY}-1"}},))],
+            [stack(past=({"type": "other", "inputs": {"__run": {"key": f"{IDENTITY}-1"}}},))],
             Verdict.UNPROVEN,
             "no stack here",
             id="only mentioned in the past",
@@ -250,7 +253,7 @@ IN_STATE = resource(
 PIPELINE_RUN = resource(
     "TrainingPipeline",
     f"projects/42/locations/us-central1/trainingPipelines/{PIPELINE}",
-    run=f"{IDENTITY}-1",
+    __run={"key": f"{IDENTITY}-1"},
     on_delete="cancel",
 )
 
@@ -437,7 +440,8 @@ def test_what_a_state_says() -> None:
         pytest.param(checkpoint(RUN), id="a checkpoint"),
         pytest.param(state(pending=[RUN]), id="a pending operation"),
         pytest.param(
-            state({"type": type_token("CustomJob"), "inputs": {"run": f"{IDENTITY}-1"}}), id="inputs"
+            state({"type": type_token("CustomJob"), "inputs": {"__run": {"key": f"{IDENTITY}-1"}}}),
+            id="inputs",
         ),
     ],
 )
