@@ -42,9 +42,9 @@ def test_every_part_of_a_kind_is_there(entry: Entry, module: str, name: str, of:
 def test_the_parts_of_a_kind_are_of_one_kind() -> None:
     for entry in registry.RUNNABLE:
         declared = entry.part("provider", "DECLARED", JobResourceType)
-        assert declared.kind is entry.part("gateway", "GATEWAY", RunGateway)
+        assert declared.gateway is entry.part("gateway", "GATEWAY", RunGateway)
         assert declared.spec is entry.part("kind", "KIND", JobKind)
-        assert declared.kind.collection == entry.collection
+        assert declared.gateway.collection == entry.collection
 
 
 def test_another_type_than_the_one_that_is_asked_for_is_refused() -> None:

@@ -44,7 +44,7 @@ def runnable(
     **policies: Any,
 ) -> list[Declared]:
     """A run, and what runs. The policies that are not given are the default ones."""
-    collection = provider.declared.kind.collection
+    collection = provider.declared.gateway.collection
     of_job = {**POLICIES, **policies}
     of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **PLACE}
     declaration = {**spec, **PLACE}

@@ -80,7 +80,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             resource_name,
             declaration=declaration,
             run_token=options.run_token,
-            collection=self.provider.declared.kind.collection,
+            collection=self.provider.declared.gateway.collection,
             policy=options.of_run,
             opts=options.opts,
         )
@@ -109,7 +109,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             interruption.listen()
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
-                collection = self.provider.declared.kind.collection
+                collection = self.provider.declared.gateway.collection
                 self._held = pulumi.Output.all(key=run.key, collection=collection, **at).apply(_hold_run)
             _ = self.completion
 

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.runs import identity
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.run_status import FAILURES, last_run
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import shown
@@ -59,7 +59,7 @@ def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any
 
 
 def adopt(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     declared: Spec,
@@ -74,14 +74,15 @@ def adopt(
     given up. Raises AdoptionError with everything that stands against it; CloudError where the service
     cannot be asked.
     """
-    record = _found(kind, endpoint, name)
-    _require_no_other_owner(kind, record, key=key, taking_over=taking_over)
+    record = _found(gateway, endpoint, name)
+    _require_no_other_owner(gateway, record, key=key, taking_over=taking_over)
     lines = differences(spec_kind, declared, record.wire)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
         short = resource_id(record.name)
         raise AdoptionError(
-            f"{kind.noun} {short} is not what is declared; each line is `path: live -> declared`:\n{listed}\n"
+            f"{gateway.noun} {short} is not what is declared; each line is `path: live -> declared`:\n"
+            f"{listed}\n"
             "Declare what the job has, or leave adopt out to run a new job. "
             f"`vertex-training import {short}` prints the whole declaration.",
             differences=lines,
@@ -89,25 +90,25 @@ def adopt(
     return record
 
 
-def sentence(kind: Kind, record: Any) -> str:
+def sentence(gateway: RunGateway, record: Any) -> str:
     """What to tell the user: which job was adopted, and how it stands."""
     stands = last_run(record.state.name, record.state.name)
-    told = f"adopted {kind.noun} {resource_id(record.name)}: {stands.value}"
+    told = f"adopted {gateway.noun} {resource_id(record.name)}: {stands.value}"
     if stands in FAILURES and record.error:
         told += f" ({record.error.message})"
     return f"{told}. Adopting runs nothing" if record.state.is_terminal else told
 
 
-def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
+def _found(gateway: RunGateway, endpoint: Endpoint, name: str) -> Any:
     """The job, asked for in the endpoint's own project and location alone."""
     match = _NAME.fullmatch(name)
-    if (match is None and not _ID.fullmatch(name)) or (match and match[3] != kind.collection):
+    if (match is None and not _ID.fullmatch(name)) or (match and match[3] != gateway.collection):
         raise AdoptionError(
             f"adopt is {shown(name)}; it is a job's id or its full name, like projects/"
-            f"PROJECT/locations/LOCATION/{kind.collection}/123. `vertex-training jobs` lists the jobs."
+            f"PROJECT/locations/LOCATION/{gateway.collection}/123. `vertex-training jobs` lists the jobs."
         )
     project, location, _, job_id = match.groups() if match else (None, None, None, name)
-    here = f"{kind.noun}s of this resource are in {endpoint.parent}"
+    here = f"{gateway.noun}s of this resource are in {endpoint.parent}"
     if location not in (None, endpoint.location):
         raise AdoptionError(
             f"adopt names a job in {location}, but {here}. Set location={location!r} on the resource."
@@ -117,10 +118,10 @@ def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
             f"adopt names a job of project {project}, but {here}. Set project={project!r} on the resource."
         )
     try:
-        record = kind.get(endpoint, f"{endpoint.parent}/{kind.collection}/{job_id}")
+        record = gateway.get(endpoint, f"{endpoint.parent}/{gateway.collection}/{job_id}")
     except (NotFound, InvalidArgument) as error:
         raise AdoptionError(
-            f"there is no {kind.noun} {job_id} to adopt ({endpoint}). `vertex-training jobs` lists those "
+            f"there is no {gateway.noun} {job_id} to adopt ({endpoint}). `vertex-training jobs` lists those "
             "that exist; to run a new one, leave adopt out."
         ) from error
     number = record.name.split("/")[1]
@@ -133,7 +134,7 @@ def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
     return record
 
 
-def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: str | None) -> None:
+def _require_no_other_owner(gateway: RunGateway, record: Any, *, key: str, taking_over: str | None) -> None:
     carried = record.labels.get(identity.RUN_LABEL)
     if carried is None or carried == taking_over:
         return
@@ -151,8 +152,8 @@ def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: s
     owner = f"run {carried}" + (f" ({where})" if where else "")
     wrong = f", not to {shown(taking_over)}" if taking_over else ""
     raise AdoptionError(
-        f"{kind.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for it or "
-        "delete it, also from another machine. Where that stack is gone for good, "
+        f"{gateway.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for it "
+        "or delete it, also from another machine. Where that stack is gone for good, "
         f"taking_over={carried!r} adopts the job; else leave it."
     )
 

@@ -21,9 +21,8 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
-from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
@@ -84,25 +83,23 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
     if endpoint is None:
         return ""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    name, kind = order.name, gateway_in(order.collection)
+    name, gateway = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
-                found = _of_run(kind, endpoint, order)
+                found = _of_run(gateway, endpoint, order)
                 if found is None and time.monotonic() > deadline - PATIENCE_SECONDS + appear:
                     return ""
                 name = found or name
             if not name.startswith(RUN_PREFIX):
-                kind.cancel(endpoint, name)
-                return (
-                    f"{kind.noun} {resource_id(name)} was cancelled, because the deployment ended before it"
-                )
+                gateway.cancel(endpoint, name)
+                return f"{gateway.noun} {resource_id(name)} was cancelled, because the deployment ended before it"
         except (NotFound, FailedPrecondition):
             return ""  # it has ended
         except CloudError as error:
             if not is_transient(error) or time.monotonic() >= deadline:
                 return (
-                    f"{kind.noun} {resource_id(name)} was NOT cancelled and goes on: {error} "
+                    f"{gateway.noun} {resource_id(name)} was NOT cancelled and goes on: {error} "
                     f"`vertex-training cancel {resource_id(name)}` stops it."
                 )
         sleep(delay)
@@ -112,10 +109,10 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
 RUN_PREFIX = "run:"
 
 
-def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
+def _of_run(gateway: RunGateway, endpoint: Endpoint, order: Order) -> str | None:
     """The live job of a run that was created since the order."""
     since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
-    for record in kind.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+    for record in gateway.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
         if (
             not record.state.is_terminal
             and record.create_time

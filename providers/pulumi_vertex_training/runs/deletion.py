@@ -1,14 +1,21 @@
-"""Delete a run by the plan of `deletion_policy`: cancel it, wait until it has ended, delete its record."""
+"""Delete runs: one by the plan of `deletion_policy`, or those that a killed deployment left behind.
+
+A killed deployment can have submitted a job that no state records. The next deployment of the same run adopts
+it (`submission`). If the declaration was changed or removed before, no run is left to adopt the job; it is
+found by the part of the key that all runs of a declaration share, and deleted.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
 from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.run_status import last_run
 from vertex_training.fields.resource_names import resource_id
 
@@ -26,7 +33,7 @@ class ProtectedError(Exception):
 
 
 def delete_run(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     *,
@@ -46,36 +53,36 @@ def delete_run(
     `wait` seconds.
     """
     try:
-        record = kind.get(endpoint, name)
+        record = gateway.get(endpoint, name)
         stands = last_run(record.state.name, record.state.name)
         steps = plan(stands, on_delete=on_delete, protect_running=protect_running)
         if steps.refused:
             raise ProtectedError(steps.sentence(label))
         if Step.CANCEL in steps.steps:
-            tell(f"cancelling {kind.noun} {resource_id(name)}, which is {_state(record)}")
-            _cancel(kind, endpoint, name)
+            tell(f"cancelling {gateway.noun} {resource_id(name)}, which is {_state(record)}")
+            _cancel(gateway, endpoint, name)
         if Step.WAIT in steps.steps:
-            _until_ended(kind, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
+            _until_ended(gateway, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
             if before_delete is not None:
                 before_delete(endpoint, name)
-            kind.delete(endpoint, name)
+            gateway.delete(endpoint, name)
         elif on_delete is OnDelete.CANCEL:
-            tell(f"the record of {kind.noun} {resource_id(name)} stays, because on_delete is cancel")
+            tell(f"the record of {gateway.noun} {resource_id(name)} stays, because on_delete is cancel")
     except NotFound:
         return
 
 
-def _cancel(kind: Kind, endpoint: Endpoint, name: str) -> None:
+def _cancel(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
     try:
-        kind.cancel(endpoint, name)
+        gateway.cancel(endpoint, name)
     except FailedPrecondition:
         # It ended between the two calls: the wait that follows sees it at once.
         return
 
 
 def _until_ended(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     *,
@@ -88,21 +95,69 @@ def _until_ended(
     deadline, told = began + wait, began
     pause = 0.1
     while True:
-        record = kind.get(endpoint, name)
+        record = gateway.get(endpoint, name)
         if record.state.is_terminal:
             return
         if clock() >= deadline:
             raise StillRunningError(
-                f"{kind.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
+                f"{gateway.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
                 "Run the same command again: it goes on waiting and deletes the job when it has ended."
             )
         if clock() - told >= PROGRESS_SECONDS:
             told = clock()
             since = f"{told - began:.0f} s after it was told to stop"
-            tell(f"{kind.noun} {resource_id(name)} is still {_state(record)}, {since}")
+            tell(f"{gateway.noun} {resource_id(name)} is still {_state(record)}, {since}")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
 
 
 def _state(record: object) -> str:
     return str(record.state.name).removeprefix("JOB_STATE_")  # type: ignore[attr-defined]
+
+
+def delete_orphaned_runs(
+    gateway: RunGateway,
+    endpoint: Endpoint,
+    key: RunKey,
+    *,
+    recorded: int,
+    among: Iterable[Any] | None = None,
+    tell: Callable[[str], None],
+    before_delete: Callable[[Endpoint, str], None] | None = None,
+    on_delete: OnDelete = OnDelete.DELETE,
+    protect_running: bool = False,
+    keep: Container[str] = frozenset(),
+) -> None:
+    """Stop and remove what lives on of the runs after `recorded`, up to that of `key`.
+
+    `recorded`: the generation whose job the state knew before this deployment, 0 without one. Earlier runs
+    were recorded, too: what lives of them was left alive on purpose. Later ones are those of a newer copy of
+    the state. What has ended costs nothing and stays: its record may be kept on purpose.
+    `among`: the records to look at; None asks for all that live. `keep`: names that this deployment knows of.
+    Raises what `deletion.delete_run` raises.
+    """
+    for record in gateway.list_live_labelled(endpoint, RUN_LABEL) if among is None else among:
+        if record.name in keep or not _is_left(record, key, recorded):
+            continue
+        job = resource_id(record.name)
+        tell(f"{gateway.noun} {job} was left behind by an interrupted deployment")
+        delete_run(
+            gateway,
+            endpoint,
+            record.name,
+            label=job,
+            tell=tell,
+            before_delete=before_delete,
+            on_delete=on_delete,
+            protect_running=protect_running,
+        )
+
+
+def _is_left(record: Any, key: RunKey, recorded: int) -> bool:
+    if record.state.is_terminal:
+        return False
+    try:
+        carried = parse(record.labels.get(RUN_LABEL, ""))
+    except ValueError:
+        return False
+    return carried.identity == key.identity and recorded < carried.generation <= key.generation

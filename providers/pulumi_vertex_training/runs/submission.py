@@ -10,9 +10,9 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
-from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
+from pulumi_vertex_training.runs.gateway import RunGateway
 
 GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 
@@ -42,7 +42,7 @@ class Submission:
 
 
 def find_or_submit(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     wire: Mapping[str, Any],
     submission: Submission,
@@ -61,9 +61,9 @@ def find_or_submit(
     """
     key = identity.parse(submission.key)
     if not submission.issued_here or submission.recorded < key.generation - 1:
-        found = _found_in_time(kind, endpoint, submission, clock, sleep)
+        found = _found_in_time(gateway, endpoint, submission, clock, sleep)
         delete_orphaned_runs(
-            kind,
+            gateway,
             endpoint,
             key,
             recorded=submission.recorded,
@@ -77,17 +77,17 @@ def find_or_submit(
     before_submit()
     marks = identity.labels(submission.key, submission.spec_hash)
     try:
-        return kind.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
+        return gateway.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
     except Unavailable:
         # The answer was lost, perhaps after the job was made: only the list can tell.
-        found = _adoptable(kind, endpoint, submission)
+        found = _adoptable(gateway, endpoint, submission)
         if found is None:
             raise
         return found, True
 
 
 def _found_in_time(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     submission: Submission,
     clock: Callable[[], float],
@@ -96,13 +96,13 @@ def _found_in_time(
     """The job to adopt; None once the service's lists cannot lag any more."""
     until = clock() + submission.settle
     while True:
-        found = None if submission.issued_here else _adoptable(kind, endpoint, submission)
+        found = None if submission.issued_here else _adoptable(gateway, endpoint, submission)
         if found is not None or clock() >= until:
             return found
         sleep(submission.poll)
 
 
-def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:
+def _adoptable(gateway: RunGateway, endpoint: Endpoint, submission: Submission) -> Any | None:
     """The newest job of this key and spec that nobody has given up.
 
     Where the state had a job of this very run, it is to be had again: what ended under its key is not it.
@@ -110,7 +110,7 @@ def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | 
     again = submission.recorded == identity.parse(submission.key).generation
     candidates = [
         record
-        for record in kind.list_by_label(endpoint, {identity.RUN_LABEL: submission.key})
+        for record in gateway.list_by_label(endpoint, {identity.RUN_LABEL: submission.key})
         if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
         and record.name not in submission.released
         and record.state.name not in GIVEN_UP

@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.plugin.running.plan import completed
-from pulumi_vertex_training.plugin.running.reading import facts, with_directory
+from pulumi_vertex_training.plugin.running.provider import facts, with_directory
 from pulumi_vertex_training.runs.gateway import gateway_in
 from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
@@ -33,7 +33,7 @@ class StudyInputs(JobInputs, Study):
 
 
 STUDY = JobResourceType(
-    kind=gateway_in("hyperparameterTuningJobs"),
+    gateway=gateway_in("hyperparameterTuningJobs"),
     spec=JobKind(
         noun="tuning job",
         it="the study",

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, Conflict, DeadlineEx
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Fresh(Generic[T]):
 
 
 def delete_job(
-    kind: Kind,
+    kind: RunGateway,
     endpoint: Endpoint,
     name: str,
     *,

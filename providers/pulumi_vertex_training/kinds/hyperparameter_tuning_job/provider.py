@@ -21,7 +21,7 @@ class TuningJobInputs(OnPersistentResource, JobInputs, HyperparameterTuningJobSp
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
-    kind=GATEWAY,
+    gateway=GATEWAY,
     spec=hyperparameter_tuning_job_kind.KIND,
     inputs=TuningJobInputs,
     results=results,

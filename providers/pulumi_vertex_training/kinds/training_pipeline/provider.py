@@ -79,7 +79,7 @@ class TrainingPipelineInputs(OnPersistentResource, JobInputs, TrainingPipelineSp
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
-    kind=GATEWAY,
+    gateway=GATEWAY,
     spec=training_pipeline_kind.KIND,
     inputs=TrainingPipelineInputs,
     outputs=uploaded_models.outputs,

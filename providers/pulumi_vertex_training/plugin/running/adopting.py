@@ -28,7 +28,7 @@ def adopted(
     """The record of the job. Raises AdoptionError for one that is another, or somebody else's."""
     record = _compared(declared, endpoint, inputs)
     OPERATION.note_made(record.name)
-    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.kind, record)}")
+    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.gateway, record)}")
     return record
 
 
@@ -64,7 +64,7 @@ def refusal(
 
 def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) -> JobRecord:
     record: JobRecord = adoption.adopt(
-        declared.kind,
+        declared.gateway,
         endpoint,
         inputs.adopt or "",
         declared.as_declared(inputs),

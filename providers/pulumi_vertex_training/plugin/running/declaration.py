@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import mark_value
 from vertex_training.findings.options import CheckOptions
@@ -96,7 +96,7 @@ class JobResourceType:
     the spec.
     """
 
-    kind: Kind
+    gateway: RunGateway
     spec: JobKind[Any]
     inputs: type[Any]
     outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
@@ -110,7 +110,7 @@ class JobResourceType:
 
     @property
     def noun(self) -> str:
-        return self.kind.noun
+        return self.gateway.noun
 
     @property
     def spec_fields(self) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ class JobResourceType:
 
         def call(endpoint: Endpoint, name: str) -> None:
             if self.discard is not None:
-                self.discard(endpoint, self.kind.get(endpoint, name), replaced, tell)
+                self.discard(endpoint, self.gateway.get(endpoint, name), replaced, tell)
 
         return call
 
@@ -232,7 +232,7 @@ class JobResourceType:
 
     def operation_key(self, props: Mapping[str, Any]) -> str:
         """Return the key of the resource in `Operation`."""
-        return f"{self.kind.collection}:{self.resource(props)}"
+        return f"{self.gateway.collection}:{self.resource(props)}"
 
 
 def declared_in(collection: str) -> JobResourceType:

@@ -90,10 +90,10 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
     )
     if OPERATION.was_checked(declared.operation_key(new)):
         OPERATION.note_compared(id_)
-        decision = decision_of(declared.kind, id_, recorded, new, replaces, record_changed=record_changed)
+        decision = decision_of(declared.gateway, id_, recorded, new, replaces, record_changed=record_changed)
         if decision.verdict is Verdict.REFUSE:
             raise Failure(decision.sentence(declared.resource(new)))
-        gone = not replaces and is_gone(declared.kind, decision, recorded)
+        gone = not replaces and is_gone(declared.gateway, decision, recorded)
         if gone or (not replaces and decision.told and decision.verdict is Verdict.NOTHING):
             say(decision.sentence(declared.resource(new)))
         if gone:

@@ -21,9 +21,9 @@ from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reve
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
-from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
 from pulumi_vertex_training.runs.rerun import (
     DEFAULT_LIMIT,
     Decision,
@@ -112,11 +112,11 @@ class RunProvider(Provider):
 
         try:
             delete_orphaned_runs(
-                declared.kind,
+                declared.gateway,
                 endpoint,
                 key,
                 recorded=recorded,
-                among=job_cache_of(declared.kind.collection).settled(place, endpoint),
+                among=job_cache_of(declared.gateway.collection).settled(place, endpoint),
                 tell=tell,
                 before_delete=declared.before_delete(replaced=False, tell=tell),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
@@ -183,7 +183,7 @@ def _last_run_state(
     place = OPERATION.run_target(_operation_key(new))
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
-    states = job_cache_of(_declared(new).kind.collection)
+    states = job_cache_of(_declared(new).gateway.collection)
     seen = states.of_run(place, old["key"])
     if seen is LookupResult.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.
