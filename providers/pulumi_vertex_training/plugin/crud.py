@@ -109,7 +109,7 @@ class CrudProvider(Provider):
         missing, decoded = self.missing(prepared), self.declared.decode(prepared)
         if missing or decoded.spec is None:
             return CheckResult(news, failures([*missing, *decoded.problems]))
-        problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
+        problems = [*decoded.problems, *self.conflicts(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
             OPERATION.say_once(line)
         self.accepted(decoded.spec)
@@ -141,7 +141,7 @@ class CrudProvider(Provider):
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""
 
-    def rivals(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
+    def conflicts(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
         """Warnings of what other resources of this program want as well."""
         return ()
 

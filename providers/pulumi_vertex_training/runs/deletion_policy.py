@@ -71,7 +71,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="protected",
         steps=(),
-        reason="{stands} and protect_running is set; let it end, cancel it, or set protect_running to False "
+        reason="{state} and protect_running is set; let it end, cancel it, or set protect_running to False "
         "and run `pulumi up`, then try again",
         because="To destroy a live job is to cancel it.",
         last_run=LIVE,
@@ -81,7 +81,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="stop-and-delete",
         steps=(Step.CANCEL, Step.WAIT, Step.DELETE),
-        reason="{stands}",
+        reason="{state}",
         because="The service deletes no job that has not ended.",
         last_run=_STOPPABLE,
         on_delete=OnDelete.DELETE,
@@ -89,7 +89,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="stop-and-keep",
         steps=(Step.CANCEL, Step.WAIT),
-        reason="{stands}, and on_delete is cancel",
+        reason="{state}, and on_delete is cancel",
         because="Nothing goes on writing to a bucket that is destroyed next, and no two runs overlap.",
         last_run=_STOPPABLE,
         on_delete=OnDelete.CANCEL,
@@ -97,7 +97,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="end-and-delete",
         steps=(Step.WAIT, Step.DELETE),
-        reason="{stands}",
+        reason="{state}",
         because="Somebody has cancelled it; there is nothing left to protect.",
         last_run=frozenset({LastRun.CANCELLING}),
         on_delete=OnDelete.DELETE,
@@ -105,7 +105,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="end-and-keep",
         steps=(Step.WAIT,),
-        reason="{stands}, and on_delete is cancel",
+        reason="{state}, and on_delete is cancel",
         because="As above.",
         last_run=frozenset({LastRun.CANCELLING}),
         on_delete=OnDelete.CANCEL,
@@ -113,7 +113,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="delete",
         steps=(Step.DELETE,),
-        reason="{stands}",
+        reason="{state}",
         because="What it wrote to the bucket stays.",
         last_run=ENDED,
         on_delete=OnDelete.DELETE,
@@ -121,7 +121,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="keep",
         steps=(),
-        reason="{stands}, and on_delete is cancel",
+        reason="{state}, and on_delete is cancel",
         because="The record is the history of the run.",
         last_run=ENDED,
         on_delete=OnDelete.CANCEL,
@@ -129,7 +129,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="nothing-there",
         steps=(),
-        reason="{stands}",
+        reason="{state}",
         because="A deletion that is repeated is fine.",
         last_run=frozenset({LastRun.GONE, LastRun.NONE}),
     ),
@@ -146,6 +146,6 @@ def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> Deletio
     return DeletionPlan(
         row=row.name,
         steps=row.steps,
-        reason=row.reason.format(stands=run.value),
+        reason=row.reason.format(state=run.value),
         refused=row.refused,
     )

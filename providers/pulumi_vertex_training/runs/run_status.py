@@ -43,8 +43,8 @@ class LookupResult(enum.Enum):
     NO_ANSWER = "the service did not answer, or was not asked"
 
 
-UNMEANT = frozenset({Change.NOTHING, Change.RECORD})
-MEANT = frozenset(Change) - UNMEANT
+RECORD_CHANGES = frozenset({Change.NOTHING, Change.RECORD})
+RERUN_CHANGES = frozenset(Change) - RECORD_CHANGES
 """Changes that ask for a run."""
 
 LIVE = frozenset({LastRun.QUEUED, LastRun.PENDING, LastRun.RUNNING, LastRun.PAUSED})

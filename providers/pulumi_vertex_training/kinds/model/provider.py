@@ -109,7 +109,7 @@ class ModelProvider(CrudProvider):
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
         return () if model_files.are_there(prepared) else (model_files.MISSING,)
 
-    def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
+    def conflicts(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
         open_ = {"project", "location", "model_id", "parent_model", "is_default_version", "version_aliases"}
         me = str(inputs.marks.get("resource", ""))
         if not inputs.is_default_version or not me or open_ & set(map(root, unknown)):

@@ -25,7 +25,7 @@ from vertex_training.findings.problems import Problem
 _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
 
 
-def rival(
+def conflict(
     inputs: Any,
     unknown: Collection[str],
     *,
@@ -88,7 +88,7 @@ DECLARED = JobResourceType(
     progress=uploaded_models.progress,
     log_of=uploaded_models.log_of,
     discard=uploaded_models.discard,
-    rival=rival,
+    conflict=conflict,
 )
 
 

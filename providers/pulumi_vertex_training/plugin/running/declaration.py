@@ -91,7 +91,7 @@ class JobResourceType:
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
     it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
     called by a removal right before the record is deleted, with the endpoint, the record, whether another one
-    replaces it, and how to tell the user; `rival` is what another resource of this program wants as well, by
+    replaces it, and how to tell the user; `conflict` is what another resource of this program wants as well, by
     the inputs and the paths of them that are not known yet; `checks` are rules of the inputs besides those of
     the spec.
     """
@@ -105,7 +105,7 @@ class JobResourceType:
     progress: Callable[[Endpoint, JobRecord], str] = _silence
     log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
-    rival: Callable[[Any, Collection[str]], Problem | None] = _no_problem
+    conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem
     checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
 
     @property

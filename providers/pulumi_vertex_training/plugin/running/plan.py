@@ -29,7 +29,7 @@ from pulumi_vertex_training.plugin.running.declaration import (
 from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reveal_job, state_names
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
-from pulumi_vertex_training.runs.rerun import Policy, Verdict
+from pulumi_vertex_training.runs.rerun import Action, Policy
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
@@ -56,11 +56,11 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     # A check without old inputs of a resource that is there is that of the job which replaces it.
     elif refused := adopting.refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
         return CheckResult(news, failures([refused]))
-    if rival := declared.rival(inputs, decoded.unknown):
-        if not olds and rival.level == "error":
-            return CheckResult(news, failures([rival]))
+    if conflict := declared.conflict(inputs, decoded.unknown):
+        if not olds and conflict.level == "error":
+            return CheckResult(news, failures([conflict]))
         # What exists is not refused for what another resource wants.
-        problems = (*problems, dataclasses.replace(rival, level="warning"))
+        problems = (*problems, dataclasses.replace(conflict, level="warning"))
     checked = _kept(declared, completed(declared, inputs, decoded.unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
@@ -91,10 +91,10 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
     if OPERATION.was_checked(declared.operation_key(new)):
         OPERATION.note_compared(id_)
         decision = decision_of(declared.gateway, id_, recorded, new, replaces, record_changed=record_changed)
-        if decision.verdict is Verdict.REFUSE:
+        if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(declared.resource(new)))
         gone = not replaces and is_gone(declared.gateway, decision, recorded)
-        if gone or (not replaces and decision.told and decision.verdict is Verdict.NOTHING):
+        if gone or (not replaces and decision.reported and decision.action is Action.NOTHING):
             say(decision.sentence(declared.resource(new)))
         if gone:
             replaces = ["state"]

@@ -13,8 +13,15 @@ from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.gateway import RunGateway
-from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
-from pulumi_vertex_training.runs.run_status import ENDED, UNMEANT, Change, LastRun, LookupResult, last_run
+from pulumi_vertex_training.runs.rerun import Action, Decision, Facts, Policy, Rerun, decide
+from pulumi_vertex_training.runs.run_status import (
+    ENDED,
+    RECORD_CHANGES,
+    Change,
+    LastRun,
+    LookupResult,
+    last_run,
+)
 
 
 def decision_of(
@@ -32,7 +39,7 @@ def decision_of(
         noted.facts if noted else _facts_without_run(_policy(declared), bool(declared.get("protect_running")))
     )
     change = facts.change
-    if replaces and change in UNMEANT:
+    if replaces and change in RECORD_CHANGES:
         change = Change.SPEC
     elif change is Change.NOTHING and record_changed:
         change = Change.RECORD
@@ -91,5 +98,5 @@ def allow_on_demand(name: str, declared: DeclaredRun, state: Callable[[], str]) 
             on_demand=True,
         )
     )
-    if decision.verdict is Verdict.REFUSE:
+    if decision.action is Action.REFUSE:
         raise Failure(decision.sentence(name))

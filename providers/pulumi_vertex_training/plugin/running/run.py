@@ -26,16 +26,16 @@ from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
 from pulumi_vertex_training.runs.rerun import (
     DEFAULT_LIMIT,
+    Action,
     Decision,
     Facts,
     Policy,
     Rerun,
-    Verdict,
     decide,
 )
 from pulumi_vertex_training.runs.run_status import (
-    MEANT,
-    UNMEANT,
+    RECORD_CHANGES,
+    RERUN_CHANGES,
     Change,
     LastRun,
     LookupResult,
@@ -74,9 +74,9 @@ class RunProvider(Provider):
         facts = _facts(old, new)
         decision = decide(facts)
         OPERATION.note_run_decision(old["key"], facts, decision)
-        if decision.verdict is Verdict.REFUSE:
+        if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(new["job"]))
-        runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
+        runs = decision.action is Action.RUN and decision.row not in _OF_THE_JOB
         if runs:
             say(decision.sentence(new["job"]))
         return DiffResult(changes=runs)
@@ -137,7 +137,7 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     if spec is not UNKNOWN and isinstance(old.get("spec"), str):
         under_old_name = spec if old["job"] == new["job"] else _hash(declared, declaration, old["job"])
         renamed = {**new, "job": old["job"], "spec": under_old_name}
-        if _change(old, renamed) in UNMEANT:
+        if _change(old, renamed) in RECORD_CHANGES:
             return renamed
         if declared.is_refused({"display_name": new["job"], **declaration}):
             # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
@@ -178,8 +178,8 @@ def _last_run_state(
     old: dict[str, Any], new: dict[str, Any], change: Change, policy: Policy, *, protect: bool
 ) -> LastRun:
     """Return the state of the last run; NOT_KNOWN, without a query, where it makes no difference."""
-    retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
-    guarded = protect and change in MEANT and policy is not Policy.NEVER
+    retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in RECORD_CHANGES
+    guarded = protect and change in RERUN_CHANGES and policy is not Policy.NEVER
     place = OPERATION.run_target(_operation_key(new))
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
@@ -202,7 +202,7 @@ def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
 def _reason(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
     """Return the input that says why the job runs again, if a comparison of the inputs can tell."""
     change = _change(recorded, declared) if "spec" in recorded else Change.NOTHING
-    if change in UNMEANT:
+    if change in RECORD_CHANGES:
         return {}
     return {"reason": UNKNOWN if change is Change.SPEC_UNKNOWN else change.value}
 

@@ -184,5 +184,7 @@ def test_what_is_not_known_refuses_nothing(answer: object, level: str | None) ->
 
     operation, questions = Operation(), Answered()
     specs = [PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec for name in "ab"]
-    found = [new_models.rival(spec, frozenset(), operation=operation, questions=questions) for spec in specs]
+    found = [
+        new_models.conflict(spec, frozenset(), operation=operation, questions=questions) for spec in specs
+    ]
     assert [problem and problem.level for problem in found] == [None, level]
