@@ -122,10 +122,10 @@ def _rows() -> list[str]:
         "## Every row",
         "",
         "The first row that matches decides. A live job is queued, pending, running or paused. What a "
-        "preview says is an example; where nothing stands, Pulumi's own lines say all there is.",
+        "preview prints is an example; an empty cell means that it prints no line of its own.",
         "",
         *_table(
-            ["row", "changed", "last run", "rerun", "besides", "the job", "a preview says", "because"],
+            ["row", "changed", "last run", "rerun", "besides", "the job", "a preview prints", "because"],
             map(cells, rerun.ROWS),
         ),
     ]

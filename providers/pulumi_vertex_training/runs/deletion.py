@@ -21,11 +21,11 @@ from vertex_training.fields.resource_names import resource_id
 
 WAIT_SECONDS = 300.0
 PROGRESS_SECONDS = 15.0
-"""A wait that is longer says so, this often."""
+"""Seconds between two progress lines of a wait."""
 
 
 class StillRunningError(Exception):
-    """The run had not ended within the time given; the next delete goes on where this one stopped."""
+    """The run had not ended within the time given; the next delete continues where this one stopped."""
 
 
 class ProtectedError(Exception):
@@ -46,16 +46,16 @@ def delete_run(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Return when all steps of the plan are done, also when the record was gone before.
+    """Carry out the plan of a run's deletion. Return also if the record was gone before.
 
-    `label`: what the user calls the run. `before_delete` is called right before the record is deleted.
-    Raises `ProtectedError` before anything is done, and `StillRunningError` when the run has not ended after
+    `label` is what the user calls the run. `before_delete` is called right before the record is deleted.
+    Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended after
     `wait` seconds.
     """
     try:
         record = gateway.get(endpoint, name)
-        stands = last_run(record.state.name, record.state.name)
-        steps = plan(stands, on_delete=on_delete, protect_running=protect_running)
+        state = last_run(record.state.name, record.state.name)
+        steps = plan(state, on_delete=on_delete, protect_running=protect_running)
         if steps.refused:
             raise ProtectedError(steps.sentence(label))
         if Step.CANCEL in steps.steps:
@@ -77,7 +77,7 @@ def _cancel(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
     try:
         gateway.cancel(endpoint, name)
     except FailedPrecondition:
-        # It ended between the two calls: the wait that follows sees it at once.
+        # The job ended between the two calls; the wait that follows finds that at once.
         return
 
 
@@ -92,7 +92,7 @@ def _until_ended(
     sleep: Callable[[float], None],
 ) -> None:
     began = clock()
-    deadline, told = began + wait, began
+    deadline, reported = began + wait, began
     pause = 0.1
     while True:
         record = gateway.get(endpoint, name)
@@ -100,12 +100,13 @@ def _until_ended(
             return
         if clock() >= deadline:
             raise StillRunningError(
-                f"{gateway.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
-                "Run the same command again: it goes on waiting and deletes the job when it has ended."
+                f"{gateway.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was asked "
+                "to stop. Run the same command again: it continues to wait, and deletes the job when it has "
+                "ended."
             )
-        if clock() - told >= PROGRESS_SECONDS:
-            told = clock()
-            since = f"{told - began:.0f} s after it was told to stop"
+        if clock() - reported >= PROGRESS_SECONDS:
+            reported = clock()
+            since = f"{reported - began:.0f} s after it was asked to stop"
             tell(f"{gateway.noun} {resource_id(name)} is still {_state(record)}, {since}")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
@@ -128,16 +129,17 @@ def delete_orphaned_runs(
     protect_running: bool = False,
     keep: Container[str] = frozenset(),
 ) -> None:
-    """Stop and remove what lives on of the runs after `recorded`, up to that of `key`.
+    """Stop and delete the live jobs of the runs after `recorded`, up to that of `key`.
 
-    `recorded`: the generation whose job the state knew before this deployment, 0 without one. Earlier runs
-    were recorded, too: what lives of them was left alive on purpose. Later ones are those of a newer copy of
-    the state. What has ended costs nothing and stays: its record may be kept on purpose.
-    `among`: the records to look at; None asks for all that live. `keep`: names that this deployment knows of.
-    Raises what `deletion.delete_run` raises.
+    `recorded` is the generation whose job the state had before this deployment, 0 without one. Jobs of
+    earlier runs were recorded, too, and are live on purpose; those of later ones belong to a newer copy of
+    the state. Ended jobs cost nothing and stay: their records may be kept on purpose.
+
+    `among` are the records to examine; None lists all live ones. `keep` are names that this deployment knows.
+    Raises the errors of `delete_run`.
     """
     for record in gateway.list_live_labelled(endpoint, RUN_LABEL) if among is None else among:
-        if record.name in keep or not _is_left(record, key, recorded):
+        if record.name in keep or not _is_orphaned(record, key, recorded):
             continue
         job = resource_id(record.name)
         tell(f"{gateway.noun} {job} was left behind by an interrupted deployment")
@@ -153,7 +155,7 @@ def delete_orphaned_runs(
         )
 
 
-def _is_left(record: Any, key: RunKey, recorded: int) -> bool:
+def _is_orphaned(record: Any, key: RunKey, recorded: int) -> bool:
     if record.state.is_terminal:
         return False
     try:

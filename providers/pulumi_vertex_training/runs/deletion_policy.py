@@ -1,6 +1,6 @@
-"""The table of what happens to a job whose resource is destroyed or replaced.
+"""The table of the steps that delete a job whose resource is destroyed or replaced.
 
-Pulumi asks no provider about a deletion before it is due, so a preview of `pulumi destroy` cannot tell; the
+Pulumi asks no provider about a deletion before it is due, so a preview of `pulumi destroy` has no plan. The
 plan is made when the deletion begins, before anything is cancelled.
 """
 
@@ -29,7 +29,7 @@ class Step(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeletionRow:
-    """One row of the table: the facts that it is for, and the steps; `because` is for the page."""
+    """One row of the table: the facts that it is for, and the steps. `because` is for the page."""
 
     name: str
     steps: tuple[Step, ...]
@@ -50,7 +50,7 @@ class DeletionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletionPlan:
-    """The steps in their order, none where there is nothing to do or it is `refused`."""
+    """The steps in their order; none if there is nothing to do or the deletion is `refused`."""
 
     row: str
     steps: tuple[Step, ...]
@@ -58,7 +58,7 @@ class DeletionPlan:
     refused: bool = False
 
     def sentence(self, name: str) -> str:
-        """The line for the user: `train: it is running; cancel, wait until it has ended`."""
+        """Return the line for the user: `train: it is running; cancel, wait until it has ended`."""
         if self.refused:
             return f"{name} cannot be destroyed: {self.reason}"
         steps = ", ".join(step.value for step in self.steps) or "nothing to do"
@@ -137,10 +137,10 @@ ROWS: tuple[DeletionRow, ...] = (
 
 
 def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> DeletionPlan:
-    """What to do to the job, by the first row of `ROWS` that matches.
+    """Return the plan for a job, by the first row of `ROWS` that matches.
 
-    A run that is NOT_KNOWN is stopped as if it were live, and never refused: where the service does not
-    answer, the first step raises and the resource stays in the state.
+    A run that is NOT_KNOWN is stopped as if it were live, and never refused: if the service does not answer,
+    the first step raises and the resource stays in the state.
     """
     row = next(row for row in ROWS if row.matches(run, on_delete, protect_running))
     return DeletionPlan(

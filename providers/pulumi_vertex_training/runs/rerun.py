@@ -1,8 +1,8 @@
-"""When a declaration runs again: what changed, how its last run stands and what it asks for, in one table.
+"""When a declaration runs again: one table, by the change, the state of the last run and the policy.
 
 `ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
-`docs/rerun.md` is made from the same rows (`rerun_page`). What becomes of the job that is replaced or
-destroyed is in `deletion_policy`.
+`docs/rerun.md` is made from the same rows (`rerun_page`). `deletion_policy` decides what happens to the job
+that is replaced or destroyed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pulumi_vertex_training.runs.run_status import (
 )
 
 DEFAULT_LIMIT = 1
-"""Reruns on failure where no limit is given: one, since each costs as much as the first run."""
+"""The default number of reruns on failure: one, since each costs as much as the first run."""
 
 
 class Policy(enum.Enum):
@@ -35,7 +35,7 @@ class Policy(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What a deployment does about a declaration."""
+    """The action of a deployment on a declaration."""
 
     NOTHING = "stays"
     RUN = "runs"
@@ -44,7 +44,7 @@ class Action(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rerun:
-    """The policy; `limit`: how often `on_failure` runs it again before somebody has to look."""
+    """The policy, and `limit`, the number of reruns on failure in a row."""
 
     policy: Policy = Policy.ON_CHANGE
     limit: int = DEFAULT_LIMIT
@@ -56,9 +56,9 @@ class Rerun:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All that the decision rests on.
+    """All facts that the decision rests on.
 
-    `reruns`: reruns on failure since something last asked for a run (`Decision.reruns` of the last decision).
+    `reruns` counts reruns on failure since a run was last asked for (`Decision.reruns` of the last decision).
     `on_demand`: the engine replaces the job whatever is declared, as with `pulumi up --replace`.
     """
 
@@ -72,10 +72,10 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One row of the table: the facts that it is for, and what it decides.
+    """One row of the table: the facts that it is for, and its decision.
 
-    `reason` may name the facts: {change}, {state}, {policy}, {this} and {limit}. `told`: whether a preview
-    says so. `because`: why the row is as it is, for the page.
+    `reason` may contain the facts {change}, {state}, {policy}, {this} and {limit}. `reported` is whether a
+    preview prints the decision. `because` gives the reason for the row, for the page.
     """
 
     name: str
@@ -103,9 +103,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """`row`: the name of the row that applies. `reason`: the part of a sentence that says why.
+    """The decision about a declaration.
 
-    `told`: whether a preview says it. `reruns`: the number to record with a run, for the next decision.
+    `row` is the name of the row that applies, `reason` the part of a sentence that gives the reason,
+    `reported` whether a preview prints it, `reruns` the number to record with a run, for the next decision.
     """
 
     action: Action
@@ -116,7 +117,7 @@ class Decision:
     first: bool = False
 
     def sentence(self, name: str) -> str:
-        """The line for the preview: `train will run again: its spec changed`."""
+        """Return the line for the preview: `train will run again: its spec changed`."""
         if self.action is Action.RUN:
             does = "will run" if self.first else "will run again"
         else:
@@ -133,7 +134,7 @@ ROWS: tuple[Row, ...] = (
         action=Action.RUN,
         reason="{state}",
         because="A declaration runs once under every policy. A job that an interrupted deployment left "
-        "behind is joined, not doubled.",
+        "behind is adopted; no second one is submitted.",
         change=RECORD_CHANGES,
         last_run=frozenset({LastRun.NONE}),
         reported=False,
@@ -142,7 +143,7 @@ ROWS: tuple[Row, ...] = (
         name="never-on-demand",
         action=Action.REFUSE,
         reason="the deployment was told to replace it, and rerun is never; set rerun to on_change first",
-        because="Whoever says `never` means the command line, too.",
+        because="`never` holds for the command line, too.",
         last_run=STARTED,
         policy=_ONE_RUN,
         on_demand=True,
@@ -215,7 +216,7 @@ ROWS: tuple[Row, ...] = (
         name="gone",
         action=Action.RUN,
         reason="{state}, and no end of it is on record (`pulumi refresh` records one)",
-        because="What is declared is not there, and may never have finished. It does not count as a failure.",
+        because="The declared job does not exist, and may never have finished. That is not a failure.",
         last_run=frozenset({LastRun.GONE}),
     ),
     Row(
@@ -230,7 +231,7 @@ ROWS: tuple[Row, ...] = (
         name="record",
         action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running` and `on_delete` are ours; the job knows nothing of them.",
+        because="`wait`, `rerun`, `protect_running` and `on_delete` are not part of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
         reported=False,
@@ -239,7 +240,7 @@ ROWS: tuple[Row, ...] = (
         name="under-way",
         action=Action.NOTHING,
         reason="{state}",
-        because="No policy doubles a job that is live and as declared.",
+        because="No policy submits a second job beside one that is live and as declared.",
         last_run=LIVE,
         reported=False,
     ),
@@ -247,7 +248,7 @@ ROWS: tuple[Row, ...] = (
         name="not-known",
         action=Action.NOTHING,
         reason="{state}",
-        because="What nobody knows is no reason to run anything. That the service does not answer is said "
+        because="An unknown state is no reason to run anything. That the service does not answer is printed "
         "once, not for each job.",
         last_run=frozenset({LastRun.NOT_KNOWN}),
         reported=False,
@@ -274,7 +275,7 @@ ROWS: tuple[Row, ...] = (
         action=Action.NOTHING,
         reason="{state}, and the limit of reruns on failure, {limit}, is reached; give it another run_token "
         "to try again",
-        because="What fails that often fails for a reason. Another spec or run_token starts counting anew.",
+        because="A job that fails that often needs a fix. Another spec or run_token starts counting again.",
         last_run=FAILURES,
         policy=frozenset({Policy.ON_FAILURE}),
     ),
@@ -296,7 +297,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def decide(facts: Facts) -> Decision:
-    """What a deployment does about a declaration, by the first row of `ROWS` that matches."""
+    """Return the decision about a declaration, by the first row of `ROWS` that matches."""
     row = next(row for row in ROWS if row.matches(facts))
     reason = row.reason.format(
         change=facts.change.value,
@@ -316,8 +317,10 @@ def decide(facts: Facts) -> Decision:
 
 
 def _counted(row: Row, facts: Facts) -> int:
-    """Reruns on failure after the decision. A run that was asked for starts anew; one that only stands in for
-    a run that is lost or interrupted does not.
+    """Return the reruns on failure after the decision.
+
+    A run that was asked for starts counting from 0; one that only replaces a lost or interrupted run does
+    not.
     """
     if row.name == "failed-again":
         return facts.reruns + 1

@@ -65,7 +65,7 @@ def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     said = plugin.said()
-    assert "train: stays as it is; a new job like it would be refused:" in said
+    assert "train: stays as it is. A new job like it would be refused:" in said
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
 
 

@@ -70,7 +70,7 @@ def test_an_update_has_a_timeout_of_its_own() -> None:
 @pytest.mark.parametrize("given", ["soon", "10", "10 m", "-1s", "1d"])
 def test_what_is_no_timeout_is_refused(given: str) -> None:
     opts = pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create=given))
-    with pytest.raises(pulumi.RunError, match="is no duration; write one such as 10m"):
+    with pytest.raises(pulumi.RunError, match="is not a duration. Write one such as 10m"):
         declared(opts)
 
 

@@ -138,7 +138,7 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
 
 _RUNS = frozenset(entry.run for entry in registry.RUNNABLE)
 _RUNNING = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
-_LASTING = frozenset(name for entry in registry.LASTING for name in entry.resources)
+_LASTING = frozenset(name for entry in registry.PERSISTENT for name in entry.resources)
 _PLACE = ("endpoint", "project", "bucket", "object_name")
 
 

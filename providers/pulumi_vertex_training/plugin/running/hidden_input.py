@@ -41,8 +41,9 @@ def hide_in_job(props: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hide_in_job_outputs(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a job's outputs as the state keeps them. `base_output_directory` stays visible: programs read
-    it.
+    """Return a job's outputs as the state keeps them.
+
+    `base_output_directory` stays visible: programs read it.
     """
     directory = {DIRECTORY: props[DIRECTORY]} if DIRECTORY in props else {}
     return {**hide_in_job(props), **directory}

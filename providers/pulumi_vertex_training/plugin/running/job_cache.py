@@ -1,7 +1,6 @@
-"""The states of a stack's jobs, as far as a plan needs them: one list for each kind and target, kept for a
-while.
+"""The states of a stack's jobs for a plan: one list for each kind and target, kept for a while.
 
-Asking for each job alone would hold up a preview.
+A query for each job would hold up a preview.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class JobCache:
         endpoint = listing.endpoint
         if endpoint is None:
             return LookupResult.NO_ANSWER
-        # A list may lag; only the answer about the job itself is certain.
+        # A list may lag behind; the job's own record is certain.
         found = QUERIES.ask(target, lambda: self._gateway.get(endpoint, name).state.name)
         return LookupResult.NO_ANSWER if found is None else found
 
@@ -55,10 +54,10 @@ class JobCache:
         return listing.of_run.get(key, LookupResult.ABSENT)
 
     def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
-        """Return the records of all our jobs there, listed once in this process, after the time for which the
-        list may lag behind a submission of a killed process.
+        """Return the records of all our jobs of a target, listed once in this process.
 
-        For a deletion, which has to be answered: raises the errors of `pulumi_vertex_training.cloud.errors`.
+        The list is made after the time for which it may lag behind a submission of a killed process. It is
+        for a deletion, which needs an answer: raises the errors of `pulumi_vertex_training.cloud.errors`.
         """
         with self._listings.lock:
             if target not in self._listings.settled:

@@ -1,4 +1,4 @@
-"""Check and diff: the inputs as the state keeps them, and what becomes of the job that is there."""
+"""Check and diff of a job: the inputs as the state keeps them, and the fate of the existing job."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MACHINE_TYPE = ".machine_spec.machine_type"
 
 
 def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-    """The inputs in normal form with what follows from them, or every reason why they are refused."""
+    """Return the inputs in normal form with those that follow from them, or every reason to refuse them."""
     old = reveal_job(inbound(olds))
     props = _named(declared, reveal_job(inbound(news)), old)
     decoded = declared.decode_inputs(props)
@@ -47,19 +47,19 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     inputs, problems = decoded.spec, decoded.problems
     if inputs is None and (inputs := _accepted_before(declared, decoded, old)) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-        OPERATION.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
+        OPERATION.say_once(f"{declared.resource(props)}: stays as it is. A new job like it would be refused:")
     if inputs is None:
         return CheckResult(news, failures(problems))
     resource = declared.operation_key(props)
     if olds:
         OPERATION.note_existing(resource)
-    # A check without old inputs of a resource that is there is that of the job which replaces it.
+    # The check of a replacement gets no old inputs, and the resource exists.
     elif refused := adopting.refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
         return CheckResult(news, failures([refused]))
     if conflict := declared.conflict(inputs, decoded.unknown):
         if not olds and conflict.level == "error":
             return CheckResult(news, failures([conflict]))
-        # What exists is not refused for what another resource wants.
+        # An existing job is not refused for a conflict with another resource.
         problems = (*problems, dataclasses.replace(conflict, level="warning"))
     checked = _kept(declared, completed(declared, inputs, decoded.unknown), old)
     for line in warnings(declared.resource(props), problems):
@@ -78,7 +78,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
 
 
 def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-    """What changes; said in words, and judged by the rerun table, where a deployment asks."""
+    """Return what changes. In a deployment, print it in words, and decide by the rerun table."""
     OPERATION.note_released(id_)
     recorded, new = reveal_job(inbound(olds)), reveal_job(inbound(news))
     OPERATION.note_recorded_run(recorded.get("run"))
@@ -108,7 +108,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
 
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
-    """The inputs as the state keeps them, with what follows from them filled in."""
+    """Return the inputs in normal form with those that follow from them, the hidden ones among them."""
     spec, unhashed = declared.spec_of(inputs), {path for path in unknown if root(path) in declared.hashed}
     directory, chosen = declared.spec.directory_path(inputs), False
     if declared.follows_run(inputs) and directory is not None:
@@ -126,10 +126,10 @@ def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[s
 
 
 def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
-    """The inputs with the name that the job goes by: renaming a resource does not run it again.
+    """Return the inputs with the name that the job goes by: renaming a resource does not run it again.
 
-    As long as the run is the same, the name is the one under which the job was submitted. It is what the
-    display name and the output directory follow where they are not declared.
+    As long as the run is the same, the name is the one under which the job was submitted. Display name and
+    output directory follow it if they are not declared.
     """
     if "marks" in olds and olds.get("run") == props.get("run"):
         props = {**props, "marks": olds["marks"]}
@@ -137,7 +137,7 @@ def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any
 
 
 def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
-    """The inputs of a job that exists as it is declared, though a rule of this version refuses it; else None.
+    """Return the inputs of an unchanged job that a rule of this version refuses; else None.
 
     Otherwise an upgrade, or a type that Google retires, would stop every deployment of a stack with such a
     job.
@@ -153,7 +153,10 @@ def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dic
 
 
 def _unknown_disks(inputs: JobInputs, unknown: frozenset[str]) -> frozenset[str]:
-    """The disks that are not declared, of machines that are not known yet: the service fills them in."""
+    """Return the paths of undeclared disks of machines that are not known yet.
+
+    The normal form fills in a disk by the machine type.
+    """
     pools = {path.removesuffix(MACHINE_TYPE) for path in unknown if path.endswith(MACHINE_TYPE)}
     return frozenset(
         f"{place}.disk_spec"
@@ -164,16 +167,16 @@ def _unknown_disks(inputs: JobInputs, unknown: frozenset[str]) -> frozenset[str]
 
 
 def _kept(declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
-    """The inputs of a job that is not to run again: what it was submitted with, and the new record."""
+    """Return the inputs of a job that must not run again: those it was submitted with, and the new record."""
     if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
         return checked
     if target_of(olds) != target_of(checked):
-        say(f"{declared.resource(checked)} stays: its place changed, and rerun is never")
+        say(f"{declared.resource(checked)} stays: its location changed, and rerun is never")
     return {**olds, **{name: checked[name] for name in RECORD}}
 
 
 def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The inputs that make it another job; what changes is said where a deployment asks."""
+    """Return the inputs whose change replaces the job. In a deployment, print the change in words."""
     replacing = (*declared.spec_fields, *TARGET_FIELDS, "run", "spec_hash")
     if all(recorded.get(name) == new.get(name) for name in replacing) and not is_unknown(new):
         return []
@@ -189,21 +192,21 @@ def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[
 
 
 def _canonical(declared: JobResourceType, props: dict[str, Any]) -> dict[str, Any]:
-    """Inputs or recorded outputs in one shape, also those that an older version recorded."""
+    """Return inputs or recorded outputs in one shape, including those that an older version recorded."""
     decoded = declared.read_inputs({name: props[name] for name in declared.input_names if name in props})
     inputs, unknown = decoded.draft, decoded.unknown
     if inputs is None:
         return props
     directory = declared.spec.directory_path(inputs)
     if declared.follows_run(inputs) or (inputs.staging_bucket and {"run", directory} <= unknown):
-        # It changes with every run, and says nothing of its own.
+        # The run's own directory changes with every run and is no change of its own.
         inputs = declared.spec.with_output_directory(inputs, None)
         unknown -= {directory}
     return dict(encode(inputs, unknown=unknown))
 
 
 def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any]) -> str:
-    """What changes, pool by pool and in words, and what becomes of the job; "" when its spec stays."""
+    """Return what changes, pool by pool, and what happens to the job; "" if its spec stays."""
     was, will = declared.read_inputs(old), declared.read_inputs(new)
     if was.draft is None or will.draft is None:
         return ""
@@ -211,7 +214,7 @@ def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any
         path
         for path in will.unknown
         if root(path) in declared.spec_fields
-        # A disk that follows from a machine which is not known yet is no change of its own.
+        # A disk that follows from a machine type is no change of its own.
         and path.removesuffix(".disk_spec") + MACHINE_TYPE not in will.unknown
     }
     difference = declared.spec.compare(

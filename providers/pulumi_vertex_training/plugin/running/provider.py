@@ -1,4 +1,4 @@
-"""The provider of every kind of job: a job is found again by its run's key, and replaced on purpose.
+"""The provider of every kind of job: a job is found by its run's key, and replaced on purpose.
 
 Check and diff are in `plan`; this module has create, update, read and delete.
 """
@@ -36,9 +36,10 @@ from vertex_training.job.job_kind import DIRECTORY
 
 
 class JobProvider(Provider):
-    """Inputs: those of `declared.inputs`. Outputs besides: what the service says of the job.
+    """The base of the providers of jobs.
 
-    A kind's provider is a subclass at an import path that never changes, with nothing but `declared`.
+    Inputs: those of `declared.inputs`. Outputs besides: the facts of the job's record. The provider of a kind
+    is a subclass at an import path that never changes, with nothing but `declared`.
     """
 
     declared: ClassVar[JobResourceType]
@@ -69,7 +70,7 @@ class JobProvider(Provider):
 
 
 def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
-    """The job of the run: adopted, found again, or submitted."""
+    """Return the job of the run: adopted, found again, or submitted."""
     raw = reveal_job(inbound(props))
     inputs = declared.decode_inputs(raw).spec
     if inputs is None:
@@ -111,8 +112,10 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
 
 
 def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
-    """The record alone changes. The directory is where the job writes; a job that was made again under its
-    key has one of its own.
+    """Return the outputs with the new record, which alone changes.
+
+    The directory stays the one that the job writes to: a job that was created again under its key has its
+    own.
     """
     outs = {**reveal_job(olds), "output_path": None, **reveal_job(news)}
     return UpdateResult(hide_in_job_outputs(with_directory(declared, outs, olds.get(DIRECTORY))))
@@ -123,22 +126,22 @@ def _created(
 ) -> CreateResult:
     outs = {**raw, **facts(declared, record)}
     if record.wire:
-        # An adopted job writes where the deployment that submitted it said.
+        # An adopted job keeps the directory that it was submitted with.
         outs = with_directory(declared, outs, declared.spec.directory_of(record.wire))
-    # How a job ended that somebody else ran is no failure of this deployment.
+    # The failure of a job that was adopted after its end is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else engine_address()
     return CreateResult(record.name, outbound(hide_in_job_outputs(outs)))
 
 
 def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResult:
-    """The recorded outputs with the service's; nothing of a job that is certainly not there."""
+    """Return the recorded outputs with the service's; none for a job that certainly does not exist."""
     raw = reveal_job(inbound(props))
     try:
         record = declared.gateway.get(endpoint_of(raw), id_)
     except NotFound:
         if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
-            # A finished job is a steady state, and one that is not to be run again is not forgotten. One
-            # that was adopted cannot be adopted once more: the next plan sees that it is gone.
+            # A finished job is a steady state, and a job with rerun=never is not forgotten. An adopted job
+            # cannot be adopted again: the next plan finds that it is gone.
             return ReadResult(id_, outbound(inbound(props)))
         return ReadResult(None, {})
     inputs = _as_live(declared, raw, record)
@@ -147,10 +150,10 @@ def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResu
 
 
 def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
-    """Return the recorded inputs with the service's values; None where they are the same.
+    """Return the recorded inputs with the service's values; None if they are the same.
 
-    A job cannot be changed, so this is a state that was put together by hand, or a service that took the job
-    for another one than was sent. The hash is then the live job's, and the next plan shows the difference.
+    A job cannot be changed, so they differ only if the state was edited manually, or the service read the
+    request otherwise. The hash is then that of the live job, and the next plan shows the difference.
     """
     inputs = {name: recorded[name] for name in declared.input_names if name in recorded}
     draft = declared.read_inputs(inputs).draft
@@ -165,7 +168,7 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
 
 
 def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
-    """The outputs besides the inputs and the output directory."""
+    """Return the outputs of a record, besides the inputs and the output directory."""
     return {
         "name": record.name,
         "job_id": record.job_id,
@@ -181,8 +184,9 @@ def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
 def with_directory(
     declared: JobResourceType, props: Mapping[str, Any], directory: str | None
 ) -> dict[str, Any]:
-    """The outputs with the directory that the job writes to: as an output of its own, and where the inputs
-    have it.
+    """Return the outputs with the directory that the job writes to.
+
+    It is an output of its own, and replaces the directory among the inputs.
     """
     inputs = declared.read_inputs(_inputs(declared, props)).draft
     path = None if inputs is None else declared.spec.directory_path(inputs)
@@ -196,7 +200,10 @@ def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, An
 
 
 def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
-    """Return when nothing is left to do. A job that another resource has adopted is left alone."""
+    """Cancel the job, wait until it has ended, and delete its record, by `on_delete`.
+
+    A job that another resource has adopted is left alone.
+    """
     raw = reveal_job(inbound(props))
     if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, raw):
         return

@@ -52,7 +52,7 @@ def _policy(declared: dict[str, Any]) -> Policy:
 
 
 def _facts_without_run(rerun: Policy, protect_running: bool) -> Facts:
-    """For a deployment that leaves the run out (`--target`)."""
+    """Return the facts for a deployment that leaves the run out (`--target`)."""
     return Facts(
         change=Change.NOTHING,
         last_run=LastRun.NOT_KNOWN,
@@ -70,6 +70,7 @@ def _last_run_state(gateway: RunGateway, name: str, recorded: dict[str, Any]) ->
 
 
 def has_ended(recorded: dict[str, Any]) -> bool:
+    """Return whether the recorded state is that of an ended job."""
     return last_run(recorded.get("state"), LookupResult.NO_ANSWER) in ENDED
 
 

@@ -1,7 +1,7 @@
 """The provider of `Run`: the key of a job's present run, recorded before the job is submitted.
 
 A new run updates the record in place: generation + 1. The job takes the key as an input and is replaced with
-it. Nothing is ever created in a cloud here.
+it. Nothing is created in a cloud here.
 """
 
 from __future__ import annotations
@@ -47,15 +47,17 @@ from vertex_training.fields.decode import UNKNOWN, Unknown
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
 INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *TARGET_FIELDS)
 _OF_THE_JOB = frozenset({"first-run", "gone"})
-"""Rows by which the job is made again under the key that is recorded: nothing of it is there."""
+"""Rows by which the job is created again under the recorded key, because there is no job."""
 
 
 class RunProvider(Provider):
-    """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
-    `run_token`, `collection` (that of the kind that runs, left out for custom jobs), and, of which an edit
-    alone is no change, the policies and the place of the job.
-    Outputs besides: `generation`, `key`, `reruns`, the number of reruns on failure in a row, and `reason`, why
-    it runs again; an input as well if the check can tell, so that a preview shows it.
+    """The provider of `Run`.
+
+    Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
+    `run_token`, `collection` (that of the kind of job, absent for custom jobs), the policies, and the target
+    of the job. An edit of policies or target alone is no change. Outputs besides: `generation`, `key`,
+    `reruns`, the number of reruns on failure in a row, and `reason`, why it runs again. `reason` is an input
+    as well if check knows it, so that a preview shows it.
     """
 
     @clean
@@ -99,7 +101,10 @@ class RunProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """A job that was recorded is removed by its own delete, before; one that was not, here."""
+        """Delete jobs of the run that no state records.
+
+        A recorded job is deleted by its own delete, before.
+        """
         run = reveal_run(inbound(_props))
         place, key = target_of(run), identity.parse(str(run["key"]))
         recorded = OPERATION.recorded_generation(str(key))
@@ -124,11 +129,14 @@ class RunProvider(Provider):
                 keep=OPERATION.released() | OPERATION.all_made(),
             )
         except NotFound as error:
-            say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
+            say(f"warning: {run['job']}: jobs that its runs may have left behind cannot be listed: {error}")
 
 
 def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """The inputs as the state keeps them. The name stays the old one until the job has to run again."""
+    """Return the inputs as the state keeps them.
+
+    The name stays the old one until the job has to run again.
+    """
     declaration = new.get("spec")
     if not isinstance(declaration, dict):
         return {**new, "job": old.get("job", new["job"])}
@@ -140,13 +148,13 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
         if _change(old, renamed) in RECORD_CHANGES:
             return renamed
         if declared.is_refused({"display_name": new["job"], **declaration}):
-            # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
+            # The job's check gives the reasons. Nothing is submitted, so no run may be recorded.
             return {**new, "job": old["job"], "spec": old["spec"]}
     return {**new, "spec": spec}
 
 
 def _declared(props: dict[str, Any]) -> JobResourceType:
-    """The kind that the run is one of."""
+    """Return the resource type of the run's job."""
     return declared_in(props.get("collection") or registry.CUSTOM_JOB.collection)
 
 
@@ -186,7 +194,7 @@ def _last_run_state(
     states = job_cache_of(_declared(new).gateway.collection)
     seen = states.of_run(place, old["key"])
     if seen is LookupResult.ABSENT and old.get("adopt"):
-        # A job that was adopted does not carry the key.
+        # An adopted job does not have the key.
         seen = states.of_job(place, old["adopt"])
     return last_run(None, seen)
 

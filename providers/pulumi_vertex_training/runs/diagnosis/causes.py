@@ -1,8 +1,8 @@
-"""Why training programs fail: by which words and exit codes each cause is known, and what to do about it.
+"""Why training programs fail: the log lines and exit codes of each cause, and its remedy. Pure.
 
-Words of the service are from the Vertex AI documentation ("Understand the custom training service",
-"Troubleshooting") and its public answers; those of programs were seen in the output of CPython, TensorFlow,
-PyTorch, gRPC, Google's client libraries and shells. Pure.
+Patterns for the service's errors are from the Vertex AI documentation ("Understand the custom training
+service", "Troubleshooting") and its public answers; those for programs were seen in the output of CPython,
+TensorFlow, PyTorch, gRPC, Google's client libraries and shells.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ WHAT = "{what}"
 class Cause:
     """One row of the table.
 
-    `service` are patterns in the service's error, `log` in one line of the replica's log; the group `what`
-    is the name of what is at fault. `exits`: exit codes that mean it when nothing else is known. `says`
-    completes "Likely cause: "; a `{what}` in it is filled in, and `unnamed` stands for it where no pattern
-    found a name. `remedy` is a sentence.
+    `service` are patterns for the service's error, `log` for one line of the replica's log; the group `what`
+    is the name of the faulty part. `exits` are exit codes that mean this cause if nothing else is known.
+    `says` completes "Likely cause: "; a `{what}` in it is filled in, and `unnamed` replaces `says` if no
+    pattern found a name. `remedy` is a sentence.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Cause:
     service: tuple[re.Pattern[str], ...] = ()
     log: tuple[re.Pattern[str], ...] = ()
     exits: Mapping[int, str] = field(default_factory=dict)
-    """Exit code to what is said instead of `says`: less is known."""
+    """The text for each exit code, instead of `says`: less is known."""
 
 
 def _any(*patterns: str) -> tuple[re.Pattern[str], ...]:
@@ -355,4 +355,4 @@ CAUSES: tuple[Cause, ...] = (
         exits={143: "it was told from outside to stop (SIGTERM)"},
     ),
 )
-"""Of the service's words and of each line of a log, the first row with a pattern that fits decides."""
+"""The first row with a matching pattern decides, for the service's error and for each line of a log."""
