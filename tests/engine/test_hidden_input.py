@@ -40,7 +40,7 @@ INTERNALS = ("run", "spec_hash", "output_path", "output_directory", "key", "spec
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """What was printed, and the state after the first deployment."""
+    """The printed output, and the states after the first and the last deployment."""
 
     resources: dict[str, Any]
     outputs: dict[str, Any]

@@ -142,7 +142,7 @@ def ended_outcome(connect: Callable[[], Endpoint | None], name: str) -> dict[str
         return None
 
 
-async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched:
+async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched[JobRecord]:
     """Wait, with the log beside it where that is wanted; Ctrl-C is answered here."""
     policy = waiting.policy
     streams = policy.waits and policy.stream_logs
@@ -223,9 +223,9 @@ def _reached(policy: WaitPolicy, record: JobRecord) -> bool:
     return not policy.waits or (policy.until == "running" and record.state.name == "JOB_STATE_RUNNING")
 
 
-async def _fail_or_warn(waiting: Waiting, watched: Watched, link: _Link) -> None:
+async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Link) -> None:
     """Raise for a failed job of this deployment; warn of an older failure or a timeout."""
-    record: JobRecord = watched.record
+    record = watched.record
     policy = waiting.policy
     if watched.timed_out and policy.waits:
         pulumi.log.warn(

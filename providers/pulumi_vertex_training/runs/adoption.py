@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.run_status import FAILURES, last_run
@@ -69,7 +70,7 @@ def adopt(
     spec_kind: JobKind[Spec],
     key: str,
     taking_over: str | None = None,
-) -> Any:
+) -> JobRecord:
     """Return the record of the job `name`, a full name or an id, if it can be adopted.
 
     `key` is that of the adopting declaration's run. `taking_over` is the run key of a declaration that is
@@ -92,7 +93,7 @@ def adopt(
     return record
 
 
-def sentence(gateway: RunGateway, record: Any) -> str:
+def sentence(gateway: RunGateway, record: JobRecord) -> str:
     """Return the line for the user: which job was adopted, and its state."""
     state = last_run(record.state.name, record.state.name)
     line = f"adopted {gateway.noun} {resource_id(record.name)}: {state.value}"
@@ -101,7 +102,7 @@ def sentence(gateway: RunGateway, record: Any) -> str:
     return f"{line}. Adopting runs nothing" if record.state.is_terminal else line
 
 
-def _found(gateway: RunGateway, endpoint: Endpoint, name: str) -> Any:
+def _found(gateway: RunGateway, endpoint: Endpoint, name: str) -> JobRecord:
     """Return the job's record, from the endpoint's own project and location only."""
     match = _NAME.fullmatch(name)
     if (match is None and not _ID.fullmatch(name)) or (match and match[3] != gateway.collection):
@@ -136,7 +137,9 @@ def _found(gateway: RunGateway, endpoint: Endpoint, name: str) -> Any:
     return record
 
 
-def _require_no_other_owner(gateway: RunGateway, record: Any, *, key: str, taking_over: str | None) -> None:
+def _require_no_other_owner(
+    gateway: RunGateway, record: JobRecord, *, key: str, taking_over: str | None
+) -> None:
     carried = record.labels.get(identity.RUN_LABEL)
     if carried is None or carried == taking_over:
         return

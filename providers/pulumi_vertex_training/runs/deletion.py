@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable
-from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
@@ -112,8 +112,8 @@ def _until_ended(
         pause = min(pause * 1.5, 5.0)
 
 
-def _state(record: object) -> str:
-    return str(record.state.name).removeprefix("JOB_STATE_")  # type: ignore[attr-defined]
+def _state(record: JobRecord) -> str:
+    return record.state.name.removeprefix("JOB_STATE_")
 
 
 def delete_orphaned_runs(
@@ -122,7 +122,7 @@ def delete_orphaned_runs(
     key: RunKey,
     *,
     recorded: int,
-    among: Iterable[Any] | None = None,
+    among: Iterable[JobRecord] | None = None,
     tell: Callable[[str], None],
     before_delete: Callable[[Endpoint, str], None] | None = None,
     on_delete: OnDelete = OnDelete.DELETE,
@@ -155,7 +155,7 @@ def delete_orphaned_runs(
         )
 
 
-def _is_orphaned(record: Any, key: RunKey, recorded: int) -> bool:
+def _is_orphaned(record: JobRecord, key: RunKey, recorded: int) -> bool:
     if record.state.is_terminal:
         return False
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
@@ -51,7 +52,7 @@ def find_or_submit(
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> tuple[Any, bool]:
+) -> tuple[JobRecord, bool]:
     """Return the run's record, and whether the job was adopted rather than submitted now.
 
     `before_submit` is called right before the only call that costs money. It raises to stop the call, for
@@ -91,7 +92,7 @@ def _found_in_time(
     submission: Submission,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
-) -> Any | None:
+) -> JobRecord | None:
     """Return the job to adopt, or None once the service's lists cannot lag any more."""
     until = clock() + submission.settle
     while True:
@@ -101,7 +102,7 @@ def _found_in_time(
         sleep(submission.poll)
 
 
-def _adoptable(gateway: RunGateway, endpoint: Endpoint, submission: Submission) -> Any | None:
+def _adoptable(gateway: RunGateway, endpoint: Endpoint, submission: Submission) -> JobRecord | None:
     """Return the newest job of this key and spec that nobody has cancelled.
 
     If the state had a job of this very run, the job is to be created again: an ended one under its key does

@@ -7,11 +7,28 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
 
 LEAST_ANSWER_SECONDS = 5.0
+
+
+class State(Protocol):
+    """The state of a resource that ends."""
+
+    @property
+    def is_terminal(self) -> bool: ...
+
+
+class HasState(Protocol):
+    """The record of a resource that ends: a job, or a persistent resource that starts."""
+
+    @property
+    def state(self) -> State: ...
+
+
+Record = TypeVar("Record", bound=HasState)
 
 
 def is_transient(error: CloudError) -> bool:
@@ -41,26 +58,26 @@ CLOUD_PACE = Pace(first=2.0, most=30.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
+class Watched(Generic[Record]):
     """The result of a watch: the last record, and whether the deadline passed before the goal was reached."""
 
-    record: Any
+    record: Record
     first_was_terminal: bool
     timed_out: bool
 
 
 async def watch(
-    ask: Callable[[], Awaitable[Any]],
+    ask: Callable[[], Awaitable[Record]],
     *,
-    reached: Callable[[Any], bool],
+    reached: Callable[[Record], bool],
     pace: Pace,
     timeout: float,
-    report: Callable[[Any], Awaitable[None]],
+    report: Callable[[Record], Awaitable[None]],
     trouble: Callable[[CloudError], None],
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     least_answer: float = LEAST_ANSWER_SECONDS,
-) -> Watched:
+) -> Watched[Record]:
     """Poll until `reached` is true of a record, the record is terminal, or `timeout` seconds have passed.
 
     `report` is called with every record. A transient error is passed to `trouble`, and the call repeated
@@ -70,7 +87,7 @@ async def watch(
     """
     deadline = clock() + timeout
     delays = pace.delays()
-    last: Any = None
+    last: Record | None = None
     first_was_terminal: bool | None = None
     while True:
         try:

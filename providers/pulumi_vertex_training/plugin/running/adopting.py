@@ -66,7 +66,7 @@ def refusal(
 
 
 def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) -> JobRecord:
-    record: JobRecord = adoption.adopt(
+    return adoption.adopt(
         declared.gateway,
         endpoint,
         inputs.adopt or "",
@@ -75,7 +75,6 @@ def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) 
         key=inputs.run if isinstance(inputs.run, str) else "",
         taking_over=inputs.taking_over,
     )
-    return record
 
 
 def _resource(declared: JobResourceType, inputs: JobInputs) -> str:
