@@ -1,4 +1,4 @@
-"""What the generic provider makes of a kind whose worker pools are a message below it, as in a tuning job."""
+"""The generic provider with a kind whose worker pools are inside another message, as in a tuning job."""
 
 from __future__ import annotations
 
@@ -153,5 +153,5 @@ def test_the_request_has_the_marks_as_labels() -> None:
     assert STUDY.wire(inputs())["labels"]["pulumi-resource"] == "study"
 
 
-def test_the_runs_of_two_kinds_are_told_apart_in_the_memory_of_an_operation() -> None:
+def test_the_runs_of_two_kinds_have_keys_of_their_own_in_an_operation() -> None:
     assert STUDY.operation_key(props()) == "hyperparameterTuningJobs:study"

@@ -53,7 +53,7 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
         yield process
 
 
-def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin: PluginProcess) -> None:
+def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -> None:
     google = {"endpoint": "google"}
     kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), **google)
     inputs, _ = plugin.check(JOB, {**kept, "allow_unknown_types": True})
@@ -70,7 +70,7 @@ def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin
 
 
 def test_another_default_of_a_newer_version_replaces_nothing(plugin: PluginProcess) -> None:
-    """The first version wrote a disk into the state for machines that no table knows."""
+    """Read a state of the first version, which has a disk for machines that no table knows."""
     kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), allow_unknown_types=True)
     inputs, _ = plugin.check(JOB, kept)
     old = dict(inputs)
@@ -80,7 +80,7 @@ def test_another_default_of_a_newer_version_replaces_nothing(plugin: PluginProce
 
 
 def test_a_secret_that_is_wrong_is_not_shown_by_the_engine(plugin: PluginProcess) -> None:
-    """A failure names no property: of one that does, the engine prints the value."""
+    """Check that a failure names no property: the engine would print its value."""
     _, failures = plugin.check(JOB, job(pool(1.0), network="n"))
     assert list(failures) == ["network"]
 
@@ -121,7 +121,7 @@ def test_a_half_replica_is_refused_with_its_path(plugin: PluginProcess) -> None:
 
 
 def test_unknown_values_are_not_judged(plugin: PluginProcess) -> None:
-    """In a preview: the package's bucket does not exist yet, nor does the run's key."""
+    """Check as in a preview: neither the package's bucket nor the run's key exists yet."""
     inputs, failures = plugin.check(
         JOB,
         job(pool(1), pool(UNKNOWN), run=UNKNOWN, staging_bucket=UNKNOWN),  # type: ignore[arg-type]
@@ -155,13 +155,13 @@ def test_what_does_not_describe_the_job_never_replaces_it(
 
 
 def test_check_takes_what_it_gave(plugin: PluginProcess) -> None:
-    """With `ignore_changes` the engine hands checked inputs back."""
+    """Check checked inputs, as the engine does with `ignore_changes`."""
     once, _ = plugin.check(JOB, job(pool(1)))
     again, _ = plugin.check(JOB, once, once)
     assert again == once
 
 
-def test_a_declared_output_directory_beside_a_staging_bucket_is_a_change_in_words(tmp_path: Path) -> None:
+def test_another_output_directory_with_a_staging_bucket_is_a_change_in_words(tmp_path: Path) -> None:
     plugin = PluginProcess(tmp_path)
     old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
     new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"))
@@ -213,7 +213,7 @@ def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
     ids=["a chief of three", "no such field", "a bucket elsewhere"],
 )
 def test_what_the_job_refuses_is_no_new_run(plugin: PluginProcess, mistake: dict[str, Any]) -> None:
-    """Else the mistake, once mended, would have run the job again."""
+    """Keep the recorded run: otherwise fixing the mistake would run the job again."""
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
     old, _ = plugin.check(RUN, run_of(declared))
     refused, _ = plugin.check(RUN, run_of({**declared, **mistake}), old)
@@ -243,7 +243,7 @@ def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
 
 
 def test_a_refresh_never_plans_a_run(plugin: PluginProcess) -> None:
-    """It calls diff with its arguments turned round, and without check."""
+    """Call diff as a refresh does: with its arguments turned round, and without check."""
     recorded = {"__run": {"job": "train", "spec": "v1-new"}, "key": "abc-1", "generation": 1}
     declared = {"__run": {"job": "train", "spec": "v1-old"}}
     assert plugin.diff(RUN, recorded, declared) == (False, [])
@@ -312,7 +312,7 @@ def test_bucket_settings_change_in_place_and_its_place_does_not(plugin: PluginPr
 
 
 def test_an_error_is_one_clean_line(tmp_path: Path) -> None:
-    """No call stack, no chain of causes, no module path."""
+    """Fail without a call stack, a chain of causes or a module path."""
     (tmp_path / "blocked").write_text("a file where the emulator's folder has to be")
     config = {"vertex-training:dataDir": str(tmp_path / "blocked" / "emulator")}
     provider = StagingBucketProvider()

@@ -28,7 +28,7 @@ RUN = {**MARKED, "display_name": "r", "__run": {"key": "abc-1"}, "staging_bucket
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginProcess]:
-    """One provider process for all checks: they leave nothing in it."""
+    """Yield one provider process for all checks: they leave nothing in it."""
     with PluginProcess(tmp_path_factory.mktemp("project")) as running:
         yield running
 

@@ -34,7 +34,7 @@ OURS = {
 
 
 def live(spec: CustomJobSpec, *, labels: Mapping[str, str] | None = None, **facts: Any) -> dict[str, Any]:
-    """The job as the service has it."""
+    """Return the job as the service has it."""
     wire = to_wire(spec)
     return {
         "name": NUMBERED,

@@ -1,4 +1,4 @@
-"""What is read of persistent resources and models with our marks, and what stands in the way of deletion."""
+"""Records of persistent resources and models with our labels, and the obstacles to their deletion."""
 
 from __future__ import annotations
 

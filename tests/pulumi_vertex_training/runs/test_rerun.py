@@ -92,7 +92,7 @@ def test_the_rows_have_names_of_their_own() -> None:
 
 @every_row("position", range(len(ROWS)), ids=lambda position: ROWS[position].name)
 def test_no_row_can_be_left_out(position: int) -> None:
-    """Without it, some case has no row, another action or another sentence."""
+    """Check that without the row some case has no row, another action or another sentence."""
     row, later = ROWS[position], ROWS[position + 1 :]
     mine = [facts for facts, decision in DECIDED if decision.row == row.name]
     instead = [next((other for other in later if other.matches(facts)), None) for facts in mine]
@@ -291,7 +291,7 @@ def test_a_job_that_always_fails_runs_as_often_as_allowed(limit: int) -> None:
     assert (runs, reruns) == (1 + limit, limit)
 
 
-def test_counting_starts_anew_when_a_run_is_asked_for() -> None:
+def test_counting_starts_again_when_a_run_is_asked_for() -> None:
     for facts, decision in DECIDED:
         if facts.change in RERUN_CHANGES or (facts.on_demand and facts.last_run is not LastRun.NONE):
             assert decision.reruns == (0 if decision.action is Action.RUN else facts.reruns)
@@ -320,7 +320,7 @@ def test_what_is_not_protected_is_refused_by_never_on_demand_alone() -> None:
 
 
 def test_a_run_that_is_not_known_decides_nothing() -> None:
-    """It is run or refused only where any run that has ended would be, too."""
+    """Run or refuse it only if any ended run would be, too."""
     for facts, decision in DECIDED:
         if facts.last_run is LastRun.NOT_KNOWN and decision.action is not Action.NOTHING:
             assert {action(replace(facts, last_run=run)) for run in ENDED} == {decision.action}
@@ -328,7 +328,7 @@ def test_a_run_that_is_not_known_decides_nothing() -> None:
     assert unprovoked == {Action.NOTHING}
 
 
-def test_the_record_alone_changes_no_verdict() -> None:
+def test_the_record_alone_changes_no_action() -> None:
     for facts, decision in DECIDED:
         if facts.change is Change.RECORD:
             assert action(replace(facts, change=Change.NOTHING)) is decision.action
@@ -355,13 +355,13 @@ def test_never_is_refused_on_demand_also_where_the_spec_changed() -> None:
     assert decide(case(change=Change.SPEC, policy=Policy.NEVER, demand=True)).row == "never-on-demand"
 
 
-def test_an_end_that_is_no_success_is_always_told() -> None:
-    told = {
+def test_an_end_without_success_is_always_reported() -> None:
+    reported = {
         decision.reported
         for facts, decision in DECIDED
         if facts.last_run in FAILURES | {LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE}
     }
-    assert told == {True}
+    assert reported == {True}
 
 
 def test_a_thousand_jobs_that_are_well_say_nothing() -> None:
@@ -426,7 +426,7 @@ def test_states_of_the_service(state: JobState) -> None:
         pytest.param("PIPELINE_STATE_RUNNING", "PIPELINE_STATE_PAUSED", LastRun.PAUSED, id="a pipeline"),
     ],
 )
-def test_how_the_last_run_stands(recorded: str | None, seen: str | LookupResult, run: LastRun) -> None:
+def test_the_state_of_the_last_run(recorded: str | None, seen: str | LookupResult, run: LastRun) -> None:
     assert last_run(recorded, seen) is run
 
 
