@@ -43,8 +43,8 @@ class CrudKind(Generic[Inputs, Spec, Record]):
 
     `spec` is sent to the service; `inputs`, a subclass, has what the state keeps besides, such as `project`.
     `label` is what the user calls one. `derived` are inputs that check fills in. `outputs` are not inputs;
-    `outputs_of` returns those that the service reports. `get` reads the resource by its id; `lives` returns
-    the spec of the answer, as far as the declaration decides it.
+    `outputs_of` returns those that the service reports. `get` reads the resource by its id; `live_spec`
+    returns the spec of the answer, as far as the declaration decides it.
     """
 
     noun: str
@@ -55,7 +55,7 @@ class CrudKind(Generic[Inputs, Spec, Record]):
     normalise: Callable[[Inputs], Inputs]
     problems: Callable[[Inputs, CheckOptions], Iterable[Problem]]
     get: Callable[[Endpoint, str], Record]
-    lives: Callable[[Record, Inputs], Spec]
+    live_spec: Callable[[Record, Inputs], Spec]
     derived_names: tuple[str, ...] = ()
     derived: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _nothing
     outputs_of: Callable[[Record], Mapping[str, Any]] = _nothing
@@ -125,7 +125,7 @@ class CrudProvider(Provider):
         inputs = declared.read_inputs(raw)
         self.seen(record, inputs)
         kept = {name: value for name, value in raw.items() if name not in declared.spec_fields}
-        now = {**kept, **complete(declared.lives(record, inputs))}
+        now = {**kept, **complete(declared.live_spec(record, inputs))}
         recorded = {name: value for name, value in now.items() if name not in declared.outputs}
         return ReadResult(id_, outbound({**now, **declared.outputs_of(record)}), outbound(recorded))
 

@@ -112,7 +112,7 @@ class Operation:
     read by `create`, which replaces such a job and never adopts it, and by the removal of orphans."""
 
     _made: set[str] = field(default_factory=set)
-    """Ids of what a resource of this operation wants: created, adopted or kept. Written by `create` (for
+    """Ids that a resource of this operation uses: created, adopted or kept. Written by `create` (for
     images by `diff` as well); read by `delete`, which leaves them alone."""
 
     _claims: dict[str, str] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class Operation:
     read with `_kept_entries`."""
 
     _run_targets: dict[str, Target | None] = field(default_factory=dict)
-    """Where a run's job lives, None while that is not known, by the run's operation key. Written by the
+    """The target of a run's job, None while it is not known, by the run's operation key. Written by the
     run's `check`; read by its `diff`, whose inputs may lack it."""
 
     _run_decisions: dict[str, RunDecision] = field(default_factory=dict)

@@ -79,11 +79,11 @@ class RemoteQueries:
         if target is None:
             return None
 
-        def asked() -> T | None:
+        def query_endpoint() -> T | None:
             endpoint = connect_if_running(*target, OPERATION.settings)
             return None if endpoint is None else query(endpoint)
 
-        answer = self.ask(target, asked, unknown=unknown)
+        answer = self.ask(target, query_endpoint, unknown=unknown)
         return None if answer is LookupResult.ABSENT else answer
 
 

@@ -90,7 +90,7 @@ ROWS: tuple[DeletionRow, ...] = (
         name="stop-and-keep",
         steps=(Step.CANCEL, Step.WAIT),
         reason="{state}, and on_delete is cancel",
-        because="Nothing goes on writing to a bucket that is destroyed next, and no two runs overlap.",
+        because="No job still writes to a bucket that is destroyed next, and no two runs overlap.",
         last_run=_STOPPABLE,
         on_delete=OnDelete.CANCEL,
     ),

@@ -28,7 +28,7 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
@@ -71,7 +71,7 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     normalise=image_repository.normalise,
     problems=lambda inputs, _: image_repository_rules.validate(inputs),
     get=artifact_registry.get,
-    lives=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
+    live_spec=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
     derived_names=DERIVED,
     derived=_addresses,
 )
@@ -104,7 +104,7 @@ class ImageRepositoryProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _id_of(inputs)
-        marks = mark_labels(inputs.marks)
+        marks = ownership_labels(inputs.marks)
         try:
             artifact_registry.create(
                 endpoint, name, image_repository_wire.to_wire(DECLARED.spec_of(inputs), marks=marks)
@@ -123,7 +123,7 @@ class ImageRepositoryProvider(CrudProvider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
-        marks = mark_labels(inputs.marks)
+        marks = ownership_labels(inputs.marks)
         change = image_repository_wire.patch(
             DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))), DECLARED.spec_of(inputs), marks=marks
         )
@@ -194,7 +194,7 @@ def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> Rep
 
 
 def _set_right(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = image_repository_wire.settings(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+    settings = image_repository_wire.settings(DECLARED.spec_of(inputs), marks=ownership_labels(inputs.marks))
     artifact_registry.patch(endpoint, found.name, settings)
 
 

@@ -33,7 +33,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
-from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
@@ -87,7 +87,7 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
     normalise=normalise,
     problems=_problems,
     get=_there,
-    lives=_lives,
+    live_spec=_lives,
 )
 
 
@@ -132,7 +132,7 @@ class PersistentResourceProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
-        wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+        wire = to_wire(DECLARED.spec_of(inputs), marks=ownership_labels(inputs.marks))
         timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
@@ -209,7 +209,7 @@ def _update(
     inputs: PersistentResourceInputs,
     timeouts: Timeouts,
 ) -> None:
-    marks = mark_labels(inputs.marks)
+    marks = ownership_labels(inputs.marks)
     service.update(endpoint, name, old, DECLARED.spec_of(inputs), marks=marks, timeouts=timeouts)
 
 
@@ -227,7 +227,7 @@ def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs
     what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
     state had one of its name, a killed deployment made it, and it may be another one.
     """
-    marks = mark_labels(inputs.marks)
+    marks = ownership_labels(inputs.marks)
     try:
         record = persistent_resources.get(endpoint, name)
     except CloudError:

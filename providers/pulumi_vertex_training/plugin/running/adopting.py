@@ -22,7 +22,7 @@ def is_due(inputs: JobInputs, released: Collection[str], *, recorded: int) -> bo
     return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
 
 
-def adopted(
+def adopt(
     declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, *, tell: Callable[[str], None]
 ) -> JobRecord:
     """Return the record of the adopted job.

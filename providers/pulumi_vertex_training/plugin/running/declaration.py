@@ -214,7 +214,7 @@ class JobResourceType:
     def wire(self, inputs: Any) -> dict[str, Any]:
         """Return the request for the service, with labels for people."""
         wire = self.spec.to_wire(self.spec_of(inputs))
-        return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
+        return {**wire, "labels": {**wire.get("labels", {}), **ownership_labels(inputs.marks)}}
 
     def before_delete(
         self, *, replaced: bool, tell: Callable[[str], None]
@@ -300,7 +300,7 @@ def another_directory(inputs: JobInputs) -> str | None:
     return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
 
 
-def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:
+def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:
     """Return labels that show a person where a job came from; never used to find it."""
     return {f"pulumi-{name}": mark_value(value) for name, value in marks.items()}
 

@@ -61,7 +61,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
             return CheckResult(news, failures([conflict]))
         # An existing job is not refused for a conflict with another resource.
         problems = (*problems, dataclasses.replace(conflict, level="warning"))
-    checked = _kept(declared, completed(declared, inputs, decoded.unknown), old)
+    checked = _inputs_of_last_run(declared, completed(declared, inputs, decoded.unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
     if checked["spec_hash"] != old.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
@@ -166,7 +166,9 @@ def _unknown_disks(inputs: JobInputs, unknown: frozenset[str]) -> frozenset[str]
     )
 
 
-def _kept(declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
+def _inputs_of_last_run(
+    declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]
+) -> dict[str, Any]:
     """Return the inputs of a job that must not run again: those it was submitted with, and the new record."""
     if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
         return checked
@@ -182,11 +184,11 @@ def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[
         return []
     was, will = _canonical(declared, recorded), _canonical(declared, new)
     replaces = [name for name in replacing if is_unknown(will.get(name)) or was.get(name) != will.get(name)]
-    asked = OPERATION.was_checked(declared.operation_key(will))
-    if asked and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
+    is_deployment = OPERATION.was_checked(declared.operation_key(will))
+    if is_deployment and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in declared.spec_fields]
-    if replaces and asked and (sentence := _sentence(declared, was, will)):
+    if replaces and is_deployment and (sentence := _sentence(declared, was, will)):
         say(f"{declared.resource(will)}: {sentence}")
     return replaces
 

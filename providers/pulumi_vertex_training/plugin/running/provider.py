@@ -82,7 +82,7 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
     endpoint = endpoint_of(raw)
     recorded = OPERATION.recorded_generation(inputs.run)
     if adopting.is_due(inputs, OPERATION.released(), recorded=recorded):
-        return _created(declared, raw, adopting.adopted(declared, endpoint, inputs, tell=say), adopted=True)
+        return _created(declared, raw, adopting.adopt(declared, endpoint, inputs, tell=say), adopted=True)
     submission = Submission(
         key=inputs.run,
         spec_hash=inputs.spec_hash or "",

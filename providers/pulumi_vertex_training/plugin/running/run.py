@@ -187,9 +187,9 @@ def _last_run_state(
 ) -> LastRun:
     """Return the state of the last run; NOT_KNOWN, without a query, where it makes no difference."""
     retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in RECORD_CHANGES
-    guarded = protect and change in RERUN_CHANGES and policy is not Policy.NEVER
+    protected = protect and change in RERUN_CHANGES and policy is not Policy.NEVER
     place = OPERATION.run_target(_operation_key(new))
-    if place is None or not (retried or guarded):
+    if place is None or not (retried or protected):
         return LastRun.NOT_KNOWN
     states = job_cache_of(_declared(new).gateway.collection)
     seen = states.of_run(place, old["key"])
