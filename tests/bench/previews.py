@@ -54,7 +54,8 @@ policy = {{"rerun": "on_change", "protect_running": False}}
 outputs = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 for number in range(config.get_int("count")):
     marks = {{"project": "engine-test", "stack": "test", "resource": f"job-{{number}}"}}
-    Run(Nothing(), f"job-{{number}}", {{"job": f"job-{{number}}", "spec": declaration, **policy}})
+    hidden = {{"job": f"job-{{number}}", "spec": declaration}}
+    Run(Nothing(), f"job-{{number}}", {{"__run": hidden, **policy}})
     props = {{**declaration, **policy, **dict.fromkeys(outputs), "on_delete": "delete", "marks": marks}}
     Job(Nothing(), f"job-{{number}}", props)
 """
@@ -220,7 +221,7 @@ def _copied(resource: dict[str, Any], number: int, job: str | None) -> dict[str,
         copy["id"] = _key(number).rpartition("-")[0]
         outputs["key"] = _key(number)
     elif copy["type"].endswith(":CustomJob"):
-        copy["inputs"]["run"] = outputs["run"] = _key(number)
+        copy["inputs"]["__run"]["key"] = outputs["__run"]["key"] = _key(number)
         outputs["state"] = "JOB_STATE_PENDING" if job else "JOB_STATE_SUCCEEDED"
         copy["id"] = outputs["name"] = job or f"{copy['id'][:-6]}{number:06}"
     return copy

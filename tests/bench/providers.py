@@ -30,7 +30,7 @@ JOB = {
     "display_name": "train",
     "worker_pool_specs": [{**POOL, "replica_count": 1}, POOL, {}, {**POOL, "replica_count": 1}],
     "staging_bucket": "a-bucket",
-    "run": "abc-1",
+    "__run": {"key": "abc-1"},
     "endpoint": "emulator",
     "project": "local",
     "location": "us-central1",

@@ -104,7 +104,7 @@ def test_a_preview_lists_every_difference_and_nothing_happens(cloud: Engine) -> 
     write(cloud, 'adopt="42"')
     assert "there is no custom job 42 to adopt" in cloud.preview().failed().output
     write(cloud, 'adopt="the one of yesterday"')
-    assert "it is a job's id or its full name" in cloud.preview().failed().output
+    assert "Give a job's id or its full name" in cloud.preview().failed().output
 
 
 def test_the_printed_declaration_adopts_the_job_that_it_was_printed_of(cloud: Engine) -> None:

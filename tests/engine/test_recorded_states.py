@@ -1,8 +1,9 @@
 """A state that an older version of this code recorded must preview "no changes" under this one.
 
 There is no release yet. `states/0.1.0-before-release.json` was exported after `up` of the program below while
-0.1.0 was in development (its `manifest.time` says when), and is not recorded again. On each release, record
-one more, which proves something from the next version on:
+0.1.0 was in development (its `manifest.time` says when). Until the first release, a change of the state's
+form records it again, and the changelog says so. On each release, record one more, which proves something
+from the next version on:
 `python -m pytest tests/engine/test_recorded_states.py --record` writes `states/VERSION.json`.
 """
 

@@ -94,7 +94,7 @@ def test_a_deployment_asks_an_emulator_that_had_left(engine: Engine) -> None:
     eventually(lambda: in_state(engine, "FAILED"))
     first = names(engine)
     launcher.stop(engine.data_dir)
-    assert "how the jobs of" not in engine.preview("--expect-no-changes").ok().output
+    assert "the state of the jobs of" not in engine.preview("--expect-no-changes").ok().output
     assert launcher.find(engine.data_dir) is None
     engine.up().ok()
     assert names(engine) != first

@@ -15,7 +15,7 @@ from pulumi_vertex_training.plugin.provider import Provider
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.registry import ENTRIES, Entry
 from pulumi_vertex_training.runs.gateway import RunGateway
-from pulumi_vertex_training.runs.lasting import LastingKind
+from pulumi_vertex_training.runs.persistent import PersistentKind
 from pulumi_vertex_training.views.kind_view import KindView
 from vertex_training.job.job_kind import JobKind
 
@@ -28,7 +28,7 @@ OF_A_JOB = {
 }
 PARTS = [
     *((entry, *part, of) for entry in registry.RUNNABLE for part, of in OF_A_JOB.items()),
-    *((entry, "gateway", "LASTING", LastingKind) for entry in registry.LASTING),
+    *((entry, "gateway", "PERSISTENT", PersistentKind) for entry in registry.PERSISTENT),
 ]
 
 
@@ -42,9 +42,9 @@ def test_every_part_of_a_kind_is_there(entry: Entry, module: str, name: str, of:
 def test_the_parts_of_a_kind_are_of_one_kind() -> None:
     for entry in registry.RUNNABLE:
         declared = entry.part("provider", "DECLARED", JobResourceType)
-        assert declared.kind is entry.part("gateway", "GATEWAY", RunGateway)
+        assert declared.gateway is entry.part("gateway", "GATEWAY", RunGateway)
         assert declared.spec is entry.part("kind", "KIND", JobKind)
-        assert declared.kind.collection == entry.collection
+        assert declared.gateway.collection == entry.collection
 
 
 def test_another_type_than_the_one_that_is_asked_for_is_refused() -> None:

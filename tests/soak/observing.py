@@ -78,7 +78,7 @@ def world(state: State, jobs: list[Job], before: World, declared: Declared | Non
         outputs = state.job["outputs"]
         record = Record(
             job=state.job["id"],
-            run=outputs["run"],
+            run=outputs["__run"]["key"],
             ended=_ENDS.get(outputs["state"]),
             rerun=outputs["rerun"],
             protect_running=outputs["protect_running"],

@@ -13,7 +13,7 @@ def _unused(*_: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class FakeGateway:
-    """What `runs.kinds.Kind` asks for; a call that is not given fails the test."""
+    """Stand in for a `RunGateway`; a call that is not given fails the test."""
 
     noun: str = "custom job"
     collection: str = "customJobs"

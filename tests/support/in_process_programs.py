@@ -13,6 +13,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import Hype
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.small_engine import Declared, Outputs
@@ -43,17 +44,23 @@ def runnable(
     **policies: Any,
 ) -> list[Declared]:
     """A run, and what runs. The policies that are not given are the default ones."""
-    collection = provider.declared.kind.collection
+    collection = provider.declared.gateway.collection
     of_job = {**POLICIES, **policies}
     of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **PLACE}
     declaration = {**spec, **PLACE}
 
     def run(_: Outputs) -> Mapping[str, Any]:
         kind = None if collection == "customJobs" else collection
-        return {"job": name, "spec": declaration, "collection": kind, **of_run}
+        hidden = {"job": name, "spec": declaration, **({"collection": kind} if kind else {})}
+        return {HIDDEN_INPUT: hidden, **of_run}
 
     def job(outputs: Outputs) -> Mapping[str, Any]:
-        return {**declaration, **of_job, "run": outputs[f"run of {name}"]["key"], "marks": marks(name)}
+        return {
+            **declaration,
+            **of_job,
+            HIDDEN_INPUT: {"key": outputs[f"run of {name}"]["key"]},
+            "marks": marks(name),
+        }
 
     return [
         Declared(name=f"run of {name}", provider=RunProvider(), inputs=run),

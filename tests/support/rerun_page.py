@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pulumi_vertex_training.runs import deletion_policy, rerun
 from pulumi_vertex_training.runs.deletion_policy import DeletionRow, OnDelete, plan
-from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun, Row, Verdict, decide
+from pulumi_vertex_training.runs.rerun import Action, Facts, Policy, Rerun, Row, decide
 from pulumi_vertex_training.runs.run_status import LIVE, Change, LastRun
 
 Member = TypeVar("Member", bound=enum.Enum)
@@ -29,7 +29,7 @@ _CHANGES = {
 }
 _RUNS = {run: run.name.lower().replace("_", " ") for run in LastRun} | {LastRun.NONE: "none yet"}
 _POLICIES = {policy: f"`{policy.value}`" for policy in Policy}
-_VERDICTS = {Verdict.NOTHING: "stays", Verdict.RUN: "**runs**", Verdict.REFUSE: "**refused**"}
+_ACTIONS = {Action.NOTHING: "stays", Action.RUN: "**runs**", Action.REFUSE: "**refused**"}
 _TYPICAL = (LastRun.RUNNING, LastRun.FAILED, LastRun.SUCCEEDED)
 
 
@@ -56,9 +56,9 @@ def as_markdown() -> str:
 def _unchanged() -> list[str]:
     def cell(run: LastRun, policy: Policy) -> str:
         words = {
-            _VERDICTS[decide(_case(Change.NOTHING, run, policy, reruns=reruns)).verdict] for reruns in (0, 1)
+            _ACTIONS[decide(_case(Change.NOTHING, run, policy, reruns=reruns)).action] for reruns in (0, 1)
         }
-        return words.pop() if len(words) == 1 else f"{_VERDICTS[Verdict.RUN]}, up to its limit"
+        return words.pop() if len(words) == 1 else f"{_ACTIONS[Action.RUN]}, up to its limit"
 
     return [
         "## Nothing changed, or the record alone",
@@ -75,7 +75,7 @@ def _unchanged() -> list[str]:
 
 def _changed() -> list[str]:
     def cell(run: LastRun, policy: Policy, protect: bool) -> str:
-        return _VERDICTS[decide(_case(Change.SPEC, run, policy, protect=protect)).verdict]
+        return _ACTIONS[decide(_case(Change.SPEC, run, policy, protect=protect)).action]
 
     return [
         "## The spec or the run_token changed",
@@ -113,8 +113,8 @@ def _rows() -> list[str]:
             _runs(row.last_run),
             _set(row.policy, _POLICIES),
             _besides(row),
-            _VERDICTS[row.verdict],
-            f"`{example}`" if row.told else "",
+            _ACTIONS[row.action],
+            f"`{example}`" if row.reported else "",
             row.because,
         ]
 
@@ -122,10 +122,10 @@ def _rows() -> list[str]:
         "## Every row",
         "",
         "The first row that matches decides. A live job is queued, pending, running or paused. What a "
-        "preview says is an example; where nothing stands, Pulumi's own lines say all there is.",
+        "preview prints is an example; an empty cell means that it prints no line of its own.",
         "",
         *_table(
-            ["row", "changed", "last run", "rerun", "besides", "the job", "a preview says", "because"],
+            ["row", "changed", "last run", "rerun", "besides", "the job", "a preview prints", "because"],
             map(cells, rerun.ROWS),
         ),
     ]
@@ -135,7 +135,7 @@ def _removals() -> list[str]:
     def cell(run: LastRun, on_delete: OnDelete, protect: bool) -> str:
         made = plan(run, on_delete=on_delete, protect_running=protect)
         if made.refused:
-            return _VERDICTS[Verdict.REFUSE]
+            return _ACTIONS[Action.REFUSE]
         return ", ".join(step.value for step in made.steps) or "nothing to do"
 
     return [
@@ -169,7 +169,7 @@ def _removal_rows() -> list[str]:
             _runs(row.last_run),
             f"`{row.on_delete.value}`" if row.on_delete else "any",
             "`protect_running`" if row.protect_running else "",
-            _VERDICTS[Verdict.REFUSE] if row.refused else ", ".join(step.value for step in row.steps),
+            _ACTIONS[Action.REFUSE] if row.refused else ", ".join(step.value for step in row.steps),
             row.because,
         ]
 
@@ -184,7 +184,7 @@ def _removal_rows() -> list[str]:
 
 
 def _same_or(cell: str) -> str:
-    return cell if cell == _VERDICTS[Verdict.REFUSE] else "as without"
+    return cell if cell == _ACTIONS[Action.REFUSE] else "as without"
 
 
 def _case(change: Change, run: LastRun, policy: Policy, *, reruns: int = 0, protect: bool = False) -> Facts:

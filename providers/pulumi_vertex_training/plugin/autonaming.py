@@ -1,4 +1,4 @@
-"""Names of what a program declares without one: made from the resource's name, and kept when that changes."""
+"""Names of resources that declare none: made from the resource's name, and kept when that changes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from pulumi_vertex_training.plugin.operation import OPERATION
 
 _LONGEST = 63
-"""Characters of a bucket's name without dots, and of a repository's id."""
+"""The most characters of a bucket's name without dots, and of a repository's id."""
 
 
 def with_own_id(
     field: str, made_from: Callable[[str], str], olds: Mapping[str, Any], news: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The inputs of a check with `field` filled in where it is not given.
+    """Return the inputs of a check with `field` filled in if it is not given.
 
-    A resource that an alias renames keeps the id that its old name made, and with it the old name among its
-    marks: an id cannot change, and another one would replace what is there. What replaces it later, of which
-    the check sees no old inputs, keeps the id as well.
+    An id cannot change: another one would replace the resource. So a resource that an alias renames keeps the
+    id made from its old name, and the old name among its marks. A later replacement, whose check gets no old
+    inputs, keeps the id as well.
     """
     if news.get(field) is not None:
         return dict(news)
@@ -37,10 +37,10 @@ def with_own_id(
 
 
 def derived_name(project: str, program: str, stack: str, resource: str) -> str:
-    """PROJECT-PROGRAM-STACK-RESOURCE, without what is empty: lower case letters, digits and hyphens, a letter
-    first; a name too long ends in a hash of itself.
+    """Return PROJECT-PROGRAM-STACK-RESOURCE, without the empty parts.
 
-    With a project it is as unique in the world as the project's id is.
+    The name has lower case letters, digits and hyphens and begins with a letter; a name that is too long ends
+    in a hash of itself. With a project it is as unique in the world as the project's id.
     """
     whole = "-".join(filter(None, [project, program, stack, resource]))
     name = re.sub(r"[^a-z0-9]+", "-", whole.lower()).strip("-")
@@ -52,6 +52,6 @@ def derived_name(project: str, program: str, stack: str, resource: str) -> str:
 
 
 def object_prefix(resource_name: str) -> str:
-    """The resource's name as a prefix of objects that is a path under /gcs as well."""
+    """Return the resource's name as a prefix of objects, which is a path below /gcs as well."""
     parts = re.sub(r"[\x00-\x1f\x7f]", "-", resource_name).split("/")
     return "/".join(part for part in parts if part not in ("", ".", "..")) or "unnamed"

@@ -1,9 +1,9 @@
-"""Ctrl-C in the provider process: the one place that patches Pulumi's host of dynamic providers.
+"""Ctrl-C in the provider process: the only module that patches Pulumi's host of dynamic providers.
 
 The engine reports Ctrl-C by the call `Cancel`, and waits for every call that has begun. Pulumi's host answers
-`Cancel` and does nothing about it, and there is no seam to listen at: gRPC's server holds the host's method
-itself, so the method's code is what is replaced. `test_cancellation.py` fails if a later host is made
-otherwise; waits would then end at their bound.
+`Cancel` and does nothing else. gRPC's server holds the host's method itself, so the method's code is
+replaced. `test_cancellation.py` fails if a later host is made otherwise; waits would then end at their
+timeouts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SERVICER = "DynamicResourceProviderServicer"
 
 
 def listen() -> bool:
-    """Have `Cancel` set `CANCELLED`. Return whether the host is made as this needs it."""
+    """Make `Cancel` set `CANCELLED`. Return whether the host's method can be replaced."""
     servicer = getattr(sys.modules.get("__main__"), SERVICER, None)
     method = getattr(servicer, "Cancel", None)
     if method is None or method.__code__.co_freevars:
@@ -29,7 +29,7 @@ def listen() -> bool:
 
 
 def _cancel(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    # It runs with the names of the host's module: `empty_pb2` is one of them.
+    # This code runs with the globals of the host's module, which has `empty_pb2`.
     from pulumi_vertex_training.plugin.cancellation import CANCELLED
 
     CANCELLED.set()

@@ -1,4 +1,4 @@
-"""From a resource's inputs to the `Endpoint` that its calls go to; starts the emulator where it is wanted."""
+"""The `Endpoint` of a resource's calls, by its inputs. Starts the emulator if a deployment needs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _starting = threading.Lock()
 
 
 def connect(kind: EndpointKind, project: str, location: str, settings: Settings) -> Endpoint:
-    """The endpoint, with the emulator started when it does not run.
+    """Return the endpoint; start the emulator if it does not run.
 
     Raises `vertex_emulator.launcher.LauncherError`.
     """
@@ -26,14 +26,14 @@ def connect(kind: EndpointKind, project: str, location: str, settings: Settings)
 
 
 def endpoint_of(props: Mapping[str, Any]) -> Endpoint:
-    """Where a resource's calls go, by its checked inputs or recorded outputs; for the provider process."""
+    """Return the endpoint of a resource, by its checked inputs or recorded outputs. Provider process only."""
     return connect(props["endpoint"], props["project"], props["location"], OPERATION.settings)
 
 
 def connect_if_running(
     kind: EndpointKind, project: str, location: str, settings: Settings
 ) -> Endpoint | None:
-    """As `connect`, but None where it would have to start the emulator: a preview never starts anything."""
+    """Return the endpoint, or None if the emulator does not run: a preview starts nothing."""
     if kind == "google":
         return connect(kind, project, location, settings)
     emulator = launcher.find(settings.data_dir)

@@ -1,6 +1,4 @@
-"""The base of the providers of CRUD resources: created, read, updated in place and deleted. Jobs are
-different (`running`).
-"""
+"""The base of the providers of CRUD resources. Jobs are different (`running`)."""
 
 from __future__ import annotations
 
@@ -43,10 +41,10 @@ def _nothing(_: Any) -> dict[str, Any]:
 class CrudKind(Generic[Inputs, Spec, Record]):
     """A kind of CRUD resource as Pulumi declares it.
 
-    `spec` is what the service is asked for, `inputs` a subclass with what the state keeps besides, `project`
-    among it. `label` is what the user calls one. `derived` are inputs that check fills in; `outputs` are no
-    inputs, and `outputs_of` are those that the service says. `get` asks the service, by the resource's id;
-    `lives` is the spec of what it answers, as far as that is the declaration's to say.
+    `spec` is sent to the service; `inputs`, a subclass, has what the state keeps besides, such as `project`.
+    `label` is what the user calls one. `derived` are inputs that check fills in. `outputs` are not inputs;
+    `outputs_of` returns those that the service reports. `get` reads the resource by its id; `live_spec`
+    returns the spec of the answer, as far as the declaration decides it.
     """
 
     noun: str
@@ -57,7 +55,7 @@ class CrudKind(Generic[Inputs, Spec, Record]):
     normalise: Callable[[Inputs], Inputs]
     problems: Callable[[Inputs, CheckOptions], Iterable[Problem]]
     get: Callable[[Endpoint, str], Record]
-    lives: Callable[[Record, Inputs], Spec]
+    live_spec: Callable[[Record, Inputs], Spec]
     derived_names: tuple[str, ...] = ()
     derived: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _nothing
     outputs_of: Callable[[Record], Mapping[str, Any]] = _nothing
@@ -67,7 +65,7 @@ class CrudKind(Generic[Inputs, Spec, Record]):
         return tuple(item.name for item in dataclasses.fields(self.spec))  # type: ignore[arg-type]
 
     def decode(self, props: Mapping[str, Any]) -> Decoded[Inputs]:
-        """Inputs or recorded outputs in normal form, with every problem."""
+        """Return inputs or recorded outputs in normal form, with every problem."""
         left_out = (*self.outputs, *self.derived_names)
         known = {name: value for name, value in props.items() if name not in left_out}
         options = check_options(props)
@@ -80,25 +78,26 @@ class CrudKind(Generic[Inputs, Spec, Record]):
         )
 
     def read_inputs(self, props: Mapping[str, Any]) -> Inputs:
-        """Return inputs that were checked before. Raises ValueError for what no check accepts."""
+        """Return inputs that were checked before. Raises ValueError for inputs that no check accepts."""
         inputs = self.decode(props).draft
         if inputs is None:
             raise ValueError(f"the inputs of a {self.noun} cannot be read; please report this")
         return inputs
 
     def spec_of(self, inputs: Inputs) -> Spec:
-        """What the service is asked for: the inputs without what is ours."""
+        """Return the part of the inputs that is sent to the service."""
         return self.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
 
     def canonical(self, props: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs or recorded outputs in one shape, also those that an older version recorded."""
+        """Return inputs or recorded outputs in one shape, including those that an older version recorded."""
         decoded = self.decode(props)
         return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
 
 
 class CrudProvider(Provider):
-    """The base of their providers: check and read, by what a subclass at an import path that never changes
-    has in `declared`.
+    """The base of the providers: check and read, by the `declared` of a subclass.
+
+    The import path of a subclass never changes.
     """
 
     declared: ClassVar[CrudKind[Any, Any, Any]]
@@ -109,7 +108,7 @@ class CrudProvider(Provider):
         missing, decoded = self.missing(prepared), self.declared.decode(prepared)
         if missing or decoded.spec is None:
             return CheckResult(news, failures([*missing, *decoded.problems]))
-        problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
+        problems = [*decoded.problems, *self.conflicts(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
             OPERATION.say_once(line)
         self.accepted(decoded.spec)
@@ -126,24 +125,24 @@ class CrudProvider(Provider):
         inputs = declared.read_inputs(raw)
         self.seen(record, inputs)
         kept = {name: value for name, value in raw.items() if name not in declared.spec_fields}
-        now = {**kept, **complete(declared.lives(record, inputs))}
+        now = {**kept, **complete(declared.live_spec(record, inputs))}
         recorded = {name: value for name, value in now.items() if name not in declared.outputs}
         return ReadResult(id_, outbound({**now, **declared.outputs_of(record)}), outbound(recorded))
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """The inputs of a check, with what follows from other inputs filled in."""
+        """Return the inputs of a check, with those filled in that follow from others."""
         return news
 
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:  # noqa: ARG002
-        """Errors of prepared inputs that their normal form does not show any more."""
+        """Return errors of prepared inputs that their normal form does not show."""
         return ()
 
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""
 
-    def rivals(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
-        """Warnings of what other resources of this program want as well."""
+    def conflicts(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
+        """Return warnings of conflicts with other resources of this program."""
         return ()
 
     def seen(self, record: Any, inputs: Any) -> None:
-        """Take note of what a read has found."""
+        """Take note of the record that a read has found."""

@@ -1,11 +1,11 @@
-"""What one engine operation knows: its configuration, and what its calls have learnt for each other.
+"""The memory of one engine operation: its configuration, and facts that its calls learn for each other.
 
 Dynamic providers are pickled into the state by reference and have no state of their own. One process serves
-one engine operation of one stack (a preview, an update), on several threads, so what an operation has to
-keep between two calls lives here, in one object behind a lock.
+one engine operation of one stack (a preview, an update), on several threads, so what an operation has to keep
+between two calls is in one object behind a lock.
 
-Resources are keyed by their *operation key*: a text that their provider makes of their kind, name and
-place, since the engine tells a provider no URN. Runs are keyed by their identity rather than by a name: two
+Resources are keyed by their *operation key*: a text that their provider makes of their kind, name and place,
+since the engine gives a provider no URN. Runs are keyed by their identity rather than by a name: two
 resources may have one name, and a renamed one goes by its old name.
 """
 
@@ -57,8 +57,10 @@ class KeptEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class JobListing:
-    """A target's answer, at `at` on the monotonic clock: the states of jobs by full name, and those of each
-    run's newest job by the run's key. `endpoint` is None if no service answers.
+    """A target's answer, at `at` on the monotonic clock.
+
+    `of_name` has the states of jobs by full name, `of_run` those of each run's newest job by the run's key.
+    `endpoint` is None if no service answers.
     """
 
     at: float
@@ -69,8 +71,9 @@ class JobListing:
 
 @dataclass(kw_only=True)
 class JobListings:
-    """The jobs of one kind that were listed, by target. `lock` is held while one is listed: other threads
-    wait for the same answer.
+    """The jobs of one kind that were listed, by target.
+
+    `lock` is held while one is listed: other threads wait for the same answer.
     """
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -109,7 +112,7 @@ class Operation:
     read by `create`, which replaces such a job and never adopts it, and by the removal of orphans."""
 
     _made: set[str] = field(default_factory=set)
-    """Ids of what a resource of this operation wants: created, adopted or kept. Written by `create` (for
+    """Ids that a resource of this operation uses: created, adopted or kept. Written by `create` (for
     images by `diff` as well); read by `delete`, which leaves them alone."""
 
     _claims: dict[str, str] = field(default_factory=dict)
@@ -129,7 +132,7 @@ class Operation:
     read with `_kept_entries`."""
 
     _run_targets: dict[str, Target | None] = field(default_factory=dict)
-    """Where a run's job lives, None while that is not known, by the run's operation key. Written by the
+    """The target of a run's job, None while it is not known, by the run's operation key. Written by the
     run's `check`; read by its `diff`, whose inputs may lack it."""
 
     _run_decisions: dict[str, RunDecision] = field(default_factory=dict)
@@ -196,8 +199,9 @@ class Operation:
         return self._settings or Settings()
 
     def say_once(self, message: str) -> None:
-        """Print a message unless this operation has printed it: a resource that is replaced is checked
-        twice.
+        """Print a message unless this operation has printed it.
+
+        The message would appear twice otherwise: a resource that is replaced is checked twice.
         """
         with self._lock:
             if message in self._printed:
@@ -215,7 +219,7 @@ class Operation:
         self._add(self._existing, resource)
 
     def exists(self, resource: str) -> bool:
-        """Return whether the state has the resource, as far as a check was told."""
+        """Return whether the state has the resource, as far as the checks so far show."""
         return self._has(self._existing, resource)
 
     def note_compared(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The provider process and its engine: which process this is, whether the engine is there, what it prints."""
+"""The provider process and its engine: which process this is, whether the engine runs, what is printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _watching = threading.Lock()
 
 
 class EngineGoneError(RuntimeError):
-    """The deployment that asked for this call was killed; nothing more is submitted on its behalf."""
+    """The deployment that made this call was killed; nothing more is submitted for it."""
 
 
 def is_plugin_process() -> bool:
@@ -50,21 +50,22 @@ def engine_is_alive(address: str | None) -> bool:
 
 
 def require_engine() -> None:
-    """Raise EngineGoneError when the deployment is gone: its process was killed, this one was not."""
+    """Raise EngineGoneError if the engine is gone: it was killed, and this process was not."""
     if not engine_is_alive(engine_address()):
         raise EngineGoneError("the deployment was killed before the job was submitted; nothing was submitted")
 
 
 def say(message: str) -> None:
-    """A line under the stack's diagnostics, without the secrets in it; in previews too. The engine passes the
-    process's output on.
+    """Print a line below the stack's diagnostics, without secrets; in previews too.
+
+    The engine passes the process's output on.
     """
     sys.stdout.write(SECRETS.masked(message) + "\n")
     sys.stdout.flush()
 
 
 def leave_with_engine() -> None:
-    """End the provider process soon after its engine: after a SIGKILL of `pulumi` nothing else would end it.
+    """End the provider process soon after its engine: after a SIGKILL of `pulumi` nothing else would.
 
     Only the first call has an effect, and only in a process that an engine started.
     """
@@ -81,6 +82,6 @@ def _leave_with_engine() -> None:
 
 
 if is_plugin_process():
-    # Without this an error is shown with the frames of the whole call stack; the last line is for the user.
+    # Only the last line of an error is for the user, not the call stack.
     sys.tracebacklimit = 0
     cancellation.listen()

@@ -1,6 +1,6 @@
 """The base of every provider: the boundary between Pulumi's property maps and frozen specs.
 
-Data comes in as dictionaries, their numbers floats and their unknown values a marker string; it is decoded
+Data comes in as dictionaries, with numbers as floats and unknown values as a marker string. It is decoded
 once and goes back as plain dictionaries. Errors leave as one clean sentence.
 """
 
@@ -53,8 +53,9 @@ Failure.__module__ = "builtins"
 
 
 def clean(method: Callable[P, R]) -> Callable[P, R]:
-    """The method, with every error that we know of raised as one line without its chain of causes; what it
-    says and raises shows no secret.
+    """Wrap a provider's method: raise an expected error as one line, and mask secrets.
+
+    The chain of causes is dropped; neither printed lines nor errors show a secret.
     """
 
     @functools.wraps(method)
@@ -88,14 +89,15 @@ class Provider(ResourceProvider):
 
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:
-    """The engine's properties with our marker for unknown values, without the pickled provider and where
-    secrets are: the check alone is told, and no state.
+    """Return the engine's properties with our marker for unknown values.
+
+    Leave out the pickled provider and the paths of secrets: only a check gets those, and no state.
     """
     return {name: _inbound(value) for name, value in props.items() if name not in (_PROVIDER, KEY)}
 
 
 def outbound(props: Mapping[str, Any]) -> dict[str, Any]:
-    """The reverse of `inbound`."""
+    """Return properties for the engine: the reverse of `inbound`."""
     return {name: _outbound(value) for name, value in props.items()}
 
 
@@ -131,21 +133,21 @@ def is_unknown(value: Any) -> bool:
 
 
 def failures(problems: Sequence[Problem]) -> list[CheckFailure]:
-    """The errors among the problems, in the engine's form; all of them, each with its path.
+    """Return the errors among the problems in the engine's form; all of them, each with its path.
 
-    The path stands in the text: of a failure that names a property the engine prints the value too, secrets
+    The path is in the text: of a failure that names a property the engine prints the value too, secrets
     included, or "<nil>" for one inside another.
     """
     return [CheckFailure("", str(_masked(problem))) for problem in problems if problem.level == "error"]
 
 
 def _masked(problem: Problem) -> Problem:
-    """The finding without the secrets in its message; a path has none."""
+    """Return the finding without the secrets in its message; a path has none."""
     return dataclasses.replace(problem, message=SECRETS.masked(problem.message))
 
 
 def warnings(resource: str, problems: Sequence[Problem]) -> list[str]:
-    """The warnings among the problems, as lines for the user."""
+    """Return the warnings among the problems, as lines for the user."""
     return [
         f"warning: {resource}: {problem.path}: {problem.message}"
         for problem in problems
@@ -154,9 +156,10 @@ def warnings(resource: str, problems: Sequence[Problem]) -> list[str]:
 
 
 def complete(spec: object, *, unknown: Collection[str] = ()) -> dict[str, Any]:
-    """The spec's plain values, with its own defaults made explicit, as the state keeps them.
+    """Return the spec's plain values as the state keeps them, with its defaults made explicit.
 
-    A default that changes in a later version then shows as what it is, instead of changing what is deployed.
+    A default that changes in a later version then shows as a change, instead of silently changing the
+    resource.
     """
     plain = encode(spec, unknown=unknown)
     defaults = {

@@ -1,7 +1,7 @@
-"""Queries of a plan to a service, which may not hold it up.
+"""Remote queries of a plan, which may not hold it up.
 
-The engine calls diff on one thread, for every resource. Nothing is ever started to find out, and what does
-not answer in time is not known.
+The engine calls diff on one thread, for every resource. A query starts nothing, and a service that does not
+answer in time gives no answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pulumi_vertex_training.runs.run_status import LookupResult
 from vertex_emulator.launcher import LauncherError
 
 DEADLINE_SECONDS = 15.0
-"""How long all questions about one target may hold up a plan."""
+"""How long the queries of one target may hold up a plan."""
 
 T = TypeVar("T")
 
@@ -35,12 +35,13 @@ class RemoteQueries:
         self._deadline = deadline
 
     def ask(
-        self, target: Target, question: Callable[[], T], *, unknown: str = ""
+        self, target: Target, query: Callable[[], T], *, unknown: str = ""
     ) -> T | Literal[LookupResult.ABSENT] | None:
-        """Return the answer to a question, `LookupResult.ABSENT` for a certain "not found", or None, after a
-        warning that `unknown` is not known.
+        """Return the answer to a query.
 
-        A target that gave no answer is not asked again: the next question would hold up the plan as long.
+        Return `LookupResult.ABSENT` for a certain "not found". Return None if there is no answer, after a
+        warning that `unknown` is not known. A target that gave no answer is not asked again: the next query
+        would hold up the plan as long.
         """
         if OPERATION.is_unanswered(self, target):
             return None
@@ -49,10 +50,10 @@ class RemoteQueries:
 
         def look() -> None:
             try:
-                answers.append(question())
+                answers.append(query())
             except NotFound:
                 answers.append(LookupResult.ABSENT)
-            except BaseException as error:  # what ends a thread is the caller's to hear of
+            except BaseException as error:  # raised again in the caller's thread
                 troubles.append(error)
 
         thread = threading.Thread(target=look, name="remote-query", daemon=True)
@@ -64,24 +65,25 @@ class RemoteQueries:
             raise troubles[0]
         OPERATION.note_unanswered(self, target)
         trouble = troubles[0] if troubles else f"no answer within {self._deadline:g} s"
-        unknown = unknown or f"how the jobs of {target.project}, {target.location} stand"
+        unknown = unknown or f"the state of the jobs of {target.project}, {target.location}"
         say(f"warning: {unknown} is not known: {trouble}")
         return None
 
     def ask_endpoint(
-        self, target: Target | None, question: Callable[[Endpoint], T], *, unknown: str = ""
+        self, target: Target | None, query: Callable[[Endpoint], T], *, unknown: str = ""
     ) -> T | None:
-        """As `ask`, of the endpoint of a target. None also for what is not there, and where there is no
-        endpoint without starting one.
+        """Query the endpoint of a target, as `ask` does.
+
+        Return None also if the service has no such resource, and if the emulator would have to be started.
         """
         if target is None:
             return None
 
-        def asked() -> T | None:
+        def query_endpoint() -> T | None:
             endpoint = connect_if_running(*target, OPERATION.settings)
-            return None if endpoint is None else question(endpoint)
+            return None if endpoint is None else query(endpoint)
 
-        answer = self.ask(target, asked, unknown=unknown)
+        answer = self.ask(target, query_endpoint, unknown=unknown)
         return None if answer is LookupResult.ABSENT else answer
 
 

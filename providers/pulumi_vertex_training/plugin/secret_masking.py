@@ -1,8 +1,8 @@
-"""Values that the program marked as secret are shown in no message.
+"""Masking of secrets: a value that the program marked as secret is never printed.
 
-The engine hands them to a provider like any others, and of those that belong to a refused property it knows
-nothing. So a resource says beside its inputs where its secrets are (`secret_paths`); the provider takes their
-values out of what it says, and of the paths no state gets to know.
+The engine hands secrets to a provider like any other values, and a check failure that names a property prints
+its value. So a resource reports beside its inputs where its secrets are (`secret_paths`). The provider
+removes their values from its lines and errors; no state keeps the paths.
 """
 
 from __future__ import annotations
@@ -22,25 +22,29 @@ from vertex_training.fields.schema import child
 from vertex_training.findings.words import short_image
 
 KEY = "secret_paths"
-"""The input in which a resource says where its secrets are."""
+"""The input in which a resource reports where its secrets are."""
 
 SHOWN = "[secret]"
 
 _EVERYWHERE = 4
-"""A text this long is taken out of every line of the process; a shorter one, and a number, where the resource
-speaks that has it: otherwise any line could lose its numbers."""
+"""The least length of a text that is masked in every line of the process.
+
+A shorter text, and a number, is masked only in messages about its own resource: otherwise any line could lose
+its numbers.
+"""
 
 _WORD = 12
-"""A name shorter than this may be a part of the name of a field, which stays."""
+"""The least length of a name that is masked inside other words: shorter ones may be part of a field's name.
+"""
 
 _CUT = 40
-"""Of a longer text a message may show the beginning alone, and "..."."""
+"""Messages may show only the beginning of a text that is longer, and "..."."""
 
 _HOSTS = (".dev", ".io", ".com")
 
 
 def secret_paths(value: Mapping[str, Any]) -> pulumi.Output[list[str] | None] | None:
-    """Where the secrets are among the inputs of a resource, as far as that is known; None for none."""
+    """Return the paths of the secrets among a resource's inputs, as far as known; None without any."""
     if not any(map(_may_be_secret, value.values())):
         return None
     found: pulumi.Output[list[str] | None] = pulumi.Output.from_input(_found(value))
@@ -48,7 +52,7 @@ def secret_paths(value: Mapping[str, Any]) -> pulumi.Output[list[str] | None] | 
 
 
 async def _found(value: Any) -> list[str] | None:
-    # What an output failed for is said when the resource is registered.
+    # The engine reports why an output failed when the resource is registered.
     with contextlib.suppress(Exception):
         return [path async for path in _walk(value, "")] or None
     return None
@@ -65,7 +69,7 @@ async def _walk(value: Any, path: str) -> Any:
 
 
 def _items(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """What lies directly below a value, with its path."""
+    """Yield the values directly below a value, with their paths."""
     if _types.is_input_type(type(value)):
         value = _types.input_type_to_dict(value)
     if isinstance(value, Mapping):
@@ -79,7 +83,7 @@ def _may_be_secret(value: Any) -> bool:
 
 
 class Secrets:
-    """The secrets that one provider process knows of. Safe for threads."""
+    """The secrets known to one provider process. Safe for threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,8 +94,9 @@ class Secrets:
 
     @contextlib.contextmanager
     def of_call(self, properties: list[Mapping[str, Any]]) -> Iterator[None]:
-        """Take note of what is secret in the properties of a call, old and new ones; a path that one of them
-        tells counts for all.
+        """Take note of the secrets in the properties of a call, for as long as the context lasts.
+
+        A path that one of the old and new properties reports counts for all.
         """
         paths = frozenset(_folded(path) for props in properties for path in props.get(KEY) or ())
         own = {text for props in properties for path, text in _texts(props, "") if _is_below(path, paths)}
@@ -105,12 +110,12 @@ class Secrets:
             self._own.reset(token)
 
     def forget(self) -> None:
-        """Know no secret, as when the process began."""
+        """Forget all secrets, as when the process began."""
         with self._lock:
             self._texts = frozenset()
 
     def masked(self, message: str) -> str:
-        """The message without the secrets in it."""
+        """Return the message without the secrets in it."""
         own = self._own.get()
         for text in sorted(self._texts | own, key=len, reverse=True):
             message = _without(message, text)
@@ -125,7 +130,7 @@ SECRETS = Secrets()
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every value at and below a path as the texts that a message may show; paths stay, and so do names."""
+    """Yield every value at and below a path as the texts that a message may show, with their paths."""
     if isinstance(value, bool) or value is None or value == rpc.UNKNOWN:
         return
     if isinstance(value, (int, float)):
@@ -138,7 +143,7 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_below(path: str, paths: frozenset[str]) -> bool:
-    """Whether a path is one of these or lies below one, whichever way its names are spelled."""
+    """Return whether a path is one of these or below one, in any spelling of the names."""
     path = _folded(path)
     return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in paths)
 
@@ -165,14 +170,15 @@ def _without(message: str, text: str) -> str:
 
 
 def _without_token(message: str, text: str) -> str:
-    # A number in brackets is a place in a list.
+    # A number in brackets is a list index.
     token = rf"(?<![\w./-]){re.escape(text)}(?![\w/-]|\.\w)"
     return re.sub(rf"'{re.escape(text)}'|(?<!\[){token}|{token}(?!\])", SHOWN, message)
 
 
 def _telling_parts(text: str) -> list[str]:
-    """What a message may show of a text that is a name with parts: its last part, and of the others those
-    that are no words of the API such as "projects", and no hosts.
+    """Return the parts of a name with parts that a message may show.
+
+    That is its last part, and others that are neither words of the API such as "projects" nor hosts.
     """
     parts = [part for part in re.split(r"[/=@\s]+", text) if len(part) >= _EVERYWHERE]
     return [
@@ -183,7 +189,7 @@ def _telling_parts(text: str) -> list[str]:
 
 
 def _without_likes(message: str, text: str) -> str:
-    """Without names that a remedy makes of the text: `gpu-pool` of "GPU pool"."""
+    """Return the message without names that a remedy makes of the text: `gpu-pool` of "GPU pool"."""
     words = re.findall(r"[A-Za-z0-9]+", text)
     if len(words) < 2:
         return message

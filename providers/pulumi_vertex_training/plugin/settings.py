@@ -1,4 +1,4 @@
-"""Where a stack's resources live, read from its configuration: Google or the emulator, project, location."""
+"""The stack's configuration: Google or the emulator, project, location."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EMULATOR_LOCATION = "us-central1"
 
 
 class Target(NamedTuple):
-    """Where a resource lives."""
+    """Where a resource's calls go: endpoint, project and location."""
 
     endpoint: EndpointKind
     project: str
@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 TARGET_FIELDS = Target._fields
-"""The inputs that every resource has a `Target` in."""
+"""The inputs of every resource that make up its `Target`."""
 
 
 class SettingsError(ValueError):
@@ -34,10 +34,10 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The stack's defaults; `project` and `location` are None where neither namespace gives them.
+    """The stack's defaults.
 
-    `data_dir` is the emulator's data folder; None means the emulator's own default
-    (`vertex_emulator.launcher`).
+    `project` and `location` are None if neither namespace gives them. `data_dir` is the emulator's data
+    folder; None means the emulator's own default (`vertex_emulator.launcher`).
     """
 
     endpoint: EndpointKind = "emulator"
@@ -47,9 +47,9 @@ class Settings:
 
 
 def read(get: Callable[[str], str | None]) -> Settings:
-    """Settings from a look-up of full configuration keys such as `vertex-training:endpoint`.
+    """Return the settings, by a function that returns the value of a configuration key.
 
-    Raises SettingsError, with all that is wrong in one message.
+    Raises SettingsError, with all errors in one message.
     """
     problems: list[str] = []
     endpoint = get(f"{NAMESPACE}:endpoint") or "emulator"
@@ -66,7 +66,7 @@ def read(get: Callable[[str], str | None]) -> Settings:
 
 
 def target_of(props: Mapping[str, Any]) -> Target | None:
-    """Return where a resource lives, by its inputs or outputs; None while that is not known."""
+    """Return the target of a resource, by its inputs or outputs; None while it is not known."""
     endpoint, project, location = (props.get(name) for name in TARGET_FIELDS)
     if not (isinstance(endpoint, str) and isinstance(project, str) and isinstance(location, str)):
         return None
@@ -74,7 +74,7 @@ def target_of(props: Mapping[str, Any]) -> Target | None:
 
 
 def project_problems(project: str) -> list[Problem]:
-    """What is wrong with the project that a resource is given."""
+    """Return the problems of the project that a resource is given."""
     if project:
         return []
     remedy = f"Set it here, or run `pulumi config set {NAMESPACE}:project ID`."

@@ -1,8 +1,8 @@
-"""Waits in the provider process that nothing else can make: with a timeout, progress lines, an end by Ctrl-C.
+"""Waits in the provider process: with a timeout, with progress lines, ended by Ctrl-C.
 
-The process serves all resources of a stack with four threads. How long its user wants to wait
-(`custom_timeouts`) the engine says, but not Pulumi's host of dynamic providers: so a resource says it beside
-its inputs, and no state gets to know of it.
+The process serves all resources of a stack with four threads, so it waits only where nothing else can. The
+engine sends `custom_timeouts`, but Pulumi's host of dynamic providers drops them: so a resource passes them
+beside its inputs, and no state keeps them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, 
 
 
 class InterruptedWaitError(Exception):
-    """The deployment has been interrupted."""
+    """The deployment was interrupted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +41,9 @@ class Timeouts:
 
 
 def declared(opts: pulumi.ResourceOptions | None) -> dict[str, Any] | None:
-    """The timeouts among the options of a resource, for its inputs; None where none are given. Raises
-    `pulumi.RunError` for one that is none.
+    """Return the timeouts among a resource's options, for its inputs; None if none are given.
+
+    Raises `pulumi.RunError` for a value that is not a duration.
     """
     timeouts = opts.custom_timeouts if opts else None
     given = {name: _seconds(getattr(timeouts, name, None)) for name in ("create", "update")}
@@ -50,7 +51,7 @@ def declared(opts: pulumi.ResourceOptions | None) -> dict[str, Any] | None:
 
 
 def read(value: object) -> Timeouts:
-    """The reverse of `declared`."""
+    """Return the timeouts of an input that `declared` made."""
     given = value if isinstance(value, Mapping) else {}
     return Timeouts(create=given.get("create"), update=given.get("update"))
 
@@ -70,13 +71,13 @@ def wait(
     Raises `InterruptedWaitError` once `cancelled` is set.
     """
     begun = time.monotonic()
-    told = begun
+    reported = begun
     while not is_over():
         now = time.monotonic()
         if now - begun >= seconds:
             return False
-        if now - told >= said_every:
-            told = now
+        if now - reported >= said_every:
+            reported = now
             say(progress(now - begun))
         if cancelled.wait(min(pause, seconds - (now - begun))):
             raise InterruptedWaitError
@@ -84,11 +85,11 @@ def wait(
 
 
 def _seconds(given: object) -> float | None:
-    """The seconds of a timeout as Pulumi writes it: "10m", "1h30m"."""
+    """Return the seconds of a timeout as Pulumi writes it: "10m", "1h30m"."""
     if given is None:
         return None
     text = str(given)
     parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise pulumi.RunError(f"custom_timeouts: {text!r} is no duration; write one such as 10m or 1h30m")
+        raise pulumi.RunError(f"custom_timeouts: {text!r} is not a duration. Write one such as 10m or 1h30m.")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)

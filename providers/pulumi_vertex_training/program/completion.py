@@ -133,7 +133,7 @@ def ended_outcome(connect: Callable[[], Endpoint | None], name: str) -> dict[str
         if endpoint is None or not is_runnable(name):
             return None
         declared = declared_of(name)
-        record = declared.kind.get(endpoint, name)
+        record = declared.gateway.get(endpoint, name)
         if not record.state.is_terminal:
             return None
         directory = declared.spec.directory_of(record.wire)
@@ -142,7 +142,7 @@ def ended_outcome(connect: Callable[[], Endpoint | None], name: str) -> dict[str
         return None
 
 
-async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched:
+async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched[JobRecord]:
     """Wait, with the log beside it where that is wanted; Ctrl-C is answered here."""
     policy = waiting.policy
     streams = policy.waits and policy.stream_logs
@@ -192,7 +192,7 @@ async def _interrupted(waiting: Waiting, link: _Link) -> str:
         return f"interrupted; {waiting.title} goes on: {goes_on}"
     try:
         await asyncio.wait_for(
-            asyncio.to_thread(waiting.declared.kind.cancel, link.endpoint, waiting.name), CANCEL_SECONDS
+            asyncio.to_thread(waiting.declared.gateway.cancel, link.endpoint, waiting.name), CANCEL_SECONDS
         )
     except (NotFound, FailedPrecondition):
         return f"interrupted; {waiting.title} has ended"
@@ -223,9 +223,9 @@ def _reached(policy: WaitPolicy, record: JobRecord) -> bool:
     return not policy.waits or (policy.until == "running" and record.state.name == "JOB_STATE_RUNNING")
 
 
-async def _fail_or_warn(waiting: Waiting, watched: Watched, link: _Link) -> None:
+async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Link) -> None:
     """Raise for a failed job of this deployment; warn of an older failure or a timeout."""
-    record: JobRecord = watched.record
+    record = watched.record
     policy = waiting.policy
     if watched.timed_out and policy.waits:
         pulumi.log.warn(
@@ -270,7 +270,7 @@ class _Link:
     async def ask(self, name: str) -> JobRecord:
         try:
             return await unless_interrupted(
-                asyncio.to_thread(self._waiting.declared.kind.get, self.endpoint, name)
+                asyncio.to_thread(self._waiting.declared.gateway.get, self.endpoint, name)
             )
         except Unavailable:
             self.endpoint = await asyncio.to_thread(self._waiting.connect)

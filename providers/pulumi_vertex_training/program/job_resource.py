@@ -13,6 +13,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.plugin import connection
+from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption
@@ -27,6 +28,7 @@ from pulumi_vertex_training.program.resource import (
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import RunOptions
 from vertex_emulator.launcher import LauncherError
+from vertex_training.job.job_kind import DIRECTORY
 from vertex_training.job.job_spec import JobSpec
 
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
@@ -46,8 +48,6 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     name: pulumi.Output[str]
     job_id: pulumi.Output[str]
     create_time: pulumi.Output[str]
-    run: pulumi.Output[str]
-    base_output_directory: pulumi.Output[str]
     asked_by: pulumi.Output[str]
     endpoint: pulumi.Output[str]
     project: pulumi.Output[str]
@@ -80,7 +80,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             resource_name,
             declaration=declaration,
             run_token=options.run_token,
-            collection=self.provider.declared.kind.collection,
+            collection=self.provider.declared.gateway.collection,
             policy=options.of_run,
             opts=options.opts,
         )
@@ -88,19 +88,19 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             {
                 **declaration,
                 **options.of_job,
-                "run": run.key,
-                # Filled in by check; a secret in the declaration makes its hash one.
-                "spec_hash": as_secret_as(declaration),
+                # The hash is filled in by check; a secret in the declaration makes its hash one.
+                HIDDEN_INPUT: {"key": run.key, "spec_hash": as_secret_as(declaration)},
                 "marks": marks(resource_name),
             },
             *OUTPUTS,
-            *("display_name", "base_output_directory"),
+            *("display_name", DIRECTORY),
             *self.own_outputs,
         )
         immutable = pulumi.ResourceOptions(delete_before_replace=True)
         super().__init__(
             self.provider(), resource_name, props, pulumi.ResourceOptions.merge(options.opts, immutable)
         )
+        self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
         self._completion: pulumi.Output[Any] | None = None
@@ -109,9 +109,19 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             interruption.listen()
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
-                collection = self.provider.declared.kind.collection
+                collection = self.provider.declared.gateway.collection
                 self._held = pulumi.Output.all(key=run.key, collection=collection, **at).apply(_hold_run)
             _ = self.completion
+
+    @property
+    def base_output_directory(self) -> pulumi.Output[str]:
+        """The gs:// directory that the run writes to."""
+        recorded: pulumi.Output[str] = self.__dict__[DIRECTORY]
+        if not self._chooses_directory or not pulumi.runtime.is_dry_run():
+            return recorded
+        # In the preview of an update only inputs are known, and this one is hidden.
+        hidden: pulumi.Output[Any] = pulumi.Output.unsecret(self.__dict__[HIDDEN_INPUT])
+        return hidden.apply(lambda run: (run or {}).get("output_directory") or pulumi.UNKNOWN)
 
     @property
     def completion(self) -> pulumi.Output[Any]:

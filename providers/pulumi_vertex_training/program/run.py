@@ -8,6 +8,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.resource import with_outputs
@@ -26,6 +27,7 @@ class Run(Resource, module="run", name="Run"):
     key: pulumi.Output[str]
     generation: pulumi.Output[int]
     reruns: pulumi.Output[int]
+    reason: pulumi.Output[str | None]
 
     def __init__(
         self,
@@ -37,16 +39,17 @@ class Run(Resource, module="run", name="Run"):
         policy: dict[str, Any],
         opts: pulumi.ResourceOptions | None,
     ) -> None:
+        hidden = {"job": resource_name, "spec": declaration}
+        if collection != registry.CUSTOM_JOB.collection:
+            hidden["collection"] = collection
         props = with_outputs(
             {
-                "job": resource_name,
-                "spec": declaration,
+                HIDDEN_INPUT: hidden,
                 "run_token": run_token,
-                "collection": None if collection == registry.CUSTOM_JOB.collection else collection,
                 **policy,
                 **{name: declaration.get(name) for name in TARGET_FIELDS},
             },
-            *("key", "generation", "reruns"),
+            *("key", "generation", "reruns", "reason"),
         )
         super().__init__(RunProvider(), resource_name, props, self._same_place(opts))
 
@@ -64,7 +67,7 @@ class Run(Resource, module="run", name="Run"):
             # The run has the job's fields in one hash, so it cannot ignore one of them. The job itself is
             # compared field by field; a protected one is refused, and no run is on record for what was
             # refused.
-            ignore_changes=["spec"] if opts.ignore_changes or opts.protect else None,
+            ignore_changes=[f"{HIDDEN_INPUT}.spec"] if opts.ignore_changes or opts.protect else None,
         )
 
     def _of_run(self, alias: Any) -> Any:

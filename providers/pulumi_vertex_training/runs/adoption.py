@@ -1,18 +1,18 @@
-"""Adopt a job that somebody else submitted: it must be what is declared, and nobody else's.
+"""Adopt a job that somebody else submitted: it must equal the declaration and belong to no other one.
 
 The reasons, with run identity in mind (docs/architecture.md, "Run identity"):
 
-* A job without our run label belongs to no declaration. Its labels cannot change, so it never will carry one;
-  the id in the state is what ties it to its declaration. That two stacks adopt one job cannot be seen.
+* A job without our run label belongs to no declaration. Its labels cannot change, so it never will have one;
+  the id in the state is what ties it to its declaration. That two stacks adopt one job cannot be detected.
 * A job with the run label of the adopting declaration is its own: it may be adopted again, for example after
   `pulumi state delete`.
 * A job with another run label belongs to another declaration, whose stack finds it by that key, waits for it,
-  and deletes it. Whether that stack still exists cannot be known here, and "the state is lost" looks the same
-  from outside as "the state is on another machine". So it is refused, unless the program says which run it
-  takes over: `taking_over` has to be that very key, which only the refusal and the job itself tell.
+  and deletes it. Whether that stack still exists cannot be known here: a lost state and a state on another
+  machine look the same. So the job is refused, unless the program names the run that it adopts: `taking_over`
+  has to be that very key, which only the refusal and the job itself show.
 * Nothing is written: a deployment that is killed adopts the same job when it is repeated.
 
-A job is adopted in any state. It did not run for this declaration, but what is declared has been run.
+A job is adopted in any state. It did not run for this declaration, but the declared spec has been run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.run_status import FAILURES, last_run
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import shown
@@ -41,8 +42,9 @@ _SHOWN = 5
 
 
 class AdoptionError(Exception):
-    """The job cannot be adopted; the message says why, and what to do. `differences` are lines of the form
-    `path: live -> declared`.
+    """The job cannot be adopted; the message has the reason and the remedy.
+
+    `differences` are lines of the form `path: live -> declared`.
     """
 
     def __init__(self, message: str, *, differences: tuple[str, ...] = ()) -> None:
@@ -51,15 +53,16 @@ class AdoptionError(Exception):
 
 
 def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where the job that exists is not what is declared, a line each: `path: live -> declared`.
+    """Return where the live job differs from the declaration, as lines `path: live -> declared`.
 
-    As `JobKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
+    They are those of `JobKind.difference_to_adopt`: pass the declaration before a directory of the run is
+    filled in.
     """
     return tuple(map(_line, spec_kind.difference_to_adopt(declared, wire)))
 
 
 def adopt(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     declared: Spec,
@@ -67,21 +70,22 @@ def adopt(
     spec_kind: JobKind[Spec],
     key: str,
     taking_over: str | None = None,
-) -> Any:
-    """The record of the job `name`, a full name or an id, when it is what is declared and nobody else's.
+) -> JobRecord:
+    """Return the record of the job `name`, a full name or an id, if it can be adopted.
 
     `key` is that of the adopting declaration's run. `taking_over` is the run key of a declaration that is
-    given up. Raises AdoptionError with everything that stands against it; CloudError where the service
-    cannot be asked.
+    given up. Raises AdoptionError with every reason against it, and CloudError if the service cannot be
+    queried.
     """
-    record = _found(kind, endpoint, name)
-    _require_no_other_owner(kind, record, key=key, taking_over=taking_over)
+    record = _found(gateway, endpoint, name)
+    _require_no_other_owner(gateway, record, key=key, taking_over=taking_over)
     lines = differences(spec_kind, declared, record.wire)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
         short = resource_id(record.name)
         raise AdoptionError(
-            f"{kind.noun} {short} is not what is declared; each line is `path: live -> declared`:\n{listed}\n"
+            f"{gateway.noun} {short} is not what is declared; each line is `path: live -> declared`:\n"
+            f"{listed}\n"
             "Declare what the job has, or leave adopt out to run a new job. "
             f"`vertex-training import {short}` prints the whole declaration.",
             differences=lines,
@@ -89,25 +93,25 @@ def adopt(
     return record
 
 
-def sentence(kind: Kind, record: Any) -> str:
-    """What to tell the user: which job was adopted, and how it stands."""
-    stands = last_run(record.state.name, record.state.name)
-    told = f"adopted {kind.noun} {resource_id(record.name)}: {stands.value}"
-    if stands in FAILURES and record.error:
-        told += f" ({record.error.message})"
-    return f"{told}. Adopting runs nothing" if record.state.is_terminal else told
+def sentence(gateway: RunGateway, record: JobRecord) -> str:
+    """Return the line for the user: which job was adopted, and its state."""
+    state = last_run(record.state.name, record.state.name)
+    line = f"adopted {gateway.noun} {resource_id(record.name)}: {state.value}"
+    if state in FAILURES and record.error:
+        line += f" ({record.error.message})"
+    return f"{line}. Adopting runs nothing" if record.state.is_terminal else line
 
 
-def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
-    """The job, asked for in the endpoint's own project and location alone."""
+def _found(gateway: RunGateway, endpoint: Endpoint, name: str) -> JobRecord:
+    """Return the job's record, from the endpoint's own project and location only."""
     match = _NAME.fullmatch(name)
-    if (match is None and not _ID.fullmatch(name)) or (match and match[3] != kind.collection):
+    if (match is None and not _ID.fullmatch(name)) or (match and match[3] != gateway.collection):
         raise AdoptionError(
-            f"adopt is {shown(name)}; it is a job's id or its full name, like projects/"
-            f"PROJECT/locations/LOCATION/{kind.collection}/123. `vertex-training jobs` lists the jobs."
+            f"adopt is {shown(name)}. Give a job's id or its full name, such as projects/"
+            f"PROJECT/locations/LOCATION/{gateway.collection}/123. `vertex-training jobs` lists the jobs."
         )
     project, location, _, job_id = match.groups() if match else (None, None, None, name)
-    here = f"{kind.noun}s of this resource are in {endpoint.parent}"
+    here = f"{gateway.noun}s of this resource are in {endpoint.parent}"
     if location not in (None, endpoint.location):
         raise AdoptionError(
             f"adopt names a job in {location}, but {here}. Set location={location!r} on the resource."
@@ -117,15 +121,15 @@ def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
             f"adopt names a job of project {project}, but {here}. Set project={project!r} on the resource."
         )
     try:
-        record = kind.get(endpoint, f"{endpoint.parent}/{kind.collection}/{job_id}")
+        record = gateway.get(endpoint, f"{endpoint.parent}/{gateway.collection}/{job_id}")
     except (NotFound, InvalidArgument) as error:
         raise AdoptionError(
-            f"there is no {kind.noun} {job_id} to adopt ({endpoint}). `vertex-training jobs` lists those "
+            f"there is no {gateway.noun} {job_id} to adopt ({endpoint}). `vertex-training jobs` lists those "
             "that exist; to run a new one, leave adopt out."
         ) from error
     number = record.name.split("/")[1]
     if project is not None and project.isdigit() and number.isdigit() and project != number:
-        # The id is another job's that happens to have the same number here.
+        # Another project may have a job with the same id.
         raise AdoptionError(
             f"adopt names a job of project {project}, but {here}, whose number is {number}. Set project on "
             "the resource to the project of the job."
@@ -133,7 +137,9 @@ def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
     return record
 
 
-def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: str | None) -> None:
+def _require_no_other_owner(
+    gateway: RunGateway, record: JobRecord, *, key: str, taking_over: str | None
+) -> None:
     carried = record.labels.get(identity.RUN_LABEL)
     if carried is None or carried == taking_over:
         return
@@ -151,9 +157,9 @@ def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: s
     owner = f"run {carried}" + (f" ({where})" if where else "")
     wrong = f", not to {shown(taking_over)}" if taking_over else ""
     raise AdoptionError(
-        f"{kind.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for it or "
-        "delete it, also from another machine. Where that stack is gone for good, "
-        f"taking_over={carried!r} adopts the job; else leave it."
+        f"{gateway.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for it "
+        "or delete it, also from another machine. If that stack is gone for good, adopt the job with "
+        f"taking_over={carried!r}."
     )
 
 
@@ -167,7 +173,7 @@ def _line(change: FieldChange) -> str:
 
 
 def _positions(live: object, declared: object) -> str:
-    """Where two command lines differ, without their words, which may hold a password."""
+    """Return where two command lines differ, without their words, which may contain a password."""
     one, other = (value if isinstance(value, tuple) else () for value in (live, declared))
     at = [str(i) for i, (a, b) in enumerate(zip_longest(one, other)) if a != b]
     counts = f"{len(one)} -> {len(other)} words" if len(one) != len(other) else f"{len(one)} words"

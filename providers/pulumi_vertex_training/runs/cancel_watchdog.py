@@ -1,4 +1,4 @@
-"""A process that outlives a deployment by seconds and cancels the jobs that the deployment still waited for.
+"""A process that outlives a deployment by seconds and cancels the jobs that the deployment waited for.
 
 `python -m pulumi_vertex_training.runs.cancel_watchdog TERMINAL` reads one JSON document a line from standard
 input, as `Order` writes them. When standard input ends, the writer is gone, and the watchdog cancels the jobs
@@ -21,18 +21,17 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
-from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 """How long a cancellation is tried."""
 
 APPEAR_SECONDS = 15.0
-"""How long a job is looked for that was being created when the deployment ended."""
+"""How long to look for a job that was being created when the deployment ended."""
 
 _CLOCKS_DIFFER = timedelta(seconds=5)
 _PACE = Pace(first=0.2, most=5.0)
@@ -43,7 +42,7 @@ class Order:
     """Hold a job, or release it.
 
     `name` is a job's, or "run:" and the key of a run whose job is about to be created, with the collection of
-    its kind: of that run only a job that was created after the order is meant.
+    its kind: only a job of that run that was created after the order is meant.
     """
 
     name: str
@@ -53,19 +52,19 @@ class Order:
     collection: str = "customJobs"
 
     def line(self) -> bytes:
-        """As it is written to the guard. It has the emulator's token, so it is for a pipe only."""
+        """Return the order as a line for the watchdog, with the emulator's token: for a pipe only."""
         return json.dumps(asdict(self)).encode() + b"\n"
 
 
 def read(line: str) -> Order:
-    """The reverse of `Order.line`."""
+    """Return the order of a line that `Order.line` made."""
     document: dict[str, Any] = json.loads(line)
     endpoint = document.pop("endpoint")
     return Order(**document, endpoint=Endpoint(**endpoint) if endpoint else None)
 
 
 def held(orders: Iterable[Order]) -> dict[str, Order]:
-    """What is held when the orders end."""
+    """Return the orders that still hold a job after the last one."""
     kept: dict[str, Order] = {}
     for order in orders:
         if order.hold:
@@ -76,33 +75,31 @@ def held(orders: Iterable[Order]) -> dict[str, Order]:
 
 
 def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: float = APPEAR_SECONDS) -> str:
-    """Cancel the job of an order, trying for a while. Return a sentence, "" if there was nothing to cancel.
+    """Cancel the job of an order, trying for a while. Return a line, "" if there was nothing to cancel.
 
-    `appear` is how many seconds a job is looked for that was being created.
+    `appear` is how many seconds to look for a job that was being created.
     """
     endpoint = order.endpoint
     if endpoint is None:
         return ""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    name, kind = order.name, gateway_in(order.collection)
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    name, gateway = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
-                found = _of_run(kind, endpoint, order)
-                if found is None and time.monotonic() > deadline - PATIENCE_SECONDS + appear:
+                found = _of_run(gateway, endpoint, order)
+                if found is None and time.monotonic() > deadline - TIMEOUT_SECONDS + appear:
                     return ""
                 name = found or name
             if not name.startswith(RUN_PREFIX):
-                kind.cancel(endpoint, name)
-                return (
-                    f"{kind.noun} {resource_id(name)} was cancelled, because the deployment ended before it"
-                )
+                gateway.cancel(endpoint, name)
+                return f"{gateway.noun} {resource_id(name)} was cancelled, because the deployment ended first"
         except (NotFound, FailedPrecondition):
             return ""  # it has ended
         except CloudError as error:
             if not is_transient(error) or time.monotonic() >= deadline:
                 return (
-                    f"{kind.noun} {resource_id(name)} was NOT cancelled and goes on: {error} "
+                    f"{gateway.noun} {resource_id(name)} was NOT cancelled and is still running: {error} "
                     f"`vertex-training cancel {resource_id(name)}` stops it."
                 )
         sleep(delay)
@@ -112,10 +109,10 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
 RUN_PREFIX = "run:"
 
 
-def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
-    """The live job of a run that was created since the order."""
+def _of_run(gateway: RunGateway, endpoint: Endpoint, order: Order) -> str | None:
+    """Return the live job of a run that was created since the order."""
     since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
-    for record in kind.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+    for record in gateway.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
         if (
             not record.state.is_terminal
             and record.create_time
@@ -126,12 +123,12 @@ def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
 
 
 def now() -> str:
-    """This moment, for `Order.since`."""
+    """Return the current time, for `Order.since`."""
     return datetime.now(timezone.utc).isoformat()
 
 
 def main(terminal: int) -> None:
-    """Hold what standard input says until it ends."""
+    """Hold and release jobs by the orders on standard input; cancel the held ones when it ends."""
     orders = list(held(read(line) for line in sys.stdin).values())
     with ThreadPoolExecutor(max(len(orders), 1)) as pool:
         for sentence in pool.map(stop, orders):

@@ -1,24 +1,31 @@
-"""Delete a run by the plan of `deletion_policy`: cancel it, wait until it has ended, delete its record."""
+"""Delete runs: one by the plan of `deletion_policy`, or those that a killed deployment left behind.
+
+A killed deployment can have submitted a job that no state records. The next deployment of the same run adopts
+it (`submission`). If the declaration was changed or removed before, no run is left to adopt the job; it is
+found by the part of the key that all runs of a declaration share, and deleted.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.run_status import last_run
 from vertex_training.fields.resource_names import resource_id
 
 WAIT_SECONDS = 300.0
 PROGRESS_SECONDS = 15.0
-"""A wait that is longer says so, this often."""
+"""Seconds between two progress lines of a wait."""
 
 
 class StillRunningError(Exception):
-    """The run had not ended within the time given; the next delete goes on where this one stopped."""
+    """The run had not ended within the time given; the next delete continues where this one stopped."""
 
 
 class ProtectedError(Exception):
@@ -26,7 +33,7 @@ class ProtectedError(Exception):
 
 
 def delete_run(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     *,
@@ -39,43 +46,43 @@ def delete_run(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Return when all steps of the plan are done, also when the record was gone before.
+    """Carry out the plan of a run's deletion. Return also if the record was gone before.
 
-    `label`: what the user calls the run. `before_delete` is called right before the record is deleted.
-    Raises `ProtectedError` before anything is done, and `StillRunningError` when the run has not ended after
+    `label` is what the user calls the run. `before_delete` is called right before the record is deleted.
+    Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended after
     `wait` seconds.
     """
     try:
-        record = kind.get(endpoint, name)
-        stands = last_run(record.state.name, record.state.name)
-        steps = plan(stands, on_delete=on_delete, protect_running=protect_running)
+        record = gateway.get(endpoint, name)
+        state = last_run(record.state.name, record.state.name)
+        steps = plan(state, on_delete=on_delete, protect_running=protect_running)
         if steps.refused:
             raise ProtectedError(steps.sentence(label))
         if Step.CANCEL in steps.steps:
-            tell(f"cancelling {kind.noun} {resource_id(name)}, which is {_state(record)}")
-            _cancel(kind, endpoint, name)
+            tell(f"cancelling {gateway.noun} {resource_id(name)}, which is {_state(record)}")
+            _cancel(gateway, endpoint, name)
         if Step.WAIT in steps.steps:
-            _until_ended(kind, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
+            _until_ended(gateway, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
             if before_delete is not None:
                 before_delete(endpoint, name)
-            kind.delete(endpoint, name)
+            gateway.delete(endpoint, name)
         elif on_delete is OnDelete.CANCEL:
-            tell(f"the record of {kind.noun} {resource_id(name)} stays, because on_delete is cancel")
+            tell(f"the record of {gateway.noun} {resource_id(name)} stays, because on_delete is cancel")
     except NotFound:
         return
 
 
-def _cancel(kind: Kind, endpoint: Endpoint, name: str) -> None:
+def _cancel(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
     try:
-        kind.cancel(endpoint, name)
+        gateway.cancel(endpoint, name)
     except FailedPrecondition:
-        # It ended between the two calls: the wait that follows sees it at once.
+        # The job ended between the two calls; the wait that follows finds that at once.
         return
 
 
 def _until_ended(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     *,
@@ -85,24 +92,74 @@ def _until_ended(
     sleep: Callable[[float], None],
 ) -> None:
     began = clock()
-    deadline, told = began + wait, began
+    deadline, reported = began + wait, began
     pause = 0.1
     while True:
-        record = kind.get(endpoint, name)
+        record = gateway.get(endpoint, name)
         if record.state.is_terminal:
             return
         if clock() >= deadline:
             raise StillRunningError(
-                f"{kind.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
-                "Run the same command again: it goes on waiting and deletes the job when it has ended."
+                f"{gateway.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was asked "
+                "to stop. Run the same command again: it continues to wait, and deletes the job when it has "
+                "ended."
             )
-        if clock() - told >= PROGRESS_SECONDS:
-            told = clock()
-            since = f"{told - began:.0f} s after it was told to stop"
-            tell(f"{kind.noun} {resource_id(name)} is still {_state(record)}, {since}")
+        if clock() - reported >= PROGRESS_SECONDS:
+            reported = clock()
+            since = f"{reported - began:.0f} s after it was asked to stop"
+            tell(f"{gateway.noun} {resource_id(name)} is still {_state(record)}, {since}")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
 
 
-def _state(record: object) -> str:
-    return str(record.state.name).removeprefix("JOB_STATE_")  # type: ignore[attr-defined]
+def _state(record: JobRecord) -> str:
+    return record.state.name.removeprefix("JOB_STATE_")
+
+
+def delete_orphaned_runs(
+    gateway: RunGateway,
+    endpoint: Endpoint,
+    key: RunKey,
+    *,
+    recorded: int,
+    among: Iterable[JobRecord] | None = None,
+    tell: Callable[[str], None],
+    before_delete: Callable[[Endpoint, str], None] | None = None,
+    on_delete: OnDelete = OnDelete.DELETE,
+    protect_running: bool = False,
+    keep: Container[str] = frozenset(),
+) -> None:
+    """Stop and delete the live jobs of the runs after `recorded`, up to that of `key`.
+
+    `recorded` is the generation whose job the state had before this deployment, 0 without one. Jobs of
+    earlier runs were recorded, too, and are live on purpose; those of later ones belong to a newer copy of
+    the state. Ended jobs cost nothing and stay: their records may be kept on purpose.
+
+    `among` are the records to examine; None lists all live ones. `keep` are names that this deployment knows.
+    Raises the errors of `delete_run`.
+    """
+    for record in gateway.list_live_labelled(endpoint, RUN_LABEL) if among is None else among:
+        if record.name in keep or not _is_orphaned(record, key, recorded):
+            continue
+        job = resource_id(record.name)
+        tell(f"{gateway.noun} {job} was left behind by an interrupted deployment")
+        delete_run(
+            gateway,
+            endpoint,
+            record.name,
+            label=job,
+            tell=tell,
+            before_delete=before_delete,
+            on_delete=on_delete,
+            protect_running=protect_running,
+        )
+
+
+def _is_orphaned(record: JobRecord, key: RunKey, recorded: int) -> bool:
+    if record.state.is_terminal:
+        return False
+    try:
+        carried = parse(record.labels.get(RUN_LABEL, ""))
+    except ValueError:
+        return False
+    return carried.identity == key.identity and recorded < carried.generation <= key.generation

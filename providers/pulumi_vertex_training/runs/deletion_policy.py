@@ -1,6 +1,6 @@
-"""The table of what happens to a job whose resource is destroyed or replaced.
+"""The table of the steps that delete a job whose resource is destroyed or replaced.
 
-Pulumi asks no provider about a deletion before it is due, so a preview of `pulumi destroy` cannot tell; the
+Pulumi asks no provider about a deletion before it is due, so a preview of `pulumi destroy` has no plan. The
 plan is made when the deletion begins, before anything is cancelled.
 """
 
@@ -29,7 +29,7 @@ class Step(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeletionRow:
-    """One row of the table: the facts that it is for, and the steps; `because` is for the page."""
+    """One row of the table: the facts that it is for, and the steps. `because` is for the page."""
 
     name: str
     steps: tuple[Step, ...]
@@ -50,7 +50,7 @@ class DeletionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletionPlan:
-    """The steps in their order, none where there is nothing to do or it is `refused`."""
+    """The steps in their order; none if there is nothing to do or the deletion is `refused`."""
 
     row: str
     steps: tuple[Step, ...]
@@ -58,7 +58,7 @@ class DeletionPlan:
     refused: bool = False
 
     def sentence(self, name: str) -> str:
-        """The line for the user: `train: it is running; cancel, wait until it has ended`."""
+        """Return the line for the user: `train: it is running; cancel, wait until it has ended`."""
         if self.refused:
             return f"{name} cannot be destroyed: {self.reason}"
         steps = ", ".join(step.value for step in self.steps) or "nothing to do"
@@ -71,7 +71,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="protected",
         steps=(),
-        reason="{stands} and protect_running is set; let it end, cancel it, or set protect_running to False "
+        reason="{state} and protect_running is set; let it end, cancel it, or set protect_running to False "
         "and run `pulumi up`, then try again",
         because="To destroy a live job is to cancel it.",
         last_run=LIVE,
@@ -81,7 +81,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="stop-and-delete",
         steps=(Step.CANCEL, Step.WAIT, Step.DELETE),
-        reason="{stands}",
+        reason="{state}",
         because="The service deletes no job that has not ended.",
         last_run=_STOPPABLE,
         on_delete=OnDelete.DELETE,
@@ -89,15 +89,15 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="stop-and-keep",
         steps=(Step.CANCEL, Step.WAIT),
-        reason="{stands}, and on_delete is cancel",
-        because="Nothing goes on writing to a bucket that is destroyed next, and no two runs overlap.",
+        reason="{state}, and on_delete is cancel",
+        because="No job still writes to a bucket that is destroyed next, and no two runs overlap.",
         last_run=_STOPPABLE,
         on_delete=OnDelete.CANCEL,
     ),
     DeletionRow(
         name="end-and-delete",
         steps=(Step.WAIT, Step.DELETE),
-        reason="{stands}",
+        reason="{state}",
         because="Somebody has cancelled it; there is nothing left to protect.",
         last_run=frozenset({LastRun.CANCELLING}),
         on_delete=OnDelete.DELETE,
@@ -105,7 +105,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="end-and-keep",
         steps=(Step.WAIT,),
-        reason="{stands}, and on_delete is cancel",
+        reason="{state}, and on_delete is cancel",
         because="As above.",
         last_run=frozenset({LastRun.CANCELLING}),
         on_delete=OnDelete.CANCEL,
@@ -113,7 +113,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="delete",
         steps=(Step.DELETE,),
-        reason="{stands}",
+        reason="{state}",
         because="What it wrote to the bucket stays.",
         last_run=ENDED,
         on_delete=OnDelete.DELETE,
@@ -121,7 +121,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="keep",
         steps=(),
-        reason="{stands}, and on_delete is cancel",
+        reason="{state}, and on_delete is cancel",
         because="The record is the history of the run.",
         last_run=ENDED,
         on_delete=OnDelete.CANCEL,
@@ -129,7 +129,7 @@ ROWS: tuple[DeletionRow, ...] = (
     DeletionRow(
         name="nothing-there",
         steps=(),
-        reason="{stands}",
+        reason="{state}",
         because="A deletion that is repeated is fine.",
         last_run=frozenset({LastRun.GONE, LastRun.NONE}),
     ),
@@ -137,15 +137,15 @@ ROWS: tuple[DeletionRow, ...] = (
 
 
 def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> DeletionPlan:
-    """What to do to the job, by the first row of `ROWS` that matches.
+    """Return the plan for a job, by the first row of `ROWS` that matches.
 
-    A run that is NOT_KNOWN is stopped as if it were live, and never refused: where the service does not
-    answer, the first step raises and the resource stays in the state.
+    A run that is NOT_KNOWN is stopped as if it were live, and never refused: if the service does not answer,
+    the first step raises and the resource stays in the state.
     """
     row = next(row for row in ROWS if row.matches(run, on_delete, protect_running))
     return DeletionPlan(
         row=row.name,
         steps=row.steps,
-        reason=row.reason.format(stands=run.value),
+        reason=row.reason.format(state=run.value),
         refused=row.refused,
     )

@@ -1,4 +1,4 @@
-"""The gateway of a kind that runs: its calls, and what one of its jobs runs inside."""
+"""The gateway of a kind of job: its calls, and the jobs that one of its jobs runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobClient, JobRecord
 
 if TYPE_CHECKING:
-    # The guard of a deployment, which is kept small, has no use for trials.
+    # The cancel watchdog, which is kept small, does not need trials.
     from vertex_training.study.trials import Trial
 
 
@@ -39,7 +39,7 @@ class Inner:
 
 @dataclass(frozen=True, kw_only=True)
 class RunGateway(JobClient):
-    """The calls of one kind that runs. `runs` are the collections of the jobs that its jobs may run."""
+    """The calls of one kind of job. `runs` are the collections of the jobs that its jobs may run."""
 
     runs: tuple[str, ...] = ()
 
@@ -62,7 +62,7 @@ class RunGateway(JobClient):
 
 
 def gateway_in(collection: str) -> RunGateway:
-    """Return the gateway of a collection. Raises KeyError if no kind that runs has it."""
+    """Return the gateway of a collection. Raises KeyError if no kind of job has it."""
     return registry.runnable(collection).part("gateway", "GATEWAY", RunGateway)
 
 
@@ -72,5 +72,5 @@ def gateway_of(name: str) -> RunGateway:
 
 
 def gateways() -> tuple[RunGateway, ...]:
-    """Return the gateways of all kinds that run, that of custom jobs first."""
+    """Return the gateways of all kinds of job, that of custom jobs first."""
     return tuple(gateway_in(entry.collection) for entry in registry.RUNNABLE)

@@ -1,9 +1,9 @@
-"""Run identity: the key under which a run is found again (when a new one is due: `rerun`).
+"""Run identity: the key by which a run is found again (`rerun` decides when a new one is due).
 
 The key is `<id>-<generation>`: the id is random and made once per declaration, the generation grows with
-every intended run. It is in Pulumi's state before anything is submitted, and on the job as a label, so that
-a deployment that was killed at any point finds its own job again, and nobody else's (docs/architecture.md,
-"Run identity").
+every intended run. The key is in Pulumi's state before anything is submitted, and on the job as a label. So a
+deployment that was killed at any point finds its own job again, and nobody else's (docs/architecture.md, "Run
+identity").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ID_LENGTH = 16
 
 @dataclass(frozen=True, kw_only=True)
 class RunKey:
-    """One intended run of one declaration; `str()` gives the form that labels and the state carry."""
+    """One intended run of one declaration. `str()` gives the form in labels and in the state."""
 
     identity: str
     generation: int
@@ -31,18 +31,18 @@ class RunKey:
 
 
 def new_key() -> RunKey:
-    """The first run of a new declaration, unique in the world."""
+    """Return the key of the first run of a new declaration, unique in the world."""
     return RunKey(identity=uuid.uuid4().hex[:_ID_LENGTH], generation=1)
 
 
 def identity_of(key: str) -> str:
-    """The part of a run's key that all runs of one declaration share; of no key of ours, the whole text."""
+    """Return the part of a key that all runs of a declaration share; the whole text if it is not a key."""
     start, _, generation = key.rpartition("-")
     return start if start and generation.isdigit() else key
 
 
 def parse(key: str) -> RunKey:
-    """The key that `str` was made of. Raises ValueError for what is no key of ours."""
+    """Return the key that `str` was made of. Raises ValueError for a text that is not a key."""
     start, _, generation = key.rpartition("-")
     if not start or not generation.isdigit():
         raise ValueError(f"{key!r} is not the key of a run")
@@ -50,5 +50,5 @@ def parse(key: str) -> RunKey:
 
 
 def labels(key: str, spec_hash: str) -> dict[str, str]:
-    """The labels of a run's job: what it is found by, and what it was made from."""
+    """Return the labels of a run's job: its key, and the hash of its spec."""
     return {RUN_LABEL: key, SPEC_LABEL: spec_hash}

@@ -14,20 +14,20 @@ from pulumi_vertex_training.cloud.logs import LogEntry, Tail
 from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
 
 SERVICE = "service"
-"""What an entry without a replica is of, beside those that have one."""
+"""The label of an entry without a replica, beside those that have one."""
 
 _AT_ONCE = 5000
-"""Entries of one job that are read before those of the next."""
+"""The most entries of one job that are read before those of the next."""
 
 _QUIET_LOOKS = 3
-"""A job that has ended is not looked at again after so many looks that brought nothing."""
+"""An ended job is not polled again after so many polls without an entry."""
 
 
 class RunLog:
-    """The log of something that runs, as it grows: every look brings what none has brought before.
+    """The log of a job as it grows: every poll yields only new entries.
 
     Entries of several jobs come in the order of their times, with the label of the job in their `task`:
-    "trial-3/workerpool0-0". `task` narrows it to one replica, of every job or, with a label, of one.
+    "trial-3/workerpool0-0". `task` narrows the log to one replica, of every job or, with a label, of one.
     """
 
     def __init__(self, *, task: str | None = None) -> None:
@@ -40,8 +40,9 @@ class RunLog:
         self._pending: deque[LogEntry] = deque()
 
     def see(self, endpoint: Endpoint, record: JobRecord, *, from_now: bool = False) -> None:
-        """Take note of the jobs that are there now; with `from_now` what they have logged so far is passed
-        over. Raises CloudError.
+        """Take note of the jobs that exist now. Raises CloudError.
+
+        With `from_now`, the entries that they have logged so far are skipped.
         """
         for source in gateway_of(record.name).log_sources(endpoint, record):
             if self._label not in (None, source.label):
@@ -53,7 +54,7 @@ class RunLog:
             self._sources[source.job_id] = source
 
     def poll(self, endpoint: Endpoint) -> Iterator[LogEntry]:
-        """The new entries. An iteration that ends early, also by an error, is gone on with by the next."""
+        """Yield the new entries. The next call continues an iteration that ended early, also by an error."""
         sources = list(self._sources.values())
         if len(sources) == 1:
             for entry in self._tails[sources[0].job_id].poll(endpoint):
@@ -67,7 +68,7 @@ class RunLog:
                 more = self._fetch(endpoint, sources)
 
     def _fetch(self, endpoint: Endpoint, sources: Sequence[LogSource]) -> bool:
-        """Read on in every job, and put what came in the order of time; whether there is more."""
+        """Read on in every job and sort the entries by time. Return whether there are more."""
         found: list[LogEntry] = []
         more = False
         try:
@@ -81,11 +82,11 @@ class RunLog:
                 self._quiet[source.job_id] = 0 if brought else self._quiet[source.job_id] + 1
                 more = more or brought == _AT_ONCE
         finally:
-            # What came before an error has been taken from its tail, and comes with the next look.
+            # Entries read before an error are gone from their tail; the next call yields them.
             self._pending.extend(sorted(found, key=lambda entry: entry.order))
         return more
 
 
 def _labelled(entry: LogEntry, source: LogSource) -> LogEntry:
-    """The entry with its job's label before the name of its replica."""
+    """Return the entry with its job's label before the name of its replica."""
     return replace(entry, task=f"{source.label}/{entry.task or SERVICE}") if source.label else entry

@@ -1,8 +1,8 @@
-"""When a declaration runs again: what changed, how its last run stands and what it asks for, in one table.
+"""When a declaration runs again: one table, by the change, the state of the last run and the policy.
 
 `ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
-`docs/rerun.md` is made from the same rows (`rerun_page`). What becomes of the job that is replaced or
-destroyed is in `deletion_policy`.
+`docs/rerun.md` is made from the same rows (`rerun_page`). `deletion_policy` decides what happens to the job
+that is replaced or destroyed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pulumi_vertex_training.runs.run_status import (
     ENDED,
     FAILURES,
     LIVE,
-    MEANT,
+    RECORD_CHANGES,
+    RERUN_CHANGES,
     STARTED,
-    UNMEANT,
     Change,
     LastRun,
 )
 
 DEFAULT_LIMIT = 1
-"""Reruns on failure where no limit is given: one, since each costs as much as the first run."""
+"""The default number of reruns on failure: one, since each costs as much as the first run."""
 
 
 class Policy(enum.Enum):
@@ -34,8 +34,8 @@ class Policy(enum.Enum):
     NEVER = "never"
 
 
-class Verdict(enum.Enum):
-    """What a deployment does about a declaration."""
+class Action(enum.Enum):
+    """The action of a deployment on a declaration."""
 
     NOTHING = "stays"
     RUN = "runs"
@@ -44,7 +44,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rerun:
-    """The policy; `limit`: how often `on_failure` runs it again before somebody has to look."""
+    """The policy, and `limit`, the number of reruns on failure in a row."""
 
     policy: Policy = Policy.ON_CHANGE
     limit: int = DEFAULT_LIMIT
@@ -56,9 +56,9 @@ class Rerun:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All that the decision rests on.
+    """All facts that the decision rests on.
 
-    `reruns`: reruns on failure since something last asked for a run (`Decision.reruns` of the last decision).
+    `reruns` counts reruns on failure since a run was last asked for (`Decision.reruns` of the last decision).
     `on_demand`: the engine replaces the job whatever is declared, as with `pulumi up --replace`.
     """
 
@@ -72,14 +72,14 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One row of the table: the facts that it is for, and what it decides.
+    """One row of the table: the facts that it is for, and its decision.
 
-    `reason` may name the facts: {change}, {stands}, {policy}, {this} and {limit}. `told`: whether a preview
-    says so. `because`: why the row is as it is, for the page.
+    `reason` may contain the facts {change}, {state}, {policy}, {this} and {limit}. `reported` is whether a
+    preview prints the decision. `because` gives the reason for the row, for the page.
     """
 
     name: str
-    verdict: Verdict
+    action: Action
     reason: str
     because: str
     change: frozenset[Change] = frozenset(Change)
@@ -88,7 +88,7 @@ class Row:
     protect_running: bool | None = None
     on_demand: bool | None = None
     below_limit: bool | None = None
-    told: bool = True
+    reported: bool = True
 
     def matches(self, facts: Facts) -> bool:
         return (
@@ -103,62 +103,63 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """`row`: the name of the row that applies. `reason`: the part of a sentence that says why.
+    """The decision about a declaration.
 
-    `told`: whether a preview says it. `reruns`: the number to record with a run, for the next decision.
+    `row` is the name of the row that applies, `reason` the part of a sentence that gives the reason,
+    `reported` whether a preview prints it, `reruns` the number to record with a run, for the next decision.
     """
 
-    verdict: Verdict
+    action: Action
     row: str
     reason: str
-    told: bool
+    reported: bool
     reruns: int
     first: bool = False
 
     def sentence(self, name: str) -> str:
-        """The line for the preview: `train will run again: its spec changed`."""
-        if self.verdict is Verdict.RUN:
+        """Return the line for the preview: `train will run again: its spec changed`."""
+        if self.action is Action.RUN:
             does = "will run" if self.first else "will run again"
         else:
-            does = "stays" if self.verdict is Verdict.NOTHING else "cannot be replaced"
+            does = "stays" if self.action is Action.NOTHING else "cannot be replaced"
         return f"{name} {does}: {self.reason}"
 
 
 _ONE_RUN = frozenset({Policy.NEVER})
-_PROTECTED = "{stands} and protect_running is set; let it end, cancel it, or set protect_running to False"
+_PROTECTED = "{state} and protect_running is set; let it end, cancel it, or set protect_running to False"
 
 ROWS: tuple[Row, ...] = (
     Row(
         name="first-run",
-        verdict=Verdict.RUN,
-        reason="{stands}",
+        action=Action.RUN,
+        reason="{state}",
         because="A declaration runs once under every policy. A job that an interrupted deployment left "
-        "behind is joined, not doubled.",
-        change=UNMEANT,
+        "behind is adopted; no second one is submitted.",
+        change=RECORD_CHANGES,
         last_run=frozenset({LastRun.NONE}),
-        told=False,
+        reported=False,
     ),
     Row(
         name="never-on-demand",
-        verdict=Verdict.REFUSE,
+        action=Action.REFUSE,
         reason="the deployment was told to replace it, and rerun is never; set rerun to on_change first",
-        because="Whoever says `never` means the command line, too.",
+        because="`never` holds for the command line, too.",
         last_run=STARTED,
         policy=_ONE_RUN,
         on_demand=True,
     ),
     Row(
         name="never-changed",
-        verdict=Verdict.NOTHING,
+        action=Action.NOTHING,
         reason="{change}, and rerun is never",
         because="One run is all there is. The change is not lost: it is due as soon as `rerun` allows it.",
-        change=MEANT,
+        change=RERUN_CHANGES,
         last_run=STARTED,
         policy=_ONE_RUN,
     ),
     Row(
         name="protected-on-demand",
-        verdict=Verdict.REFUSE,
+        action=Action.REFUSE,
         reason="the deployment was told to replace it, but " + _PROTECTED,
         because="To replace a live job is to cancel it.",
         last_run=LIVE,
@@ -167,103 +168,103 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         name="protected",
-        verdict=Verdict.REFUSE,
+        action=Action.REFUSE,
         reason="{change}, but " + _PROTECTED,
         because="To replace a live job is to cancel it; also where only the deployment itself can tell "
         "whether the spec changes.",
-        change=MEANT,
+        change=RERUN_CHANGES,
         last_run=LIVE,
         protect_running=True,
     ),
     Row(
         name="on-demand",
-        verdict=Verdict.RUN,
+        action=Action.RUN,
         reason="the deployment was told to replace it",
         because="`pulumi up --replace`, or an option of the resource that has the same effect.",
         on_demand=True,
     ),
     Row(
         name="spec",
-        verdict=Verdict.RUN,
+        action=Action.RUN,
         reason="{change}",
         because="A job cannot be changed, so another one takes its place; one that is live is cancelled.",
         change=frozenset({Change.SPEC, Change.SPEC_UNKNOWN}),
     ),
     Row(
         name="run-token",
-        verdict=Verdict.RUN,
+        action=Action.RUN,
         reason="{change}",
         because="This is what `run_token` is for.",
         change=frozenset({Change.RUN_TOKEN}),
     ),
     Row(
         name="cancelling",
-        verdict=Verdict.NOTHING,
-        reason="{stands}, outside of this deployment",
+        action=Action.NOTHING,
+        reason="{state}, outside of this deployment",
         because="It has not ended. Somebody stopped it, and may have a reason.",
         last_run=frozenset({LastRun.CANCELLING}),
     ),
     Row(
         name="never",
-        verdict=Verdict.NOTHING,
-        reason="{stands}, and rerun is never",
+        action=Action.NOTHING,
+        reason="{state}, and rerun is never",
         because="One run is all there is, however it ended.",
         last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE},
         policy=_ONE_RUN,
     ),
     Row(
         name="gone",
-        verdict=Verdict.RUN,
-        reason="{stands}, and no end of it is on record (`pulumi refresh` records one)",
-        because="What is declared is not there, and may never have finished. It does not count as a failure.",
+        action=Action.RUN,
+        reason="{state}, and no end of it is on record (`pulumi refresh` records one)",
+        because="The declared job does not exist, and may never have finished. That is not a failure.",
         last_run=frozenset({LastRun.GONE}),
     ),
     Row(
         name="always",
-        verdict=Verdict.RUN,
-        reason="{stands}, and rerun is always",
+        action=Action.RUN,
+        reason="{state}, and rerun is always",
         because="Every `pulumi up` runs it, once the run before has ended.",
         last_run=ENDED,
         policy=frozenset({Policy.ALWAYS}),
     ),
     Row(
         name="record",
-        verdict=Verdict.NOTHING,
+        action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running` and `on_delete` are ours; the job knows nothing of them.",
+        because="`wait`, `rerun`, `protect_running` and `on_delete` are not part of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
-        told=False,
+        reported=False,
     ),
     Row(
         name="under-way",
-        verdict=Verdict.NOTHING,
-        reason="{stands}",
-        because="No policy doubles a job that is live and as declared.",
+        action=Action.NOTHING,
+        reason="{state}",
+        because="No policy submits a second job beside one that is live and as declared.",
         last_run=LIVE,
-        told=False,
+        reported=False,
     ),
     Row(
         name="not-known",
-        verdict=Verdict.NOTHING,
-        reason="{stands}",
-        because="What nobody knows is no reason to run anything. That the service does not answer is said "
+        action=Action.NOTHING,
+        reason="{state}",
+        because="An unknown state is no reason to run anything. That the service does not answer is printed "
         "once, not for each job.",
         last_run=frozenset({LastRun.NOT_KNOWN}),
-        told=False,
+        reported=False,
     ),
     Row(
         name="succeeded",
-        verdict=Verdict.NOTHING,
-        reason="{stands}",
+        action=Action.NOTHING,
+        reason="{state}",
         because="A finished job is a steady state, also when its record in the cloud is deleted later.",
         last_run=frozenset({LastRun.SUCCEEDED}),
-        told=False,
+        reported=False,
     ),
     Row(
         name="failed-again",
-        verdict=Verdict.RUN,
-        reason="{stands}, rerun {this} of {limit}",
+        action=Action.RUN,
+        reason="{state}, rerun {this} of {limit}",
         because="This is what `on_failure` is for. The number is recorded before anything is submitted.",
         last_run=FAILURES,
         policy=frozenset({Policy.ON_FAILURE}),
@@ -271,24 +272,24 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         name="limit-reached",
-        verdict=Verdict.NOTHING,
-        reason="{stands}, and the limit of reruns on failure, {limit}, is reached; give it another run_token "
+        action=Action.NOTHING,
+        reason="{state}, and the limit of reruns on failure, {limit}, is reached; give it another run_token "
         "to try again",
-        because="What fails that often fails for a reason. Another spec or run_token starts counting anew.",
+        because="A job that fails that often needs a fix. Another spec or run_token starts counting again.",
         last_run=FAILURES,
         policy=frozenset({Policy.ON_FAILURE}),
     ),
     Row(
         name="failed",
-        verdict=Verdict.NOTHING,
-        reason="{stands}, and rerun is {policy}; give it another run_token to try again",
+        action=Action.NOTHING,
+        reason="{state}, and rerun is {policy}; give it another run_token to try again",
         because="The same program with the same data fails again, and costs as much.",
         last_run=FAILURES,
     ),
     Row(
         name="cancelled",
-        verdict=Verdict.NOTHING,
-        reason="{stands}, and rerun is {policy}; give it another run_token to run it again",
+        action=Action.NOTHING,
+        reason="{state}, and rerun is {policy}; give it another run_token to run it again",
         because="Somebody stopped it on purpose; that is no failure.",
         last_run=frozenset({LastRun.CANCELLED}),
     ),
@@ -296,29 +297,31 @@ ROWS: tuple[Row, ...] = (
 
 
 def decide(facts: Facts) -> Decision:
-    """What a deployment does about a declaration, by the first row of `ROWS` that matches."""
+    """Return the decision about a declaration, by the first row of `ROWS` that matches."""
     row = next(row for row in ROWS if row.matches(facts))
     reason = row.reason.format(
         change=facts.change.value,
-        stands=facts.last_run.value,
+        state=facts.last_run.value,
         policy=facts.rerun.policy.value,
         this=facts.reruns + 1,
         limit=facts.rerun.limit,
     )
     return Decision(
-        verdict=row.verdict,
+        action=row.action,
         row=row.name,
         reason=reason,
-        told=row.told,
+        reported=row.reported,
         reruns=_counted(row, facts),
         first=facts.last_run is LastRun.NONE,
     )
 
 
 def _counted(row: Row, facts: Facts) -> int:
-    """Reruns on failure after the decision. A run that was asked for starts anew; one that only stands in for
-    a run that is lost or interrupted does not.
+    """Return the reruns on failure after the decision.
+
+    A run that was asked for starts counting from 0; one that only replaces a lost or interrupted run does
+    not.
     """
     if row.name == "failed-again":
         return facts.reruns + 1
-    return facts.reruns if row.verdict is not Verdict.RUN or row.name in ("first-run", "gone") else 0
+    return facts.reruns if row.action is not Action.RUN or row.name in ("first-run", "gone") else 0

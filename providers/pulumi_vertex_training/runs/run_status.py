@@ -6,7 +6,7 @@ import enum
 
 
 class Change(enum.Enum):
-    """What of a declaration differs from what is recorded; the first of several in this order counts."""
+    """The change between the recorded declaration and the present one; the first that applies counts."""
 
     SPEC_UNKNOWN = "its spec depends on something that this deployment changes"
     SPEC = "its spec changed"
@@ -18,8 +18,9 @@ class Change(enum.Enum):
 class LastRun(enum.Enum):
     """The state of the last run.
 
-    NONE: nothing was submitted for the declaration, as far as is recorded. GONE: deleted behind our back, and
-    nobody saw it end. NOT_KNOWN: the service cannot be asked, and the run had not ended when it last could.
+    NONE: no job was submitted for the declaration, as far as is recorded. GONE: the job was deleted outside
+    of Pulumi, and no end of it is recorded. NOT_KNOWN: the service does not answer, and the run had not ended
+    when it last did.
     """
 
     NONE = "it has not run yet"
@@ -39,16 +40,16 @@ class LastRun(enum.Enum):
 class LookupResult(enum.Enum):
     """The result of a lookup that found no state."""
 
-    ABSENT = "the service says for certain that there is no such job"
-    NO_ANSWER = "the service did not answer, or was not asked"
+    ABSENT = "the service is certain that no such job exists"
+    NO_ANSWER = "the service did not answer, or was not queried"
 
 
-UNMEANT = frozenset({Change.NOTHING, Change.RECORD})
-MEANT = frozenset(Change) - UNMEANT
+RECORD_CHANGES = frozenset({Change.NOTHING, Change.RECORD})
+RERUN_CHANGES = frozenset(Change) - RECORD_CHANGES
 """Changes that ask for a run."""
 
 LIVE = frozenset({LastRun.QUEUED, LastRun.PENDING, LastRun.RUNNING, LastRun.PAUSED})
-"""What `protect_running` protects. A run that is being cancelled has been given up already."""
+"""The states that `protect_running` protects. A run that is being cancelled has been given up already."""
 
 FAILURES = frozenset({LastRun.FAILED, LastRun.EXPIRED})
 ENDED = FAILURES | {LastRun.SUCCEEDED, LastRun.CANCELLED}
@@ -61,9 +62,9 @@ def change_of(
     declared: tuple[str | None, str | None],
     record_changed: bool = False,
 ) -> Change:
-    """What changed between two pairs of a spec's hash and a run_token.
+    """Return the change between two pairs of a spec's hash and a run_token.
 
-    A declared hash of None is one that is not known yet. No run_token and an empty one are the same.
+    A declared hash of None is not known yet. No run_token and an empty one are the same.
     """
     if declared[0] is None:
         return Change.SPEC_UNKNOWN
@@ -85,8 +86,8 @@ def last_run(recorded: str | None, seen: str | LookupResult) -> LastRun:
     """Return the state of the last run, by the recorded state (None: no job) and a lookup.
 
     States are the service's, such as JOB_STATE_RUNNING or PIPELINE_STATE_RUNNING; one that this version does
-    not know is NOT_KNOWN. What is recorded as ended stays so: the lookup may be left out, and deleting a
-    record after the end changes nothing.
+    not know is NOT_KNOWN. A recorded end is final: the lookup may be left out, and deleting a record after
+    the end changes nothing.
     """
     known = None if recorded is None else _state(recorded)
     if known in ENDED:

@@ -1,4 +1,4 @@
-"""Show a job's log while somebody waits for it: prefixed, bounded in lines and length, nothing twice."""
+"""Show a job's log during a wait: with prefixes, bounded in lines and length, no line twice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ CLOUD_LOG_PACE = Pace(first=4.0, most=20.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """`per_second`: lines of one job that are shown in the long run; `burst`: those that may come at once.
-    `notice_seconds`: the least time between two lines that say how many were left out.
+    """The bounds of a shown log.
+
+    `per_second` is the lines of one job shown in the long run, `burst` those shown at once. `notice_seconds`
+    is the least time between two lines that count the omitted ones.
     """
 
     per_second: float = 20.0
@@ -30,7 +32,7 @@ class Limits:
 
 
 class LogLines:
-    """From entries to the lines that are shown; it counts what it leaves out."""
+    """Turn log entries into the lines that are shown; count the omitted ones."""
 
     def __init__(
         self,
@@ -50,11 +52,11 @@ class LogLines:
         self._noticed_at = float("-inf")
         self._left_out = 0
         self.complete = True
-        """Whether everything was shown so far."""
+        """True unless a line was omitted."""
 
     def of(self, entry: LogEntry) -> Iterator[str]:
-        """The lines to show for an entry, with a notice before them where some were left out."""
-        # What the service says of a failure repeats lines that the replica has logged.
+        """Yield the lines to show for an entry, after a notice if lines were omitted before."""
+        # The service's entry about a failure repeats lines of the replica's log.
         for line in lines_of(entry.message if entry.task else without_log(entry.message)):
             if not self._is_allowed():
                 self._left_out += 1
@@ -65,7 +67,7 @@ class LogLines:
             yield f"[{self._label} {entry.task or 'service'}] {line}"
 
     def notice(self) -> Iterator[str]:
-        """The line about what was left out since the last such line; none where nothing was."""
+        """Yield the line that counts the lines omitted since the last such line."""
         if self._left_out:
             lines = "1 line was" if self._left_out == 1 else f"{self._left_out} lines were"
             self._left_out, self._noticed_at = 0, self._clock()
@@ -94,11 +96,11 @@ async def stream(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Show what each `look` brings until `finished` is set, and then what is still on its way.
+    """Show the entries of each `look` until `finished` is set, and then those that are still on their way.
 
-    After `finished` it goes on until `quiet_looks` looks have brought nothing, for `drain_seconds()` at
-    most. A log that cannot be read is said once, and ends the stream where that will not pass; nothing is
-    raised.
+    After `finished` it continues until `quiet_looks` polls have brought nothing, for `drain_seconds()` at
+    most. A log that cannot be read is reported once, and ends the stream if the error is permanent; nothing
+    is raised.
     """
     delays = pace.delays()
     said_trouble = False

@@ -1,4 +1,4 @@
-"""Find the job of a run, or submit it: at most one live job for a key, whoever is killed and whenever."""
+"""Find the job of a run, or submit it: at most one live job for a key, whichever process is killed."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
-from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
+from pulumi_vertex_training.runs.gateway import RunGateway
 
-GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
+CANCELLED_STATES = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """One run to be had.
+    """One run to find or submit.
 
     `issued_here`: this very process made the key, so nothing can have been submitted under it before.
-    `released`: names of jobs that this process has diffed or deleted; a create that follows replaces them,
-    and must not adopt them again.
-    `recorded`: the generation whose job the state knew before this deployment, 0 without one.
-    `on_delete`: what becomes of a job that is found left behind.
-    `any_spec`: whether a job of this key is adopted whatever its spec: a declaration that runs only once.
-    `settle`: seconds for which the service's lists may lag behind a submission of a killed process.
+    `released`: names of jobs that this process has compared or deleted; a create that follows replaces them,
+    and must not adopt them. `recorded`: the generation whose job the state had before this deployment, 0
+    without one. `on_delete`: what happens to a job that was left behind. `any_spec`: whether a job of this
+    key is adopted whatever its spec, as for a declaration that runs only once. `settle`: seconds for which
+    the service's lists may lag behind a submission of a killed process.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Submission:
 
 
 def find_or_submit(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     wire: Mapping[str, Any],
     submission: Submission,
@@ -52,18 +52,18 @@ def find_or_submit(
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> tuple[Any, bool]:
-    """The run's record, and whether it was adopted rather than submitted now.
+) -> tuple[JobRecord, bool]:
+    """Return the run's record, and whether the job was adopted rather than submitted now.
 
-    `before_submit` is called right before the only call that costs money; it raises to stop it, for example
-    because the deployment that asked for the run is no longer there. A live job that an interrupted
-    deployment has left behind is removed first, and `tell` is told; `before_delete` is for `removal.remove`.
+    `before_submit` is called right before the only call that costs money. It raises to stop the call, for
+    example because the deployment is gone. A live job that an interrupted deployment has left behind is
+    deleted first and reported through `tell`; `before_delete` is for `deletion.delete_run`.
     """
     key = identity.parse(submission.key)
     if not submission.issued_here or submission.recorded < key.generation - 1:
-        found = _found_in_time(kind, endpoint, submission, clock, sleep)
+        found = _found_in_time(gateway, endpoint, submission, clock, sleep)
         delete_orphaned_runs(
-            kind,
+            gateway,
             endpoint,
             key,
             recorded=submission.recorded,
@@ -77,43 +77,44 @@ def find_or_submit(
     before_submit()
     marks = identity.labels(submission.key, submission.spec_hash)
     try:
-        return kind.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
+        return gateway.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
     except Unavailable:
-        # The answer was lost, perhaps after the job was made: only the list can tell.
-        found = _adoptable(kind, endpoint, submission)
+        # The answer was lost, perhaps after the job was created: only the list shows that.
+        found = _adoptable(gateway, endpoint, submission)
         if found is None:
             raise
         return found, True
 
 
 def _found_in_time(
-    kind: Kind,
+    gateway: RunGateway,
     endpoint: Endpoint,
     submission: Submission,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
-) -> Any | None:
-    """The job to adopt; None once the service's lists cannot lag any more."""
+) -> JobRecord | None:
+    """Return the job to adopt, or None once the service's lists cannot lag any more."""
     until = clock() + submission.settle
     while True:
-        found = None if submission.issued_here else _adoptable(kind, endpoint, submission)
+        found = None if submission.issued_here else _adoptable(gateway, endpoint, submission)
         if found is not None or clock() >= until:
             return found
         sleep(submission.poll)
 
 
-def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:
-    """The newest job of this key and spec that nobody has given up.
+def _adoptable(gateway: RunGateway, endpoint: Endpoint, submission: Submission) -> JobRecord | None:
+    """Return the newest job of this key and spec that nobody has cancelled.
 
-    Where the state had a job of this very run, it is to be had again: what ended under its key is not it.
+    If the state had a job of this very run, the job is to be created again: an ended one under its key does
+    not count.
     """
     again = submission.recorded == identity.parse(submission.key).generation
     candidates = [
         record
-        for record in kind.list_by_label(endpoint, {identity.RUN_LABEL: submission.key})
+        for record in gateway.list_by_label(endpoint, {identity.RUN_LABEL: submission.key})
         if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
         and record.name not in submission.released
-        and record.state.name not in GIVEN_UP
+        and record.state.name not in CANCELLED_STATES
         and not (again and record.state.is_terminal)
     ]
     return max(candidates, key=lambda record: record.create_time or "", default=None)

@@ -7,28 +7,45 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
 
 LEAST_ANSWER_SECONDS = 5.0
 
 
+class State(Protocol):
+    """The state of a resource that ends."""
+
+    @property
+    def is_terminal(self) -> bool: ...
+
+
+class HasState(Protocol):
+    """The record of a resource that ends: a job, or a persistent resource that starts."""
+
+    @property
+    def state(self) -> State: ...
+
+
+Record = TypeVar("Record", bound=HasState)
+
+
 def is_transient(error: CloudError) -> bool:
-    """Whether it may be answered later: no answer, "later", a rate limit, or a server that failed."""
+    """Return whether a later call may succeed: no answer, a rate limit, or a failure of the server."""
     return isinstance(error, (Unavailable, ResourceExhausted, Internal)) and not isinstance(error, DataLoss)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """Seconds between two looks: from `first`, growing by `factor` while nothing changes, up to `most`."""
+    """Seconds between two polls: from `first`, growing by `factor` while nothing changes, up to `most`."""
 
     first: float
     most: float
     factor: float = 1.4
 
     def delays(self, jitter: Callable[[], float] | None = None) -> Iterator[float]:
-        # Numbers of its own: a thread must not take from those that a program has seeded.
+        # An own generator: a thread must not draw from one that a program has seeded.
         draw = jitter or random.Random().random  # noqa: S311
         delay = self.first
         while True:
@@ -41,40 +58,40 @@ CLOUD_PACE = Pace(first=2.0, most=30.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
-    """How a watch ended: the last record, and whether the deadline passed before the goal was reached."""
+class Watched(Generic[Record]):
+    """The result of a watch: the last record, and whether the deadline passed before the goal was reached."""
 
-    record: Any
+    record: Record
     first_was_terminal: bool
     timed_out: bool
 
 
 async def watch(
-    ask: Callable[[], Awaitable[Any]],
+    ask: Callable[[], Awaitable[Record]],
     *,
-    reached: Callable[[Any], bool],
+    reached: Callable[[Record], bool],
     pace: Pace,
     timeout: float,
-    report: Callable[[Any], Awaitable[None]],
+    report: Callable[[Record], Awaitable[None]],
     trouble: Callable[[CloudError], None],
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     least_answer: float = LEAST_ANSWER_SECONDS,
-) -> Watched:
-    """Ask until `reached` says so of a record, the record is terminal, or `timeout` seconds have passed.
+) -> Watched[Record]:
+    """Poll until `reached` is true of a record, the record is terminal, or `timeout` seconds have passed.
 
-    `report` is called with every record. A transient error is handed to `trouble` and asked again after a
-    delay. When the deadline passes without an answer, the last record is the result; the error is raised only
-    where there has never been one. Every other error is raised at once. A look that began before the deadline
-    gets at least `least_answer` seconds.
+    `report` is called with every record. A transient error is passed to `trouble`, and the call repeated
+    after a delay. If the deadline passes without an answer, the last record is the result; the error is
+    raised only if there has never been one. Every other error is raised at once. A call that began before the
+    deadline gets at least `least_answer` seconds.
     """
     deadline = clock() + timeout
     delays = pace.delays()
-    last: Any = None
+    last: Record | None = None
     first_was_terminal: bool | None = None
     while True:
         try:
-            # A look that hangs must not hold up the end of the wait, once there is something to end it with.
+            # A call that hangs must not delay the end of the wait, once there is a record.
             left = None if last is None else max(deadline - clock(), least_answer)
             record = await asyncio.wait_for(ask(), left)
         except (CloudError, asyncio.TimeoutError) as error:

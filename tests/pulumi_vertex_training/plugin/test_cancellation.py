@@ -17,7 +17,7 @@ CLIENT = Path(cancellation.__file__).parents[1]
 
 
 def hosts_servicer() -> type[Any]:
-    """The class of the installed host with `Cancel` alone: to import the host would start it."""
+    """Return the installed host's class with `Cancel` alone: importing the host would start it."""
     found = importlib.util.find_spec("pulumi.dynamic.__main__")
     assert found is not None and found.origin is not None
     tree = ast.parse(Path(found.origin).read_text())

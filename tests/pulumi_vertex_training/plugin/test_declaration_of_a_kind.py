@@ -1,4 +1,4 @@
-"""What the generic provider makes of a kind whose worker pools are a message below it, as in a tuning job."""
+"""The generic provider with a kind whose worker pools are inside another message, as in a tuning job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.plugin.running.plan import completed
-from pulumi_vertex_training.plugin.running.reading import facts, with_directory
+from pulumi_vertex_training.plugin.running.provider import facts, with_directory
 from pulumi_vertex_training.runs.gateway import gateway_in
 from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
@@ -33,7 +33,7 @@ class StudyInputs(JobInputs, Study):
 
 
 STUDY = JobResourceType(
-    kind=gateway_in("hyperparameterTuningJobs"),
+    gateway=gateway_in("hyperparameterTuningJobs"),
     spec=JobKind(
         noun="tuning job",
         it="the study",
@@ -156,5 +156,5 @@ def test_the_request_has_the_marks_as_labels() -> None:
     assert STUDY.wire(inputs())["labels"]["pulumi-resource"] == "study"
 
 
-def test_the_runs_of_two_kinds_are_told_apart_in_the_memory_of_an_operation() -> None:
+def test_the_runs_of_two_kinds_have_keys_of_their_own_in_an_operation() -> None:
     assert STUDY.operation_key(props()) == "hyperparameterTuningJobs:study"

@@ -1,4 +1,4 @@
-"""What runs on a persistent resource of the program is checked against its pools, whatever kind runs it."""
+"""Jobs of every kind on a persistent resource of the program are checked against its pools."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def registered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """The inputs of every resource of the program, by its name."""
+    """Return the inputs of every resource of the program, by its name."""
     folder = tmp_path_factory.mktemp("program")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, text=True, timeout=120
@@ -107,7 +107,7 @@ def test_what_runs_has_the_id_of_the_resource(registered: dict[str, Any], name: 
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_check_is_told_of_the_pools(registered: dict[str, Any], name: str) -> None:
+def test_the_check_gets_the_pools(registered: dict[str, Any], name: str) -> None:
     declared = registered[name]["persistent_resource"]
     assert [pool["replica_count"] for pool in declared["resource_pools"]] == [2]
 

@@ -58,7 +58,7 @@ class ModelTrial:
         return [Declared(name=self.id, provider=ModelProvider(), inputs=inputs)]
 
     def there(self) -> list[tuple[str, str, str]]:
-        """The full names of the versions, with what they were declared as."""
+        """Return the full names of the versions, with the specs that they were declared with."""
         try:
             found = models.versions(self.endpoint, f"{PARENT}/models/{self.id}")
         except NotFound:
@@ -116,7 +116,7 @@ TRIALS = [pytest.param(ModelTrial, id="model"), pytest.param(ResourceTrial, id="
 
 
 def assert_declared(engine: SmallEngine, trial: Trial, spec: str, note: str = "first") -> None:
-    """There is what is declared, once, and the state has just that."""
+    """Assert that the declared resources exist once, and that the state has exactly these."""
     (entry,) = engine.entries
     assert trial.there() == [(entry.id, spec, note)]
     assert engine.up(trial.program(spec, note)) == 0

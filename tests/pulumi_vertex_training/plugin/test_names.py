@@ -17,7 +17,7 @@ from pulumi_vertex_training.program.references import artifact_registry_url, ima
 
 
 def known(make: Callable[[], Any]) -> Any:
-    """What becomes of a value that is made inside a program, where Outputs can be."""
+    """Return the result of a value that is made inside a program, where Outputs work."""
 
     async def wait() -> Any:
         return await pulumi.Output.from_input(make()).future()
@@ -47,7 +47,7 @@ def test_what_a_path_cannot_hold_is_left_out(name: str, prefix: str) -> None:
 
 
 def resource(**properties: str) -> Any:
-    """A resource with these outputs."""
+    """Return a resource with these outputs."""
     return SimpleNamespace(**{name: pulumi.Output.from_input(value) for name, value in properties.items()})
 
 
@@ -70,7 +70,7 @@ def test_the_address_of_a_repository(make: Callable[[], Any], address: str) -> N
 
 @pytest.mark.parametrize("project", ["p", "example.com:web"])
 def test_somebody_elses_repository_is_addressed_as_ours(project: str) -> None:
-    """The program's package imports no kind, so the rule is written twice."""
+    """Compare the two copies of the rule: the program's package imports no kind."""
     place = (project, "europe-west4", "images")
     assert artifact_registry_url(*place) == image_repository.url(*place)
 

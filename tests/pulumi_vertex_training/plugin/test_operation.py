@@ -1,4 +1,4 @@
-"""What one engine operation knows of resources and runs."""
+"""The memory of one engine operation: resources and runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_new_operation_knows_nothing(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_every_field_says_what_it_is_for() -> None:
-    """A docstring of a field is no attribute: the source has it."""
+    """Read the source: a docstring of a field is not an attribute."""
     import ast
     import inspect
     import textwrap

@@ -30,16 +30,21 @@ def pool(count: float, **more: Any) -> dict[str, Any]:
     }
 
 
-def job(*pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+def job(*pools: dict[str, Any], run: Any = "abc-1", **more: Any) -> dict[str, Any]:
     return {
         "display_name": "train",
         "worker_pool_specs": list(pools),
         "staging_bucket": "a-bucket",
-        "run": "abc-1",
+        "__run": {"key": run},
         "marks": MARKS,
         **PLACE,
         **more,
     }
+
+
+def run_of(declaration: dict[str, Any], job: str = "train", **more: Any) -> dict[str, Any]:
+    """Return what the run of a job is given."""
+    return {"__run": {"job": job, "spec": declaration}, **more}
 
 
 @pytest.fixture
@@ -48,7 +53,7 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
         yield process
 
 
-def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin: PluginProcess) -> None:
+def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -> None:
     google = {"endpoint": "google"}
     kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), **google)
     inputs, _ = plugin.check(JOB, {**kept, "allow_unknown_types": True})
@@ -60,12 +65,12 @@ def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     said = plugin.said()
-    assert "train: stays as it is; a new job like it would be refused:" in said
+    assert "train: stays as it is. A new job like it would be refused:" in said
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
 
 
 def test_another_default_of_a_newer_version_replaces_nothing(plugin: PluginProcess) -> None:
-    """The first version wrote a disk into the state for machines that no table knows."""
+    """Read a state of the first version, which has a disk for machines that no table knows."""
     kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), allow_unknown_types=True)
     inputs, _ = plugin.check(JOB, kept)
     old = dict(inputs)
@@ -75,7 +80,7 @@ def test_another_default_of_a_newer_version_replaces_nothing(plugin: PluginProce
 
 
 def test_a_secret_that_is_wrong_is_not_shown_by_the_engine(plugin: PluginProcess) -> None:
-    """A failure names no property: of one that does, the engine prints the value."""
+    """Check that a failure names no property: the engine would print its value."""
     _, failures = plugin.check(JOB, job(pool(1.0), network="n"))
     assert list(failures) == ["network"]
 
@@ -103,7 +108,7 @@ def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> No
     inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
     assert not failures
     assert [one["replica_count"] for one in inputs["worker_pool_specs"]] == [1]
-    assert inputs["base_output_directory"] == "gs://a-bucket/train/abc-1/"
+    assert inputs["__run"]["output_directory"] == "gs://a-bucket/train/abc-1/"
     again, _ = plugin.check(JOB, {**job(pool(1)), "worker_pool_specs": inputs["worker_pool_specs"]})
     assert again == inputs
     assert plugin.diff(JOB, inputs, again) == (False, [])
@@ -116,14 +121,14 @@ def test_a_half_replica_is_refused_with_its_path(plugin: PluginProcess) -> None:
 
 
 def test_unknown_values_are_not_judged(plugin: PluginProcess) -> None:
-    """In a preview: the package's bucket does not exist yet, nor does the run's key."""
+    """Check as in a preview: neither the package's bucket nor the run's key exists yet."""
     inputs, failures = plugin.check(
         JOB,
         job(pool(1), pool(UNKNOWN), run=UNKNOWN, staging_bucket=UNKNOWN),  # type: ignore[arg-type]
     )
     assert not failures
-    for value in (inputs["run"], inputs["base_output_directory"], inputs["spec_hash"]):
-        assert isinstance(value, Unknown)
+    for name in ("key", "spec_hash"):
+        assert isinstance(inputs["__run"][name], Unknown)
     assert isinstance(inputs["worker_pool_specs"][1]["replica_count"], Unknown)
 
 
@@ -133,7 +138,7 @@ def test_a_resized_pool_replaces_the_job_and_says_so(tmp_path: Path) -> None:
     new, _ = plugin.check(JOB, job(pool(1), pool(4), run=UNKNOWN))
     changes, replaces = plugin.diff(JOB, old, new)
     assert changes
-    assert {"worker_pool_specs", "run", "spec_hash"} <= set(replaces)
+    assert {"worker_pool_specs", "__run"} <= set(replaces)
     said = plugin.said()
     assert "train: workers: 2 -> 4 x n1-standard-4; chief unchanged; the job is replaced, because" in said
 
@@ -150,17 +155,17 @@ def test_what_does_not_describe_the_job_never_replaces_it(
 
 
 def test_check_takes_what_it_gave(plugin: PluginProcess) -> None:
-    """With `ignore_changes` the engine hands checked inputs back."""
+    """Check checked inputs, as the engine does with `ignore_changes`."""
     once, _ = plugin.check(JOB, job(pool(1)))
     again, _ = plugin.check(JOB, once, once)
     assert again == once
 
 
-def test_a_declared_output_directory_beside_a_staging_bucket_is_a_change_in_words(tmp_path: Path) -> None:
+def test_another_output_directory_with_a_staging_bucket_is_a_change_in_words(tmp_path: Path) -> None:
     plugin = PluginProcess(tmp_path)
     old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
     new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"))
-    assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "spec_hash"])
+    assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "__run"])
     assert "gs://models/first/ -> gs://models/second/" in plugin.said()
 
 
@@ -179,22 +184,22 @@ def test_a_renamed_job_keeps_its_name_until_it_runs_again(plugin: PluginProcess)
     assert plugin.diff(JOB, old, later) == (False, [])
     next_run, _ = plugin.check(JOB, declared("fit", "abc-2"), later)
     assert next_run["display_name"] == "fit"
-    assert next_run["base_output_directory"] == "gs://a-bucket/fit/abc-2/"
+    assert next_run["__run"]["output_directory"] == "gs://a-bucket/fit/abc-2/"
 
 
 def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
-    spelled_out, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "display_name": "train"}})
+    old, _ = plugin.check(RUN, run_of(declared))
+    spelled_out, _ = plugin.check(RUN, run_of({**declared, "display_name": "train"}))
     assert old == spelled_out
-    renamed, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, old)
+    renamed, _ = plugin.check(RUN, run_of(declared, "fit"), old)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, renamed) == (False, [])
-    later, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, renamed)
+    later, _ = plugin.check(RUN, run_of(declared, "fit"), renamed)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, later) == (False, [])
     changed, _ = plugin.check(
-        RUN, {"job": "fit", "spec": {**declared, "worker_pool_specs": [pool(1), pool(2)]}}, later
+        RUN, run_of({**declared, "worker_pool_specs": [pool(1), pool(2)]}, "fit"), later
     )
-    assert changed["job"] == "fit"
+    assert changed["__run"]["job"] == "fit"
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, changed) == (True, [])
 
 
@@ -208,10 +213,10 @@ def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
     ids=["a chief of three", "no such field", "a bucket elsewhere"],
 )
 def test_what_the_job_refuses_is_no_new_run(plugin: PluginProcess, mistake: dict[str, Any]) -> None:
-    """Else the mistake, once mended, would have run the job again."""
+    """Keep the recorded run: otherwise fixing the mistake would run the job again."""
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
-    refused, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, **mistake}}, old)
+    old, _ = plugin.check(RUN, run_of(declared))
+    refused, _ = plugin.check(RUN, run_of({**declared, **mistake}), old)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, refused) == (False, [])
 
 
@@ -224,30 +229,31 @@ def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:
 
 def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
     declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)]}
-    inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    inputs, _ = plugin.check(RUN, run_of(declared))
     id_, first = plugin.create(RUN, inputs)
     assert (first["key"], first["generation"]) == (f"{id_}-1", 1)
-    same, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "labels": {}}})
+    same, _ = plugin.check(RUN, run_of({**declared, "labels": {}}))
     assert plugin.diff(RUN, first, same) == (False, [])
-    other, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "labels": {"team": "a"}}})
+    other, _ = plugin.check(RUN, run_of({**declared, "labels": {"team": "a"}}))
     assert plugin.diff(RUN, first, other) == (True, [])
     second = plugin.update(RUN, id_, first, other)
     assert (second["key"], second["generation"]) == (f"{id_}-2", 2)
-    token, _ = plugin.check(RUN, {"job": "train", "spec": declared, "run_token": "again"})
+    token, _ = plugin.check(RUN, run_of(declared, run_token="again"))
     assert plugin.diff(RUN, first, token) == (True, [])
 
 
 def test_a_refresh_never_plans_a_run(plugin: PluginProcess) -> None:
-    """It calls diff with its arguments turned round, and without check."""
-    recorded = {"job": "train", "spec": "v1-new", "key": "abc-1", "generation": 1}
-    assert plugin.diff(RUN, recorded, {"job": "train", "spec": "v1-old"}) == (False, [])
+    """Call diff as a refresh does: with its arguments turned round, and without check."""
+    recorded = {"__run": {"job": "train", "spec": "v1-new"}, "key": "abc-1", "generation": 1}
+    declared = {"__run": {"job": "train", "spec": "v1-old"}}
+    assert plugin.diff(RUN, recorded, declared) == (False, [])
 
 
 def test_a_plan_asks_only_an_emulator_that_runs(tmp_path: Path) -> None:
     data_dir = tmp_path / "emulator"
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
     with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as plugin:
-        inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared, "rerun": "always"})
+        inputs, _ = plugin.check(RUN, run_of(declared, rerun="always"))
         recorded = {**inputs, "generation": 1, "key": "abc-1"}
         assert plugin.diff(RUN, recorded, inputs) == (False, [])
         checked, _ = plugin.check(JOB, job(pool(1)))
@@ -268,9 +274,9 @@ def test_the_record_of_a_job_changes_in_place(plugin: PluginProcess) -> None:
 
 def test_a_policy_alone_is_no_run(plugin: PluginProcess) -> None:
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    old, _ = plugin.check(RUN, run_of(declared))
     policy = {"rerun": "never", "rerun_limit": 3, "protect_running": True}
-    new, _ = plugin.check(RUN, {"job": "train", "spec": declared, **policy}, old)
+    new, _ = plugin.check(RUN, run_of(declared, **policy), old)
     assert plugin.diff(RUN, {**old, "generation": 1, "key": "abc-1"}, new) == (False, [])
 
 
@@ -306,7 +312,7 @@ def test_bucket_settings_change_in_place_and_its_place_does_not(plugin: PluginPr
 
 
 def test_an_error_is_one_clean_line(tmp_path: Path) -> None:
-    """No call stack, no chain of causes, no module path."""
+    """Fail without a call stack, a chain of causes or a module path."""
     (tmp_path / "blocked").write_text("a file where the emulator's folder has to be")
     config = {"vertex-training:dataDir": str(tmp_path / "blocked" / "emulator")}
     provider = StagingBucketProvider()

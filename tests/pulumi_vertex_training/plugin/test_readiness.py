@@ -1,4 +1,4 @@
-"""The wait for a persistent resource: what a deployment is told of it, and when nobody answers."""
+"""The wait for a persistent resource: what a deployment reports of it, and when nobody answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wait(
     asked_by: str | None = None,
     engine: str | None = None,
 ) -> str:
-    """What the wait for the resource gives while the service answers so, the last for ever."""
+    """Wait for the resource while the service gives these answers, the last one for ever."""
     states = list(answers)
     service.script(lambda _: states.pop(0) if len(states) > 1 else states[0])
     endpoint = Endpoint(kind="emulator", project="local", location="us-central1", url=service.url, token="t")
@@ -62,9 +62,9 @@ def test_one_that_runs_is_looked_at_once_and_nothing_is_said(
 
 def test_what_it_does_meanwhile_is_shown(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     assert wait(service, in_state("PROVISIONING"), in_state("PROVISIONING"), in_state("RUNNING")) == "gpus"
-    told = capsys.readouterr().err
-    assert told.count("provisioning: n1-standard-4 2, of which 1 in use") == 1
-    assert "running: n1-standard-4" in told
+    reported = capsys.readouterr().err
+    assert reported.count("provisioning: n1-standard-4 2, of which 1 in use") == 1
+    assert "running: n1-standard-4" in reported
 
 
 def test_trouble_is_no_end(service: Service) -> None:

@@ -23,12 +23,12 @@ from support.plugin import PluginProcess
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 MARKED = {**PLACE, "marks": {"project": "p", "stack": "s", "resource": "r"}}
-RUN = {**MARKED, "display_name": "r", "run": "abc-1", "staging_bucket": "a-bucket"}
+RUN = {**MARKED, "display_name": "r", "__run": {"key": "abc-1"}, "staging_bucket": "a-bucket"}
 
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginProcess]:
-    """One provider process for all checks: they leave nothing in it."""
+    """Yield one provider process for all checks: they leave nothing in it."""
     with PluginProcess(tmp_path_factory.mktemp("project")) as running:
         yield running
 

@@ -50,7 +50,7 @@ class Trial:
         return Control(url=self.endpoint.url or "", token=self.endpoint.token or "")
 
     def there(self) -> list[dict[str, Any]]:
-        """The records of the service that are of this stack, by the name that is on all of them."""
+        """Return the service's records of this stack, by the name that all of them have."""
         collection = self.subject.collection
         found = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
         return [one for one in found if one["displayName"] == self.name]
@@ -67,7 +67,7 @@ class Trial:
         return state_of(one)
 
     def assert_one(self, spec: str) -> None:
-        """One record, which lives, is as declared, and is the one that the state has."""
+        """Assert that one live job exists, as declared, and that the state has it."""
         (one,) = self.there()
         assert [one["name"]] == self.recorded()
         assert not has_ended(one), one
@@ -145,7 +145,7 @@ def test_the_first_run(trials: Callable[[], Trial]) -> None:
 
 
 def test_the_first_run_and_then_a_destruction(trials: Callable[[], Trial]) -> None:
-    """The job is in nobody's state: only the run knows its key."""
+    """Kill a deployment whose job is in no state: only the run has its key."""
     everywhere(trials, nothing, lambda trial: trial.up("A"), lambda trial: None)
 
 
@@ -171,7 +171,7 @@ def test_a_changed_spec(trials: Callable[[], Trial]) -> None:
 
 
 def test_a_changed_spec_and_back(trials: Callable[[], Trial]) -> None:
-    """What was submitted for the other spec goes; A runs anew, or was never stopped."""
+    """Delete the jobs of the other spec; A runs again, or was never stopped."""
     everywhere(trials, live, lambda trial: trial.up("B"), again("A"))
 
 
@@ -189,8 +189,10 @@ def test_a_destruction_and_then_another(trials: Callable[[], Trial]) -> None:
 
 
 def healed_after_deletion(trial: Trial) -> None:
-    """What lives stays, what is gone is made again. Who cancelled it is on no record: it stays so, until a
-    replacement is demanded."""
+    """Keep live jobs and run deleted ones again.
+
+    Nothing records who cancelled a job: it stays cancelled until a replacement is asked for.
+    """
     trial.up("A")
     if state_of(trial.there()[0]).startswith("CANCEL"):
         assert [trial.there()[0]["name"]] == trial.recorded()
@@ -208,7 +210,7 @@ def test_a_replacement_on_demand(trials: Callable[[], Trial]) -> None:
 
 
 def test_a_rerun_on_failure_counts_though_it_was_interrupted(trials: Callable[[], Trial]) -> None:
-    """A limit of one rerun: two submissions in all, wherever the second deployment is killed."""
+    """Submit twice in all with a limit of one rerun, wherever the second deployment is killed."""
     options: dict[str, Any] = {"command": FAILS, "rerun": "on_failure", "rerun_limit": 1}
 
     def failed(trial: Trial) -> None:

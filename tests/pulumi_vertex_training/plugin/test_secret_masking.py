@@ -1,4 +1,4 @@
-"""What a program marked as secret is in no message; path, rule and remedy stay."""
+"""Values that a program marked as secret are never printed; path, rule and remedy stay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARKED = "[secret]"
 
 @pytest.fixture(autouse=True)
 def nothing_is_known() -> None:
-    """What a test makes a secret is one for this test alone."""
+    """Forget the secrets of a test after it."""
     SECRETS.forget()
 
 
@@ -84,7 +84,7 @@ def test_other_resources_keep_a_text_and_not_their_numbers() -> None:
 PLACE = {"endpoint": "google", "project": "my-project", "location": "us-central1", "marks": {"resource": "r"}}
 POOL = {"machine_spec": {"machine_type": "n1-hidden-4"}, "container_spec": {"image_uri": "a/b"}}
 JOB = {"worker_pool_specs": [{**POOL, "replica_count": 1}]}
-RUN = {**PLACE, "display_name": "r", "run": "k-1"}
+RUN = {**PLACE, "display_name": "r", "__run": {"key": "k-1"}}
 TUNING = {"max_trial_count": 1, "parallel_trial_count": 1, "study_spec": {"metrics": [], "parameters": []}}
 TYPE = "worker_pool_specs[0].machine_spec.machine_type"
 CHECKS = [
@@ -135,9 +135,9 @@ def test_a_check_names_the_field_and_not_its_secret(
         props.pop("marks")
     plain = {one.reason for one in provider().check({}, dict(props)).failures}
     hidden = {one.reason for one in provider().check({}, {**props, KEY: [path]}).failures}
-    (told,) = (reason for reason in plain if reason.startswith(f"{path}: "))
+    (shown,) = (reason for reason in plain if reason.startswith(f"{path}: "))
     (kept,) = (reason for reason in hidden if reason.startswith(f"{path}: "))
-    assert "hidden" in told.lower()
+    assert "hidden" in shown.lower()
     assert "hidden" not in kept.lower()
     assert MARKED in kept
 

@@ -1,4 +1,4 @@
-"""What every state records of us: type tokens, and the import path of each provider in its pickled form.
+"""The parts of every state that name our code: type tokens, and the import path of each pickled provider.
 
 A change here makes existing states unreadable. Leave an alias behind instead.
 """
@@ -97,7 +97,7 @@ def test_the_registry_names_every_provider() -> None:
 
 
 def test_every_provider_unpickles_in_a_bare_process() -> None:
-    """As the plugin does it: nothing imported before, nothing of a program at hand."""
+    """Unpickle as the plugin does: nothing is imported before, and there is no program."""
     for provider in PROVIDERS:
         pickled = serialize_provider(provider())
         code = f"import base64, dill; dill.loads(base64.b64decode({pickled!r})).check"

@@ -1,4 +1,4 @@
-"""Waits in the provider process: bounded, told of, ended by Ctrl-C, and as long as `custom_timeouts` says."""
+"""Waits in the provider process: bounded by `custom_timeouts`, reported, ended by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def never() -> bool:
     return False
 
 
-def told(passed: float) -> str:
+def line(passed: float) -> str:
     return f"waiting for {passed:.2f} s"
 
 
 def test_it_ends_when_it_is_over() -> None:
     looks = iter([False, False, True])
-    assert wait(lambda: next(looks), seconds=30, pause=0, progress=told)
+    assert wait(lambda: next(looks), seconds=30, pause=0, progress=line)
 
 
 def test_it_ends_at_its_bound() -> None:
-    assert not wait(never, seconds=0.1, pause=60, progress=told)
+    assert not wait(never, seconds=0.1, pause=60, progress=line)
 
 
 def test_progress_is_said_at_times(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,10 +35,10 @@ def test_progress_is_said_at_times(capsys: pytest.CaptureFixture[str]) -> None:
 
     def progress(passed: float) -> str:
         times.append(passed)
-        return told(passed)
+        return line(passed)
 
     assert wait(lambda: len(times) == 3, seconds=PATIENCE, pause=0.01, progress=progress, said_every=0.1)
-    assert capsys.readouterr().out.splitlines() == [told(passed) for passed in times]
+    assert capsys.readouterr().out.splitlines() == [line(passed) for passed in times]
     assert all(later - earlier >= 0.1 for earlier, later in pairwise([0.0, *times]))
 
 
@@ -50,7 +50,7 @@ def test_it_ends_with_the_deployment() -> None:
     cancelled = threading.Event()
     threading.Timer(0.1, cancelled.set).start()
     with pytest.raises(InterruptedWaitError):
-        wait(never, seconds=3600, pause=3600, progress=told, cancelled=cancelled)
+        wait(never, seconds=3600, pause=3600, progress=line, cancelled=cancelled)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_update_has_a_timeout_of_its_own() -> None:
 @pytest.mark.parametrize("given", ["soon", "10", "10 m", "-1s", "1d"])
 def test_what_is_no_timeout_is_refused(given: str) -> None:
     opts = pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create=given))
-    with pytest.raises(pulumi.RunError, match="is no duration; write one such as 10m"):
+    with pytest.raises(pulumi.RunError, match=r"is not a duration\. Write one such as 10m"):
         declared(opts)
 
 

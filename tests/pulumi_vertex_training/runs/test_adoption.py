@@ -34,7 +34,7 @@ OURS = {
 
 
 def live(spec: CustomJobSpec, *, labels: Mapping[str, str] | None = None, **facts: Any) -> dict[str, Any]:
-    """The job as the service has it."""
+    """Return the job as the service has it."""
     wire = to_wire(spec)
     return {
         "name": NUMBERED,
@@ -186,7 +186,7 @@ def test_a_job_is_named_by_its_id_or_name(name: str) -> None:
         pytest.param(
             "projects/p/locations/us-central1/trainingPipelines/1", "its full name", id="another kind"
         ),
-        pytest.param("digits", "adopt is 'digits'; it is a job's id or its full name", id="a display name"),
+        pytest.param("digits", "adopt is 'digits'. Give a job's id or its full name", id="a display name"),
         pytest.param("", "adopt is ''", id="empty"),
     ],
 )

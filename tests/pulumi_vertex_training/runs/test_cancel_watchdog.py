@@ -136,7 +136,7 @@ def test_an_error_that_stays_is_said(endpoint: Endpoint, vertex_emulator: Vertex
     job = submit(endpoint)
     vertex_emulator.fault("CancelCustomJob", status=403)
     said = cancel_watchdog.stop(Order(name=job, hold=True, endpoint=endpoint))
-    assert "was NOT cancelled and goes on" in said
+    assert "was NOT cancelled and is still running" in said
     assert f"vertex-training cancel {job.rpartition('/')[2]}" in said
 
 

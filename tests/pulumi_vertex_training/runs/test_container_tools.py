@@ -1,4 +1,4 @@
-"""Who builds a Dockerfile with RUN, and what becomes of it: with tools that are scripts, and with buildah."""
+"""Container tools that build a Dockerfile with RUN: with tools that are scripts, and with buildah."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan_of(folder: Path, **options: Any) -> ImagePlan:
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder of programs."""
+    """Return the only folder on PATH."""
     made = tmp_path / "bin"
     made.mkdir()
     monkeypatch.setenv("PATH", str(made))
@@ -207,7 +207,7 @@ esac
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """An archive as tools save it."""
+    """Return an archive as tools save it."""
     archive, config = tmp_path / "saved.tar", {"os": "linux", "config": {"Env": ["A=1"], "Cmd": ["sh"]}}
     members = {
         "manifest.json": json.dumps([{"Config": "c.json", "Layers": ["l/layer.tar"]}]).encode(),
@@ -222,16 +222,18 @@ def saved(tmp_path: Path) -> Path:
     return archive
 
 
-def test_a_tool_builds_and_its_lines_are_told(tools: Path, tmp_path: Path, folder: Path, saved: Path) -> None:
+def test_a_tool_builds_and_its_lines_are_reported(
+    tools: Path, tmp_path: Path, folder: Path, saved: Path
+) -> None:
     log = tmp_path / "arguments"
     program(tools, "podman", f"PATH={os.defpath}\n" + SAVES.format(log=log, archive=saved))
-    told: list[str] = []
+    reported: list[str] = []
     (tmp_path / "work").mkdir()
     tool = Tool(name="podman", path=str(tools / "podman"))
     plan = plan_of(folder, build_args={"V": "1"}, platform="linux/arm64")
-    archive = container_tools.build(tool, plan, tmp_path / "work", tell=told.append)
+    archive = container_tools.build(tool, plan, tmp_path / "work", tell=reported.append)
     assert archive.read_bytes() == saved.read_bytes()
-    assert told == ["podman: step 1"]
+    assert reported == ["podman: step 1"]
     assert log.read_text().splitlines()[5:-1] == ["--platform", "linux/arm64", "--build-arg", "V=1"]
 
 

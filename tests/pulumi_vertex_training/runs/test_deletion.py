@@ -90,7 +90,7 @@ def test_protection_ends_with_the_run() -> None:
 
 def test_a_run_that_does_not_end_is_left_for_the_next_time() -> None:
     service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
-    with pytest.raises(StillRunningError, match="CANCELLING, 20 s after it was told to stop"):
+    with pytest.raises(StillRunningError, match="CANCELLING, 20 s after it was asked to stop"):
         service.remove(wait=20.0)
     assert service.called == ["cancel"]
 

@@ -258,7 +258,7 @@ def test_the_report_is_one_message_without_a_line_twice() -> None:
         "The last lines of workerpool0-0:",
         "    one",
         "    two",
-        "Likely cause: it aborted (SIGABRT): a library found itself in a state that must not be. Look for "
+        "Likely cause: it aborted (SIGABRT): a library found an internal error. Look for "
         "library versions that do not fit together (CUDA, NumPy, TensorFlow); `python -X faulthandler` "
         "prints where it was.",
         "All logs: vertex-training logs 5",

@@ -95,7 +95,7 @@ PROGRAMS: Mapping[str, list[str]] = {
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, tuple[JobRecord, Diagnosis]]]:
-    """The ended job and the diagnosis of each program."""
+    """Return the ended job and the diagnosis of each program."""
     with running(tmp_path_factory.mktemp("emulator")) as emulator:
         endpoint = Endpoint(
             kind="emulator",

@@ -1,4 +1,4 @@
-"""Which logs make the log of something that runs, and in which order their entries come."""
+"""The logs that make up the log of a job, and the order of their entries."""
 
 from __future__ import annotations
 

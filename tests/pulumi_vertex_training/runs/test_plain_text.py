@@ -1,4 +1,4 @@
-"""What programs print becomes lines that nobody's terminal acts on."""
+"""The output of programs becomes lines that no terminal acts on."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def failed(message: str = EXITED, *, state: str = "FAILED") -> JobRecord:
 
 
 def log(*messages: str, task: str = "workerpool1-0") -> Answer:
-    """The newest first, as they are asked for."""
+    """Return the newest first, in the order of the query."""
     entries = [
         {
             "timestamp": f"2026-01-01T00:00:{number:02}.000000001Z",

@@ -16,12 +16,12 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
 from pulumi_vertex_training.runs import deletion_policy
 from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
-from pulumi_vertex_training.runs.rerun import ROWS, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.rerun import ROWS, Action, Facts, Policy, Rerun, decide
 from pulumi_vertex_training.runs.run_status import (
     ENDED,
     FAILURES,
     LIVE,
-    MEANT,
+    RERUN_CHANGES,
     STARTED,
     Change,
     LastRun,
@@ -36,13 +36,15 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "rerun.md"
 CASES = tuple(rerun_page.every_case())
 DECIDED = tuple((facts, decide(facts)) for facts in CASES)
 UNPROVOKED = tuple(
-    (facts, decision) for facts, decision in DECIDED if facts.change not in MEANT and not facts.on_demand
+    (facts, decision)
+    for facts, decision in DECIDED
+    if facts.change not in RERUN_CHANGES and not facts.on_demand
 )
 REMOVALS = tuple(itertools.product(LastRun, OnDelete, (False, True)))
 
 
-def verdict(facts: Facts) -> Verdict:
-    return decide(facts).verdict
+def action(facts: Facts) -> Action:
+    return decide(facts).action
 
 
 def case(
@@ -90,12 +92,13 @@ def test_the_rows_have_names_of_their_own() -> None:
 
 @every_row("position", range(len(ROWS)), ids=lambda position: ROWS[position].name)
 def test_no_row_can_be_left_out(position: int) -> None:
-    """Without it, some case has no row, another verdict or another sentence."""
+    """Check that without the row some case has no row, another action or another sentence."""
     row, later = ROWS[position], ROWS[position + 1 :]
     mine = [facts for facts, decision in DECIDED if decision.row == row.name]
     instead = [next((other for other in later if other.matches(facts)), None) for facts in mine]
     assert any(
-        other is None or (other.verdict, other.reason, other.told) != (row.verdict, row.reason, row.told)
+        other is None
+        or (other.action, other.reason, other.reported) != (row.action, row.reason, row.reported)
         for other in instead
     )
 
@@ -255,14 +258,14 @@ def test_what_a_preview_says(facts: Facts, row: str, sentence: str) -> None:
 
 def test_a_live_job_that_is_as_declared_is_left_alone() -> None:
     seen = {
-        decision.verdict for facts, decision in UNPROVOKED if facts.last_run in LIVE | {LastRun.CANCELLING}
+        decision.action for facts, decision in UNPROVOKED if facts.last_run in LIVE | {LastRun.CANCELLING}
     }
-    assert seen == {Verdict.NOTHING}
+    assert seen == {Action.NOTHING}
 
 
 def test_never_runs_once() -> None:
     seen = {
-        (facts.last_run is LastRun.NONE, decision.verdict is Verdict.RUN)
+        (facts.last_run is LastRun.NONE, decision.action is Action.RUN)
         for facts, decision in DECIDED
         if facts.rerun.policy is Policy.NEVER
     }
@@ -270,13 +273,13 @@ def test_never_runs_once() -> None:
 
 
 def test_every_policy_runs_what_has_not_run() -> None:
-    assert {verdict(facts) for facts in CASES if facts.last_run is LastRun.NONE} == {Verdict.RUN}
+    assert {action(facts) for facts in CASES if facts.last_run is LastRun.NONE} == {Action.RUN}
 
 
 def test_on_failure_stops_at_its_limit() -> None:
     for facts, decision in UNPROVOKED:
         if facts.rerun.policy is Policy.ON_FAILURE and facts.last_run in FAILURES:
-            assert (decision.verdict is Verdict.RUN) == (facts.reruns < facts.rerun.limit)
+            assert (decision.action is Action.RUN) == (facts.reruns < facts.rerun.limit)
 
 
 @pytest.mark.parametrize("limit", range(5))
@@ -284,14 +287,14 @@ def test_a_job_that_always_fails_runs_as_often_as_allowed(limit: int) -> None:
     reruns, runs = 0, 1
     for _ in range(10):
         decision = decide(case(LastRun.FAILED, policy=Policy.ON_FAILURE, limit=limit, reruns=reruns))
-        reruns, runs = decision.reruns, runs + (decision.verdict is Verdict.RUN)
+        reruns, runs = decision.reruns, runs + (decision.action is Action.RUN)
     assert (runs, reruns) == (1 + limit, limit)
 
 
-def test_counting_starts_anew_when_a_run_is_asked_for() -> None:
+def test_counting_starts_again_when_a_run_is_asked_for() -> None:
     for facts, decision in DECIDED:
-        if facts.change in MEANT or (facts.on_demand and facts.last_run is not LastRun.NONE):
-            assert decision.reruns == (0 if decision.verdict is Verdict.RUN else facts.reruns)
+        if facts.change in RERUN_CHANGES or (facts.on_demand and facts.last_run is not LastRun.NONE):
+            assert decision.reruns == (0 if decision.action is Action.RUN else facts.reruns)
 
 
 @pytest.mark.parametrize("run", [LastRun.GONE, LastRun.NONE, LastRun.RUNNING, LastRun.NOT_KNOWN])
@@ -302,69 +305,69 @@ def test_counting_goes_on_over_a_run_that_is_lost(run: LastRun) -> None:
 def test_protection_refuses_what_would_replace_a_live_job_and_nothing_else() -> None:
     for facts, decision in DECIDED:
         if facts.protect_running:
-            without = verdict(replace(facts, protect_running=False))
-            refused = without is Verdict.RUN and facts.last_run in LIVE
-            assert decision.verdict is (Verdict.REFUSE if refused else without)
+            without = action(replace(facts, protect_running=False))
+            refused = without is Action.RUN and facts.last_run in LIVE
+            assert decision.action is (Action.REFUSE if refused else without)
 
 
 def test_what_is_not_protected_is_refused_by_never_on_demand_alone() -> None:
     rows = {
         decision.row
         for facts, decision in DECIDED
-        if decision.verdict is Verdict.REFUSE and not facts.protect_running
+        if decision.action is Action.REFUSE and not facts.protect_running
     }
     assert rows == {"never-on-demand"}
 
 
 def test_a_run_that_is_not_known_decides_nothing() -> None:
-    """It is run or refused only where any run that has ended would be, too."""
+    """Run or refuse it only if any ended run would be, too."""
     for facts, decision in DECIDED:
-        if facts.last_run is LastRun.NOT_KNOWN and decision.verdict is not Verdict.NOTHING:
-            assert {verdict(replace(facts, last_run=run)) for run in ENDED} == {decision.verdict}
-    unprovoked = {decision.verdict for facts, decision in UNPROVOKED if facts.last_run is LastRun.NOT_KNOWN}
-    assert unprovoked == {Verdict.NOTHING}
+        if facts.last_run is LastRun.NOT_KNOWN and decision.action is not Action.NOTHING:
+            assert {action(replace(facts, last_run=run)) for run in ENDED} == {decision.action}
+    unprovoked = {decision.action for facts, decision in UNPROVOKED if facts.last_run is LastRun.NOT_KNOWN}
+    assert unprovoked == {Action.NOTHING}
 
 
-def test_the_record_alone_changes_no_verdict() -> None:
+def test_the_record_alone_changes_no_action() -> None:
     for facts, decision in DECIDED:
         if facts.change is Change.RECORD:
-            assert verdict(replace(facts, change=Change.NOTHING)) is decision.verdict
+            assert action(replace(facts, change=Change.NOTHING)) is decision.action
 
 
 def test_policies_agree_about_a_change() -> None:
     for facts, decision in DECIDED:
-        if facts.change in MEANT and facts.rerun.policy is not Policy.NEVER:
-            assert verdict(replace(facts, rerun=Rerun(policy=Policy.ALWAYS))) is decision.verdict
+        if facts.change in RERUN_CHANGES and facts.rerun.policy is not Policy.NEVER:
+            assert action(replace(facts, rerun=Rerun(policy=Policy.ALWAYS))) is decision.action
 
 
 def test_a_token_and_a_spec_weigh_the_same() -> None:
     for facts, decision in DECIDED:
-        if facts.change in MEANT:
-            assert {verdict(replace(facts, change=change)) for change in MEANT} == {decision.verdict}
+        if facts.change in RERUN_CHANGES:
+            assert {action(replace(facts, change=change)) for change in RERUN_CHANGES} == {decision.action}
 
 
 def test_a_first_run_on_demand_is_a_first_run_and_nothing_to_tell() -> None:
     decision = decide(case(LastRun.NONE, demand=True))
-    assert (decision.row, decision.verdict, decision.told) == ("first-run", Verdict.RUN, False)
+    assert (decision.row, decision.action, decision.reported) == ("first-run", Action.RUN, False)
 
 
 def test_never_is_refused_on_demand_also_where_the_spec_changed() -> None:
     assert decide(case(change=Change.SPEC, policy=Policy.NEVER, demand=True)).row == "never-on-demand"
 
 
-def test_an_end_that_is_no_success_is_always_told() -> None:
-    told = {
-        decision.told
+def test_an_end_without_success_is_always_reported() -> None:
+    reported = {
+        decision.reported
         for facts, decision in DECIDED
         if facts.last_run in FAILURES | {LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE}
     }
-    assert told == {True}
+    assert reported == {True}
 
 
 def test_a_thousand_jobs_that_are_well_say_nothing() -> None:
-    quiet = {decision.told for facts, decision in UNPROVOKED if facts.last_run in LIVE}
+    quiet = {decision.reported for facts, decision in UNPROVOKED if facts.last_run in LIVE}
     assert quiet == {False}
-    assert not decide(case()).told
+    assert not decide(case()).reported
 
 
 def test_a_limit_below_zero_is_refused() -> None:
@@ -423,7 +426,7 @@ def test_states_of_the_service(state: JobState) -> None:
         pytest.param("PIPELINE_STATE_RUNNING", "PIPELINE_STATE_PAUSED", LastRun.PAUSED, id="a pipeline"),
     ],
 )
-def test_how_the_last_run_stands(recorded: str | None, seen: str | LookupResult, run: LastRun) -> None:
+def test_the_state_of_the_last_run(recorded: str | None, seen: str | LookupResult, run: LastRun) -> None:
     assert last_run(recorded, seen) is run
 
 
@@ -498,7 +501,7 @@ def test_every_line_that_the_page_quotes_is_said() -> None:
         for block in re.findall(r"```text\n(.*?)```", prose, flags=re.DOTALL)
         for line in block.splitlines()
     ]
-    said = {decision.sentence("train") for _, decision in DECIDED if decision.told}
+    said = {decision.sentence("train") for _, decision in DECIDED if decision.reported}
     assert len(quoted) >= 10
     assert set(quoted) <= said
 

@@ -21,7 +21,7 @@ def entry(message: str, task: str = "workerpool0-0") -> LogEntry:
 
 @dataclass
 class Log:
-    """What each look brings, the last one for ever; the wait is over after so many looks."""
+    """The entries of each poll, the last ones for ever; the wait is over after so many polls."""
 
     looks: list[Sequence[LogEntry] | CloudError]
     over_after: int = 0

@@ -148,21 +148,21 @@ def test_what_belongs_to_another_run_is_never_adopted(changes: dict[str, Any]) -
         "this deployment knows of it",
     ],
 )
-def test_a_live_job_that_nobody_recorded_does_not_go_on_beside_the_new_one(
+def test_a_live_job_that_no_state_records_is_stopped_before_the_new_one(
     changes: dict[str, Any], removed: bool
 ) -> None:
     service = Service()
     first, _ = service.submit(submission(issued_here=True))
-    told: list[str] = []
-    service.submit(submission(**changes), tell=told.append)
+    reported: list[str] = []
+    service.submit(submission(**changes), tell=reported.append)
     assert service.deleted == ([first.name] if removed else [])
-    assert any("left behind by an interrupted deployment" in line for line in told) is removed
+    assert any("left behind by an interrupted deployment" in line for line in reported) is removed
     assert service.created == 2
 
 
 @pytest.mark.parametrize("key", ["abc-1", "abc-2"])
 def test_an_ended_job_stays_where_it_is(key: str) -> None:
-    """Its record may have been kept on purpose."""
+    """Keep the record: it may have been kept on purpose."""
     service = Service()
     first, _ = service.submit(submission(issued_here=True))
     service.cancel(ENDPOINT, first.name)
@@ -170,7 +170,7 @@ def test_an_ended_job_stays_where_it_is(key: str) -> None:
     assert service.deleted == []
 
 
-def test_a_live_job_beside_the_one_that_is_adopted_goes() -> None:
+def test_a_second_live_job_is_deleted_when_one_is_adopted() -> None:
     service = Service()
     first, _ = service.submit(submission(issued_here=True, spec_hash="v1-0"))
     second, _ = service.submit(submission(issued_here=True))
@@ -204,7 +204,7 @@ def test_nobody_is_asked_where_the_state_had_the_last_run_s_job() -> None:
 def test_a_run_that_is_to_be_had_again_is_not_one_that_ended(
     recorded: int, state: JobState, adopted: bool
 ) -> None:
-    """The state had its job, which is replaced under the same key; a live one is of a killed replacement."""
+    """Adopt the live job of a killed replacement; the state had the job that it replaces."""
     service = Service()
     service.submit(submission(issued_here=True))
     seen, job = service.jobs[0]

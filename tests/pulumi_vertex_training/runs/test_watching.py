@@ -28,7 +28,7 @@ RUNNING, DONE = JobState.JOB_STATE_RUNNING, JobState.JOB_STATE_SUCCEEDED
 
 @dataclass
 class Clock:
-    """Answers of a service, one a look, the last one for ever; time passes only in sleeps."""
+    """Answers of a service, one for each poll, the last one for ever; time passes only in sleeps."""
 
     answers: list[JobState | CloudError]
     now: float = 0.0

@@ -25,7 +25,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from vertex_training.fields.labels import owner_of
 
 
@@ -74,7 +74,7 @@ def judge_job(record: JobRecord, stacks: Sequence[KnownStack]) -> Judgement:
     return _by_past(made_by, stacks, f"run {run}")
 
 
-def judge_lasting(record: Lasting, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Judgement:
+def judge_lasting(record: PersistentRecord, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Judgement:
     """Of a persistent resource or a model that carries our marks.
 
     A creation that a killed deployment has begun stays in the state, also after `pulumi destroy`. While none

@@ -25,7 +25,7 @@ from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.staged.spec import HASH_DIGITS
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.lasting import Lasting, LastingKind, lasting_kinds
+from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord, persistent_kinds
 from vertex_training.fields.labels import mark_value
 
 _ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
@@ -62,15 +62,15 @@ class JobFinding(Judged):
 class LastingFinding(Judged):
     """A persistent resource or a model."""
 
-    record: Lasting
+    record: PersistentRecord
 
     @property
     def name(self) -> str:
         return self.record.name
 
     @property
-    def kind(self) -> LastingKind:
-        return lasting_kinds()[self.record.collection]
+    def kind(self) -> PersistentKind:
+        return persistent_kinds()[self.record.collection]
 
     @property
     def label(self) -> str:
@@ -118,11 +118,11 @@ def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
     return [one for one in records if _is_of(project, one.labels)]
 
 
-def marked_lasting(endpoint: Endpoint, project: str | None) -> list[Lasting]:
+def marked_lasting(endpoint: Endpoint, project: str | None) -> list[PersistentRecord]:
     """The persistent resources and models that carry our marks, narrowed as jobs are, newest first."""
     found = [
         one
-        for kind in lasting_kinds().values()
+        for kind in persistent_kinds().values()
         for one in kind.marked(endpoint)
         if _is_of(project, one.labels)
     ]
@@ -138,7 +138,7 @@ def judged_jobs(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> l
 
 
 def judged_lasting(
-    records: Sequence[Lasting], stacks: Sequence[KnownStack], endpoint: Endpoint
+    records: Sequence[PersistentRecord], stacks: Sequence[KnownStack], endpoint: Endpoint
 ) -> Iterator[LastingFinding]:
     """Those that are unknown by their names are looked at with all that they are, such as every version of a
     model.
@@ -147,7 +147,7 @@ def judged_lasting(
         judgement = judge_lasting(record, stacks, endpoint)
         if judgement.verdict is not Verdict.KNOWN:
             try:
-                record = lasting_kinds()[record.collection].get(endpoint, record.name)
+                record = persistent_kinds()[record.collection].get(endpoint, record.name)
             except NotFound:
                 continue
             judgement = judge_lasting(record, stacks, endpoint)

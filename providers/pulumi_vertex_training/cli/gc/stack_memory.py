@@ -16,6 +16,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.gc.mentions import Mention, mentions_of
+from pulumi_vertex_training.plugin.running.hidden_input import recorded_key
 from pulumi_vertex_training.runs.identity import identity_of
 
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")
@@ -104,8 +105,8 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
         id_ = resource.get("id")
         if kind in _RUNS and isinstance(id_, str):
             runs.add(id_)
-        elif kind in _RUNNING and isinstance(facts.get("run"), str):
-            identity = identity_of(facts["run"])
+        elif kind in _RUNNING and (key := recorded_key(facts)) is not None:
+            identity = identity_of(key)
             runs.add(identity)
             if facts.get("on_delete") == "cancel":
                 kept |= {identity, str(id_).rpartition("/")[2]}
@@ -137,7 +138,7 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
 
 _RUNS = frozenset(entry.run for entry in registry.RUNNABLE)
 _RUNNING = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
-_LASTING = frozenset(name for entry in registry.LASTING for name in entry.resources)
+_LASTING = frozenset(name for entry in registry.PERSISTENT for name in entry.resources)
 _PLACE = ("endpoint", "project", "bucket", "object_name")
 
 

@@ -14,8 +14,8 @@ from pulumi_vertex_training.cloud.errors import CloudError, Conflict, DeadlineEx
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
-from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Fresh(Generic[T]):
 
 
 def delete_job(
-    kind: Kind,
+    kind: RunGateway,
     endpoint: Endpoint,
     name: str,
     *,
@@ -96,11 +96,11 @@ def delete_job(
 
 
 def delete_lasting(
-    kind: LastingKind,
+    kind: PersistentKind,
     endpoint: Endpoint,
     name: str,
     *,
-    refusal: Callable[[Lasting], str],
+    refusal: Callable[[PersistentRecord], str],
     tell: Callable[[str], None],
     wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -131,9 +131,9 @@ def delete_lasting(
 
 
 def _until_gone(
-    kind: LastingKind,
+    kind: PersistentKind,
     endpoint: Endpoint,
-    deleted: Lasting,
+    deleted: PersistentRecord,
     *,
     tell: Callable[[str], None],
     wait: float,

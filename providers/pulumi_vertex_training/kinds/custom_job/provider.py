@@ -20,7 +20,7 @@ class CustomJobInputs(OnPersistentResource, JobInputs, CustomJobSpec):
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
-    kind=GATEWAY,
+    gateway=GATEWAY,
     spec=custom_job_kind.KIND,
     inputs=CustomJobInputs,
     progress=replica_counts,

@@ -72,7 +72,7 @@ class HyperparameterTuningJobInputs(OnPersistentResource, JobInputs, Hyperparame
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
-    kind=GATEWAY,
+    gateway=GATEWAY,
     spec=hyperparameter_tuning_job_kind.KIND,
     inputs=HyperparameterTuningJobInputs,
     results=results,

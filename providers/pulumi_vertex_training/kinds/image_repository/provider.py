@@ -29,7 +29,7 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
@@ -72,7 +72,7 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     normalise=repository_spec.normalise,
     problems=lambda inputs, _: rules.validate(inputs),
     get=gateway.get,
-    lives=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
+    live_spec=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
     derived_names=DERIVED,
     derived=_addresses,
 )
@@ -105,7 +105,7 @@ class ImageRepositoryProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _id_of(inputs)
-        marks = mark_labels(inputs.marks)
+        marks = ownership_labels(inputs.marks)
         try:
             gateway.create(
                 endpoint, name, repository_spec.to_wire(DECLARED.spec_of(inputs), ownership_labels=marks)
@@ -124,7 +124,7 @@ class ImageRepositoryProvider(CrudProvider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
-        marks = mark_labels(inputs.marks)
+        marks = ownership_labels(inputs.marks)
         change = repository_spec.patch(
             DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))),
             DECLARED.spec_of(inputs),
@@ -200,7 +200,9 @@ def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> 
 
 
 def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = repository_spec.settings(DECLARED.spec_of(inputs), ownership_labels=mark_labels(inputs.marks))
+    settings = repository_spec.settings(
+        DECLARED.spec_of(inputs), ownership_labels=ownership_labels(inputs.marks)
+    )
     gateway.patch(endpoint, found.name, settings)
 
 

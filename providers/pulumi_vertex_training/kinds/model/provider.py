@@ -25,7 +25,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.running.declaration import mark_labels, root
+from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -85,7 +85,7 @@ DECLARED: CrudKind[ModelInputs, RegisteredModelSpec, ModelRecord] = CrudKind(
     normalise=registered_model.normalise,
     problems=_problems,
     get=models.get,
-    lives=_live_spec,
+    live_spec=_live_spec,
     outputs_of=_outputs,
 )
 
@@ -116,7 +116,7 @@ class ModelProvider(CrudProvider):
         """Report files that come from an output that is None."""
         return () if model_files.are_known(prepared) else (model_files.MISSING,)
 
-    def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
+    def conflicts(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
         """Warn about a second resource that declares the default version of the same model."""
         deciding = {
             "project",
@@ -224,7 +224,7 @@ def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:
         return "another version is"
     labels = {name: found.labels.get(f"pulumi-{name}") for name in ("resource", "stack", "project")}
     # A version that was uploaded without labels has those of its model.
-    theirs = any(found.labels.get(name) != value for name, value in mark_labels(inputs.marks).items())
+    theirs = any(found.labels.get(name) != value for name, value in ownership_labels(inputs.marks).items())
     if labels["resource"] and theirs:
         return f"version {found.version} is, of {labels['resource']} in {labels['project']}/{labels['stack']}"
     pipeline = str(found.wire.get("trainingPipeline") or "").rpartition("/")[2]
@@ -345,7 +345,7 @@ def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
 
 
 def _has_own_version(known: list[ModelRecord], inputs: ModelInputs) -> bool:
-    marks = mark_labels(inputs.marks)
+    marks = ownership_labels(inputs.marks)
     return bool(marks) and model_versions.with_labels(known, marks) is not None
 
 
@@ -371,7 +371,10 @@ def _memory_key(props: Mapping[str, Any]) -> str:
 
 
 def _labels_of(inputs: ModelInputs) -> dict[str, str]:
-    return {**mark_labels(inputs.marks), _SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs))}
+    return {
+        **ownership_labels(inputs.marks),
+        _SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs)),
+    }
 
 
 def _model_name(inputs: ModelInputs) -> str:

@@ -32,7 +32,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
-from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
@@ -86,7 +86,7 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
     normalise=normalise,
     problems=_input_problems,
     get=_get_unless_deleting,
-    lives=_live_spec,
+    live_spec=_live_spec,
 )
 
 
@@ -131,7 +131,7 @@ class PersistentResourceProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
-        wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=mark_labels(inputs.marks))
+        wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=ownership_labels(inputs.marks))
         timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
@@ -215,7 +215,7 @@ def _update(
     inputs: PersistentResourceInputs,
     timeouts: Timeouts,
 ) -> None:
-    marks = mark_labels(inputs.marks)
+    marks = ownership_labels(inputs.marks)
     operations.update(
         endpoint, name, old, DECLARED.spec_of(inputs), ownership_labels=marks, timeouts=timeouts
     )
@@ -237,7 +237,7 @@ def _find_abandoned(endpoint: Endpoint, name: str, inputs: PersistentResourceInp
     update it to the declared spec, so that nothing is lost if something else created it. If the state had a
     resource of this name, only an interrupted deployment can have created it, and any spec is accepted.
     """
-    marks = mark_labels(inputs.marks)
+    marks = ownership_labels(inputs.marks)
     try:
         record = gateway.get(endpoint, name)
     except CloudError:

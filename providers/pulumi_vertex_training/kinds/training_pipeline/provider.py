@@ -173,7 +173,7 @@ class TrainingPipelineInputs(OnPersistentResource, JobInputs, TrainingPipelineSp
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
-    kind=GATEWAY,
+    gateway=GATEWAY,
     spec=training_pipeline_kind.KIND,
     inputs=TrainingPipelineInputs,
     outputs=outputs,
@@ -182,7 +182,7 @@ DECLARED = JobResourceType(
     progress=progress,
     log_of=log_of,
     discard=discard,
-    rival=conflicting_pipeline,
+    conflict=conflicting_pipeline,
 )
 
 

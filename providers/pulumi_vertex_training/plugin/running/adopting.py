@@ -1,4 +1,4 @@
-"""`adopt=`: an existing job becomes that of a new resource, when it is what is declared."""
+"""`adopt=`: an existing job becomes the job of a new resource, if it equals the declaration."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ from vertex_training.findings.problems import Problem
 
 
 def is_due(inputs: JobInputs, released: Collection[str], *, recorded: int) -> bool:
-    """Whether a create adopts: that of a resource of which the state has no job.
+    """Return whether a create adopts a job: it does if the state has no job of the resource.
 
-    `recorded`: the run whose job the state has, 0 without one.
+    `recorded` is the generation of the run whose job the state has, 0 without one.
     """
     return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
 
 
-def adopted(
+def adopt(
     declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, *, tell: Callable[[str], None]
 ) -> JobRecord:
-    """The record of the job. Raises AdoptionError for one that is another, or somebody else's."""
+    """Return the record of the adopted job.
+
+    Raises AdoptionError for a job that differs from the declaration or belongs to another one.
+    """
     record = _compared(declared, endpoint, inputs)
     OPERATION.note_made(record.name)
-    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.kind, record)}")
+    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.gateway, record)}")
     return record
 
 
 def refusal(
     declared: JobResourceType, inputs: JobInputs, unknown: Collection[str], *, exists: bool
 ) -> Problem | None:
-    """Why the job cannot be adopted, for a plan; None where it can, and where that is not known yet.
+    """Return why the job cannot be adopted, for a plan; None if it can, and while that is not known.
 
-    The one question that a check asks the service: a preview of an adoption that does not compare is worth
-    nothing. It is asked once for a resource, within a deadline.
+    This is the only query of a check: a preview of an adoption that is not compared is worth nothing. It is
+    made once for a resource, within a deadline.
     """
     if inputs.adopt is None or exists or any(path != "run" for path in unknown):
         return None
@@ -48,9 +51,9 @@ def refusal(
             record = _compared(declared, endpoint, inputs)
         except AdoptionError as error:
             return str(error)
-        stands = record.state.word.lower()
+        state = record.state.word.lower()
         OPERATION.say_once(
-            f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {stands}"
+            f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {state}"
         )
         return ""
 
@@ -63,8 +66,8 @@ def refusal(
 
 
 def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) -> JobRecord:
-    record: JobRecord = adoption.adopt(
-        declared.kind,
+    return adoption.adopt(
+        declared.gateway,
         endpoint,
         inputs.adopt or "",
         declared.as_declared(inputs),
@@ -72,7 +75,6 @@ def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) 
         key=inputs.run if isinstance(inputs.run, str) else "",
         taking_over=inputs.taking_over,
     )
-    return record
 
 
 def _resource(declared: JobResourceType, inputs: JobInputs) -> str:

@@ -1,4 +1,4 @@
-"""The declared resource of a kind of job: its spec and the program's options, decoded, checked and hashed."""
+"""The resource type of a kind of job: the spec and the program's options, decoded, checked and hashed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
-from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.gateway import RunGateway
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import mark_value
 from vertex_training.findings.options import CheckOptions
@@ -32,13 +32,15 @@ RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
 
 @dataclass(frozen=True, kw_only=True)
 class JobInputs:
-    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(JobInputs, Spec)`.
+    """The inputs of a job beside its spec: `class Inputs(JobInputs, Spec)`.
 
-    `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
-    `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
-    project, stack and resource name of the declaration, for people. `framework` and the two switches are for
-    `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
-    are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
+    `run` is the key of the run, from the resource's `Run`. `staging_bucket` gets a run's output if no
+    `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by check.
+    `output_path` is the path of the output directory among the inputs, None unless the run chose it. `marks`
+    are the project, stack and resource name of the declaration, for people. `framework` and the two switches
+    are for `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and
+    `on_delete` are updated in place. `adopt` and `taking_over` are read when the resource is new, and never
+    again.
     """
 
     endpoint: str
@@ -48,6 +50,7 @@ class JobInputs:
     staging_bucket: str | None = None
     staging_bucket_location: str | None = None
     spec_hash: str | None = None
+    output_path: str | None = None
     marks: Mapping[str, str] = field(default_factory=dict)
     framework: str | None = None
     allow_unknown_types: bool = False
@@ -81,20 +84,20 @@ def _own_log(record: JobRecord) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class JobResourceType:
-    """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
+    """A kind of job as Pulumi declares it: one value for each kind, in its `provider.py`.
 
-    `inputs` has the fields of `JobInputs` and of the spec. The rest is what a kind may have of its own:
-    `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
-    `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
-    of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
-    it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
-    called by a removal right before the record is deleted, with the endpoint, the record, whether another one
-    replaces it, and how to tell the user; `rival` is what another resource of this program wants as well, by
-    the inputs and the paths of them that are not known yet; `checks` are rules of the inputs besides those of
-    the spec.
+    `inputs` has the fields of `JobInputs` and of the spec. The others are parts that a kind may have of its
+    own. `outputs` are outputs that the state keeps of a record, besides those of every kind. `results` are
+    the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
+    are those of a job that is gone. `progress` follows the state on the job's row while it is live, and
+    begins with a space. `log_of` is the id of the job whose log `stream_logs` shows, None while there is
+    none. `discard` is called right before a record is deleted, with the endpoint, the record, whether another
+    one replaces it, and a function that reports to the user. `conflict` is a conflict with another resource
+    of this program, by the inputs and the paths of them that are not known yet. `checks` are rules of the
+    inputs besides those of the spec.
     """
 
-    kind: Kind
+    gateway: RunGateway
     spec: JobKind[Any]
     inputs: type[Any]
     outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
@@ -103,21 +106,21 @@ class JobResourceType:
     progress: Callable[[Endpoint, JobRecord], str] = _silence
     log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
-    rival: Callable[[Any, Collection[str]], Problem | None] = _no_problem
+    conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem
     checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
 
     @property
     def noun(self) -> str:
-        return self.kind.noun
+        return self.gateway.noun
 
     @property
     def spec_fields(self) -> tuple[str, ...]:
-        """The inputs that are the spec's."""
+        """The inputs that belong to the spec."""
         return tuple(item.name for item in dataclasses.fields(self.spec.spec))
 
     @property
     def hashed(self) -> tuple[str, ...]:
-        """What `declaration_hash` covers: a change of these is a new run."""
+        """The inputs that `declaration_hash` covers: a change of these is a new run."""
         return (*self.spec_fields, "staging_bucket")
 
     @property
@@ -125,7 +128,7 @@ class JobResourceType:
         return tuple(item.name for item in dataclasses.fields(self.inputs))
 
     def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
-        """The inputs in normal form, with every problem that can be told without asking anybody."""
+        """Return the inputs in normal form, with every problem that needs no query."""
         options = check_options(props)
 
         def check(inputs: Any) -> list[Problem]:
@@ -146,7 +149,7 @@ class JobResourceType:
         )
 
     def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
-        """As `decode_inputs`, for what was checked before: no rule is looked at again."""
+        """Return inputs that were checked before, in normal form. No rule is checked again."""
         return decode_spec(
             self.inputs,
             props,
@@ -157,21 +160,19 @@ class JobResourceType:
         )
 
     def reduction_arithmetic(self, props: Mapping[str, Any]) -> str:
-        """How the number of reduction servers that were asked for as "auto" comes about; "" where none
-        were.
-        """
+        """Return how the number of "auto" reduction servers was calculated, or "" if none were asked for."""
         return fill_parts(props, at=self.spec.at, location=_location(props)).arithmetic
 
     def is_refused(self, declaration: Mapping[str, Any]) -> bool:
-        """Whether the check will refuse the declaration, which has no run yet."""
+        """Return whether the check will refuse the declaration, which has no run yet."""
         return self.decode_inputs({**declaration, "run": ""}).spec is None
 
     def declaration_hash(self, declaration: Mapping[str, Any]) -> str | Unknown:
-        """The hash of what was declared, by which a new run is told from an old one; `UNKNOWN` while it is
-        not.
+        """Return the hash of the declaration; `UNKNOWN` while the declaration is not known.
 
-        It covers the spec in normal form and the staging bucket, not the directory that each run gets below
-        it. What does not decode gets a hash of its plain form: check refuses it with the reasons.
+        The hash decides whether a new run is due. It covers the spec in normal form and the staging bucket,
+        but not the directory that each run gets below it. A declaration that cannot be decoded gets a hash of
+        its plain form: check refuses it with the reasons.
         """
         hashed = {name: declaration[name] for name in self.hashed if name in declaration}
         filled = fill_parts(hashed, at=self.spec.at, location=_location(declaration)).value
@@ -185,42 +186,44 @@ class JobResourceType:
         return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
 
     def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
-        """As `declaration_hash`, of a declaration that is decoded; its output directory is None unless
-        declared.
+        """Return the hash of a decoded declaration.
+
+        The output directory of `spec` is None unless it is declared.
         """
         if self.spec.output_directory(spec) is None and staging_bucket:
             spec = self.spec.with_output_directory(spec, f"gs://{staging_bucket}/")
         return self.spec.spec_hash(spec)
 
     def spec_of(self, inputs: Any) -> Any:
-        """What the service is asked for: the inputs without what is ours."""
+        """Return the part of the inputs that is sent to the service."""
         return self.spec.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
 
     def follows_run(self, inputs: Any) -> bool:
-        """Whether the output directory is the run's own: not declared, or `run_directory`, or one of
-        `another_directory`.
+        """Return whether the run chooses the output directory.
+
+        It does if none is declared, or the directory is that of `run_directory` or `another_directory`.
         """
         directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
         return directory is not None and (declared is None or declared.startswith(directory[:-1]))
 
     def as_declared(self, inputs: Any) -> Any:
-        """The spec without a directory that the run has chosen."""
+        """Return the spec without a directory that the run has chosen."""
         spec = self.spec_of(inputs)
         return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
 
     def wire(self, inputs: Any) -> dict[str, Any]:
-        """Return the request for the service, with labels that tell a person where it came from."""
+        """Return the request for the service, with labels for people."""
         wire = self.spec.to_wire(self.spec_of(inputs))
-        return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
+        return {**wire, "labels": {**wire.get("labels", {}), **ownership_labels(inputs.marks)}}
 
     def before_delete(
         self, *, replaced: bool, tell: Callable[[str], None]
     ) -> Callable[[Endpoint, str], None]:
-        """Return what is to be called right before a record is deleted; `replaced` as for `discard`."""
+        """Return the function to call right before a record is deleted; `replaced` as for `discard`."""
 
         def call(endpoint: Endpoint, name: str) -> None:
             if self.discard is not None:
-                self.discard(endpoint, self.kind.get(endpoint, name), replaced, tell)
+                self.discard(endpoint, self.gateway.get(endpoint, name), replaced, tell)
 
         return call
 
@@ -230,16 +233,16 @@ class JobResourceType:
 
     def operation_key(self, props: Mapping[str, Any]) -> str:
         """Return the key of the resource in `Operation`."""
-        return f"{self.kind.collection}:{self.resource(props)}"
+        return f"{self.gateway.collection}:{self.resource(props)}"
 
 
 def declared_in(collection: str) -> JobResourceType:
-    """Return the declared kind of a collection. Raises KeyError if no kind that runs has it."""
+    """Return the resource type of a collection. Raises KeyError if no kind of job has it."""
     return registry.runnable(collection).part("provider", "DECLARED", JobResourceType)
 
 
 def declared_of(name: str) -> JobResourceType:
-    """Return the declared kind of the job with this full name. Raises KeyError for any other name."""
+    """Return the resource type of the job with this full name. Raises KeyError for any other name."""
     return declared_in(registry.collection_of(name))
 
 
@@ -260,13 +263,13 @@ def check_options(props: Mapping[str, Any]) -> CheckOptions:
 
 
 def _place_problems(inputs: JobInputs) -> list[Problem]:
-    """Rules that need more than the spec: where its output goes, and from which region."""
+    """Return the problems of the location, the project and the staging bucket."""
     problems = []
     if not inputs.location:
         problems.append(
             Problem(
                 path="location",
-                message="is not given; a training job runs in one region. Set it here, or run "
+                message="is not given. A training job runs in one region. Set it here, or run "
                 "`pulumi config set vertex-training:location us-central1`.",
             )
         )
@@ -279,23 +282,29 @@ def _place_problems(inputs: JobInputs) -> list[Problem]:
 
 
 def run_directory(inputs: JobInputs) -> str | None:
-    """The directory of this run in the staging bucket, for a job that declares none; None without one."""
+    """Return the directory of this run in the staging bucket, or None without a bucket.
+
+    It is used by a job that declares no directory.
+    """
     if not inputs.staging_bucket:
         return None
     return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
 
 
 def another_directory(inputs: JobInputs) -> str | None:
-    """As `run_directory`, for a job that may not be the first of its run; no two calls give the same."""
+    """Return a directory for a job that may not be the first of its run.
+
+    No two calls return the same.
+    """
     directory = run_directory(inputs)
     return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
 
 
-def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:
-    """Labels that tell a person where a job came from; never used to find it."""
+def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:
+    """Return labels that show a person where a job came from; never used to find it."""
     return {f"pulumi-{name}": mark_value(value) for name, value in marks.items()}
 
 
 def root(path: str) -> str:
-    """The field of the inputs that a path begins with."""
+    """Return the field of the inputs that a path begins with."""
     return re.split(r"[.\[]", path)[0]

@@ -1,7 +1,6 @@
-"""The states of a stack's jobs, as far as a plan needs them: one list for each kind and target, kept for a
-while.
+"""The states of a stack's jobs for a plan: one list for each kind and target, kept for a while.
 
-Asking for each job alone would hold up a preview.
+A query for each job would hold up a preview.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.operation import OPERATION, JobListing, JobListings
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.settings import Target
-from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.run_status import LookupResult
 
 FRESH_SECONDS = 30.0
@@ -27,8 +25,8 @@ _SETTLE_SECONDS = 4.0
 class JobCache:
     """The jobs of one kind as one operation has listed them. Safe for threads."""
 
-    def __init__(self, kind: Kind, listings: JobListings | None = None) -> None:
-        self._kind = kind
+    def __init__(self, gateway: RunGateway, listings: JobListings | None = None) -> None:
+        self._gateway = gateway
         self._listings = listings or JobListings()
 
     def of_job(self, target: Target, name: str) -> str | LookupResult:
@@ -36,7 +34,7 @@ class JobCache:
         name = (
             name
             if "/" in name
-            else f"projects/{target.project}/locations/{target.location}/{self._kind.collection}/{name}"
+            else f"projects/{target.project}/locations/{target.location}/{self._gateway.collection}/{name}"
         )
         listing = self._listing(target)
         if name in listing.of_name:
@@ -44,8 +42,8 @@ class JobCache:
         endpoint = listing.endpoint
         if endpoint is None:
             return LookupResult.NO_ANSWER
-        # A list may lag; only the answer about the job itself is certain.
-        found = QUERIES.ask(target, lambda: self._kind.get(endpoint, name).state.name)
+        # A list may lag behind; the job's own record is certain.
+        found = QUERIES.ask(target, lambda: self._gateway.get(endpoint, name).state.name)
         return LookupResult.NO_ANSWER if found is None else found
 
     def of_run(self, target: Target, key: str) -> str | LookupResult:
@@ -56,15 +54,15 @@ class JobCache:
         return listing.of_run.get(key, LookupResult.ABSENT)
 
     def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
-        """Return the records of all our jobs there, listed once in this process, after the time for which the
-        list may lag behind a submission of a killed process.
+        """Return the records of all our jobs of a target, listed once in this process.
 
-        For a deletion, which has to be answered: raises the errors of `pulumi_vertex_training.cloud.errors`.
+        The list is made after the time for which it may lag behind a submission of a killed process. It is
+        for a deletion, which needs an answer: raises the errors of `pulumi_vertex_training.cloud.errors`.
         """
         with self._listings.lock:
             if target not in self._listings.settled:
                 time.sleep(settle_seconds(endpoint))
-                self._listings.settled[target] = self._kind.list_labelled(endpoint, RUN_LABEL)
+                self._listings.settled[target] = self._gateway.list_labelled(endpoint, RUN_LABEL)
             return self._listings.settled[target]
 
     def _listing(self, target: Target) -> JobListing:
@@ -80,7 +78,9 @@ class JobCache:
         endpoint = connect_if_running(*target, OPERATION.settings)
         if endpoint is None:
             return JobListing(at=time.monotonic())
-        records = sorted(self._kind.list_labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or "")
+        records = sorted(
+            self._gateway.list_labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or ""
+        )
         return JobListing(
             at=time.monotonic(),
             endpoint=endpoint,

@@ -1,4 +1,4 @@
-"""Check and diff: the inputs as the state keeps them, and what becomes of the job that is there."""
+"""Check and diff of a job: the inputs as the state keeps them, and the fate of the existing job."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from pulumi_vertex_training.plugin.running.declaration import (
     root,
     run_directory,
 )
+from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reveal_job, state_names
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
-from pulumi_vertex_training.runs.rerun import Policy, Verdict
+from pulumi_vertex_training.runs.rerun import Action, Policy
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
@@ -38,31 +39,32 @@ MACHINE_TYPE = ".machine_spec.machine_type"
 
 
 def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-    """The inputs in normal form with what follows from them, or every reason why they are refused."""
-    props = _named(declared, inbound(news), inbound(olds))
+    """Return the inputs in normal form with those that follow from them, or every reason to refuse them."""
+    old = reveal_job(inbound(olds))
+    props = _named(declared, reveal_job(inbound(news)), old)
     decoded = declared.decode_inputs(props)
     OPERATION.note_checked(declared.operation_key(props))
     inputs, problems = decoded.spec, decoded.problems
-    if inputs is None and (inputs := _accepted_before(declared, decoded, inbound(olds))) is not None:
+    if inputs is None and (inputs := _accepted_before(declared, decoded, old)) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-        OPERATION.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
+        OPERATION.say_once(f"{declared.resource(props)}: stays as it is. A new job like it would be refused:")
     if inputs is None:
         return CheckResult(news, failures(problems))
     resource = declared.operation_key(props)
     if olds:
         OPERATION.note_existing(resource)
-    # A check without old inputs of a resource that is there is that of the job which replaces it.
+    # The check of a replacement gets no old inputs, and the resource exists.
     elif refused := adopting.refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
         return CheckResult(news, failures([refused]))
-    if rival := declared.rival(inputs, decoded.unknown):
-        if not olds and rival.level == "error":
-            return CheckResult(news, failures([rival]))
-        # What exists is not refused for what another resource wants.
-        problems = (*problems, dataclasses.replace(rival, level="warning"))
-    checked = _kept(declared, completed(declared, inputs, decoded.unknown), inbound(olds))
+    if conflict := declared.conflict(inputs, decoded.unknown):
+        if not olds and conflict.level == "error":
+            return CheckResult(news, failures([conflict]))
+        # An existing job is not refused for a conflict with another resource.
+        problems = (*problems, dataclasses.replace(conflict, level="warning"))
+    checked = _inputs_of_last_run(declared, completed(declared, inputs, decoded.unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
-    if checked["spec_hash"] != olds.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
+    if checked["spec_hash"] != old.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
         OPERATION.say_once(f"{declared.resource(props)}: {arithmetic}")
     if isinstance(checked["run"], str):
         OPERATION.note_declared_run(
@@ -72,13 +74,13 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
                 protect_running=bool(checked["protect_running"]),
             )
         )
-    return CheckResult(outbound(checked), [])
+    return CheckResult(outbound(hide_in_job(checked)), [])
 
 
 def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-    """What changes; said in words, and judged by the rerun table, where a deployment asks."""
+    """Return what changes. In a deployment, print it in words, and decide by the rerun table."""
     OPERATION.note_released(id_)
-    recorded, new = inbound(olds), inbound(news)
+    recorded, new = reveal_job(inbound(olds)), reveal_job(inbound(news))
     OPERATION.note_recorded_run(recorded.get("run"))
     if is_unknown(new):
         OPERATION.note_deleted_first(id_)
@@ -88,39 +90,46 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
     )
     if OPERATION.was_checked(declared.operation_key(new)):
         OPERATION.note_compared(id_)
-        decision = decision_of(declared.kind, id_, recorded, new, replaces, record_changed=record_changed)
-        if decision.verdict is Verdict.REFUSE:
+        decision = decision_of(declared.gateway, id_, recorded, new, replaces, record_changed=record_changed)
+        if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(declared.resource(new)))
-        gone = not replaces and is_gone(declared.kind, decision, recorded)
-        if gone or (not replaces and decision.told and decision.verdict is Verdict.NOTHING):
+        gone = not replaces and is_gone(declared.gateway, decision, recorded)
+        if gone or (not replaces and decision.reported and decision.action is Action.NOTHING):
             say(decision.sentence(declared.resource(new)))
         if gone:
             replaces = ["state"]
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
-    return DiffResult(changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True)
+    return DiffResult(
+        changes=bool(replaces) or record_changed,
+        replaces=state_names(replaces),
+        delete_before_replace=True,
+    )
 
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
-    """The inputs as the state keeps them, with what follows from them filled in."""
+    """Return the inputs in normal form with those that follow from them, the hidden ones among them."""
     spec, unhashed = declared.spec_of(inputs), {path for path in unknown if root(path) in declared.hashed}
-    directory = declared.spec.directory_path(inputs)
+    directory, chosen = declared.spec.directory_path(inputs), False
     if declared.follows_run(inputs) and directory is not None:
         unhashed.discard(directory)
         spec = declared.spec.with_output_directory(spec, None)
         inputs = declared.spec.with_output_directory(inputs, run_directory(inputs))
+        # A directory that the user gives is the user's to see, also while it is not known yet.
+        chosen = directory not in unknown
         if unknown & {"run", "staging_bucket", "marks"}:
             unknown |= {directory}
     checked = complete(inputs, unknown=unknown | _unknown_disks(inputs, unknown))
+    checked["output_path"] = directory if chosen else None
     checked["spec_hash"] = UNKNOWN if unhashed else declared.declared_hash(spec, inputs.staging_bucket)
     return dict(checked)
 
 
 def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
-    """The inputs with the name that the job goes by: renaming a resource does not run it again.
+    """Return the inputs with the name that the job goes by: renaming a resource does not run it again.
 
-    As long as the run is the same, the name is the one under which the job was submitted. It is what the
-    display name and the output directory follow where they are not declared.
+    As long as the run is the same, the name is the one under which the job was submitted. Display name and
+    output directory follow it if they are not declared.
     """
     if "marks" in olds and olds.get("run") == props.get("run"):
         props = {**props, "marks": olds["marks"]}
@@ -128,7 +137,7 @@ def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any
 
 
 def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
-    """The inputs of a job that exists as it is declared, though a rule of this version refuses it; else None.
+    """Return the inputs of an unchanged job that a rule of this version refuses; else None.
 
     Otherwise an upgrade, or a type that Google retires, would stop every deployment of a stack with such a
     job.
@@ -144,7 +153,10 @@ def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dic
 
 
 def _unknown_disks(inputs: JobInputs, unknown: frozenset[str]) -> frozenset[str]:
-    """The disks that are not declared, of machines that are not known yet: the service fills them in."""
+    """Return the paths of undeclared disks of machines that are not known yet.
+
+    The normal form fills in a disk by the machine type.
+    """
     pools = {path.removesuffix(MACHINE_TYPE) for path in unknown if path.endswith(MACHINE_TYPE)}
     return frozenset(
         f"{place}.disk_spec"
@@ -154,47 +166,49 @@ def _unknown_disks(inputs: JobInputs, unknown: frozenset[str]) -> frozenset[str]
     )
 
 
-def _kept(declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
-    """The inputs of a job that is not to run again: what it was submitted with, and the new record."""
+def _inputs_of_last_run(
+    declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the inputs of a job that must not run again: those it was submitted with, and the new record."""
     if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
         return checked
     if target_of(olds) != target_of(checked):
-        say(f"{declared.resource(checked)} stays: its place changed, and rerun is never")
+        say(f"{declared.resource(checked)} stays: its location changed, and rerun is never")
     return {**olds, **{name: checked[name] for name in RECORD}}
 
 
 def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The inputs that make it another job; what changes is said where a deployment asks."""
+    """Return the inputs whose change replaces the job. In a deployment, print the change in words."""
     replacing = (*declared.spec_fields, *TARGET_FIELDS, "run", "spec_hash")
     if all(recorded.get(name) == new.get(name) for name in replacing) and not is_unknown(new):
         return []
     was, will = _canonical(declared, recorded), _canonical(declared, new)
     replaces = [name for name in replacing if is_unknown(will.get(name)) or was.get(name) != will.get(name)]
-    asked = OPERATION.was_checked(declared.operation_key(will))
-    if asked and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
+    is_deployment = OPERATION.was_checked(declared.operation_key(will))
+    if is_deployment and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in declared.spec_fields]
-    if replaces and asked and (sentence := _sentence(declared, was, will)):
+    if replaces and is_deployment and (sentence := _sentence(declared, was, will)):
         say(f"{declared.resource(will)}: {sentence}")
     return replaces
 
 
 def _canonical(declared: JobResourceType, props: dict[str, Any]) -> dict[str, Any]:
-    """Inputs or recorded outputs in one shape, also those that an older version recorded."""
+    """Return inputs or recorded outputs in one shape, including those that an older version recorded."""
     decoded = declared.read_inputs({name: props[name] for name in declared.input_names if name in props})
     inputs, unknown = decoded.draft, decoded.unknown
     if inputs is None:
         return props
     directory = declared.spec.directory_path(inputs)
     if declared.follows_run(inputs) or (inputs.staging_bucket and {"run", directory} <= unknown):
-        # It changes with every run, and says nothing of its own.
+        # The run's own directory changes with every run and is no change of its own.
         inputs = declared.spec.with_output_directory(inputs, None)
         unknown -= {directory}
     return dict(encode(inputs, unknown=unknown))
 
 
 def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any]) -> str:
-    """What changes, pool by pool and in words, and what becomes of the job; "" when its spec stays."""
+    """Return what changes, pool by pool, and what happens to the job; "" if its spec stays."""
     was, will = declared.read_inputs(old), declared.read_inputs(new)
     if was.draft is None or will.draft is None:
         return ""
@@ -202,7 +216,7 @@ def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any
         path
         for path in will.unknown
         if root(path) in declared.spec_fields
-        # A disk that follows from a machine which is not known yet is no change of its own.
+        # A disk that follows from a machine type is no change of its own.
         and path.removesuffix(".disk_spec") + MACHINE_TYPE not in will.unknown
     }
     difference = declared.spec.compare(

@@ -1,24 +1,45 @@
-"""The provider of every kind of job: a job is found again by its run's key, and replaced on purpose.
+"""The provider of every kind of job: a job is found by its run's key, and replaced on purpose.
 
-What it does at each call is in the package `running`: `plan` (check, diff), `submission` (create, update),
-`reading` (read) and `removal` (delete).
+Check and diff are in `plan`; this module has create, update, read and delete.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.plugin.provider import Provider, clean
-from pulumi_vertex_training.plugin.running import plan, reading, removal, submission
-from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
+from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.running import adopting, plan
+from pulumi_vertex_training.plugin.running.declaration import RECORD, JobResourceType, another_directory
+from pulumi_vertex_training.plugin.running.hidden_input import (
+    hide_in_job,
+    hide_in_job_outputs,
+    put,
+    reveal_job,
+)
+from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
+from pulumi_vertex_training.plugin.running.plan import completed
+from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand, has_ended
+from pulumi_vertex_training.runs.deletion import delete_run
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
+from pulumi_vertex_training.runs.rerun import Policy
+from pulumi_vertex_training.runs.submission import Submission, find_or_submit
+from vertex_training.job.job_kind import DIRECTORY
 
 
 class JobProvider(Provider):
-    """Inputs: those of `declared.inputs`. Outputs besides: what the service says of the job.
+    """The base of the providers of jobs.
 
-    A kind's provider is a subclass at an import path that never changes, with nothing but `declared`.
+    Inputs: those of `declared.inputs`. Outputs besides: the facts of the job's record. The provider of a kind
+    is a subclass at an import path that never changes, with nothing but `declared`.
     """
 
     declared: ClassVar[JobResourceType]
@@ -33,16 +54,180 @@ class JobProvider(Provider):
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
-        return submission.create(self.declared, props)
+        return create(self.declared, props)
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        return submission.update(self.declared, _olds, _news)
+        return update(self.declared, _olds, _news)
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        return reading.read(self.declared, id_, props)
+        return read(self.declared, id_, props)
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        removal.delete(self.declared, _id, _props)
+        delete(self.declared, _id, _props)
+
+
+def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
+    """Return the job of the run: adopted, found again, or submitted."""
+    raw = reveal_job(inbound(props))
+    inputs = declared.decode_inputs(raw).spec
+    if inputs is None:
+        raise ValueError(
+            f"a {declared.noun} reached create with inputs that check refuses; please report this"
+        )
+    if declared.follows_run(inputs) and not OPERATION.issued(inputs.run):
+        inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))
+    endpoint = endpoint_of(raw)
+    recorded = OPERATION.recorded_generation(inputs.run)
+    if adopting.is_due(inputs, OPERATION.released(), recorded=recorded):
+        return _created(declared, raw, adopting.adopt(declared, endpoint, inputs, tell=say), adopted=True)
+    submission = Submission(
+        key=inputs.run,
+        spec_hash=inputs.spec_hash or "",
+        issued_here=OPERATION.issued(inputs.run),
+        on_delete=OnDelete(inputs.on_delete),
+        any_spec=inputs.rerun == Policy.NEVER.value,
+        released=OPERATION.released(),
+        recorded=recorded,
+        settle=settle_seconds(endpoint),
+    )
+
+    def tell(line: str) -> None:
+        say(f"{declared.resource(raw)}: {line}")
+
+    record, adopted = find_or_submit(
+        declared.gateway,
+        dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
+        declared.wire(inputs),
+        submission,
+        before_submit=require_engine,
+        tell=tell,
+        before_delete=declared.before_delete(replaced=False, tell=tell),
+    )
+    if adopted:
+        say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
+    return _created(declared, raw, record)
+
+
+def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
+    """Return the outputs with the new record, which alone changes.
+
+    The directory stays the one that the job writes to: a job that was created again under its key has its
+    own.
+    """
+    outs = {**reveal_job(olds), "output_path": None, **reveal_job(news)}
+    return UpdateResult(hide_in_job_outputs(with_directory(declared, outs, olds.get(DIRECTORY))))
+
+
+def _created(
+    declared: JobResourceType, raw: dict[str, Any], record: JobRecord, *, adopted: bool = False
+) -> CreateResult:
+    outs = {**raw, **facts(declared, record)}
+    if record.wire:
+        # An adopted job keeps the directory that it was submitted with.
+        outs = with_directory(declared, outs, declared.spec.directory_of(record.wire))
+    # The failure of a job that was adopted after its end is no failure of this deployment.
+    outs["asked_by"] = None if adopted and record.state.is_terminal else engine_address()
+    return CreateResult(record.name, outbound(hide_in_job_outputs(outs)))
+
+
+def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResult:
+    """Return the recorded outputs with the service's; none for a job that certainly does not exist."""
+    raw = reveal_job(inbound(props))
+    try:
+        record = declared.gateway.get(endpoint_of(raw), id_)
+    except NotFound:
+        if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
+            # A finished job is a steady state, and a job with rerun=never is not forgotten. An adopted job
+            # cannot be adopted again: the next plan finds that it is gone.
+            return ReadResult(id_, outbound(inbound(props)))
+        return ReadResult(None, {})
+    inputs = _as_live(declared, raw, record)
+    outs = hide_in_job_outputs({**raw, **(inputs or {}), **facts(declared, record)})
+    return ReadResult(id_, outbound(outs), inputs and outbound(hide_in_job(inputs)))
+
+
+def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
+    """Return the recorded inputs with the service's values; None if they are the same.
+
+    A job cannot be changed, so they differ only if the state was edited manually, or the service read the
+    request otherwise. The hash is then that of the live job, and the next plan shows the difference.
+    """
+    inputs = {name: recorded[name] for name in declared.input_names if name in recorded}
+    draft = declared.read_inputs(inputs).draft
+    if draft is None or not record.wire:
+        return None
+    spec = declared.spec_of(draft)
+    live = declared.spec.as_live(spec, record.wire)
+    if live is spec:
+        return None
+    values = {name: getattr(live, name) for name in declared.spec_fields}
+    return {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
+
+
+def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
+    """Return the outputs of a record, besides the inputs and the output directory."""
+    return {
+        "name": record.name,
+        "job_id": record.job_id,
+        "state": record.state_name,
+        "create_time": record.create_time,
+        "start_time": record.start_time,
+        "end_time": record.end_time,
+        "error": record.error.message if record.error else None,
+        **declared.outputs(record),
+    }
+
+
+def with_directory(
+    declared: JobResourceType, props: Mapping[str, Any], directory: str | None
+) -> dict[str, Any]:
+    """Return the outputs with the directory that the job writes to.
+
+    It is an output of its own, and replaces the directory among the inputs.
+    """
+    inputs = declared.read_inputs(_inputs(declared, props)).draft
+    path = None if inputs is None else declared.spec.directory_path(inputs)
+    placed = props if path is None else put(props, path.split("."), directory)
+    return {**placed, DIRECTORY: directory}
+
+
+def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, Any]:
+    known = inbound(props)
+    return {name: known[name] for name in declared.input_names if name in known}
+
+
+def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
+    """Cancel the job, wait until it has ended, and delete its record, by `on_delete`.
+
+    A job that another resource has adopted is left alone.
+    """
+    raw = reveal_job(inbound(props))
+    if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, raw):
+        return
+    OPERATION.note_released(id_)
+    OPERATION.note_recorded_run(raw.get("run"))
+    name, endpoint = declared.resource(raw), endpoint_of(raw)
+    now = OPERATION.declared_run(str(raw.get("run")))
+    same_run = now is not None and now.key == raw.get("run")
+    if now is not None and same_run and not OPERATION.was_compared(id_):
+        # Replaced without a comparison: `pulumi up --replace`.
+        allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
+
+    def tell(line: str) -> None:
+        say(f"{name}: {line}")
+
+    delete_run(
+        declared.gateway,
+        endpoint,
+        id_,
+        label=name,
+        tell=tell,
+        before_delete=declared.before_delete(
+            replaced=now is not None or OPERATION.is_deleted_first(id_), tell=tell
+        ),
+        on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
+        protect_running=now.protect_running if now else bool(raw.get("protect_running")),
+    )

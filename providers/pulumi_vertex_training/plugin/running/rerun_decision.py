@@ -12,13 +12,20 @@ from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import target_of
-from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
-from pulumi_vertex_training.runs.run_status import ENDED, UNMEANT, Change, LastRun, LookupResult, last_run
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.rerun import Action, Decision, Facts, Policy, Rerun, decide
+from pulumi_vertex_training.runs.run_status import (
+    ENDED,
+    RECORD_CHANGES,
+    Change,
+    LastRun,
+    LookupResult,
+    last_run,
+)
 
 
 def decision_of(
-    kind: Kind,
+    gateway: RunGateway,
     name: str,
     recorded: dict[str, Any],
     declared: dict[str, Any],
@@ -32,11 +39,11 @@ def decision_of(
         noted.facts if noted else _facts_without_run(_policy(declared), bool(declared.get("protect_running")))
     )
     change = facts.change
-    if replaces and change in UNMEANT:
+    if replaces and change in RECORD_CHANGES:
         change = Change.SPEC
     elif change is Change.NOTHING and record_changed:
         change = Change.RECORD
-    state_of_run = _last_run_state(kind, name, recorded)
+    state_of_run = _last_run_state(gateway, name, recorded)
     return decide(dataclasses.replace(facts, change=change, last_run=state_of_run))
 
 
@@ -45,7 +52,7 @@ def _policy(declared: dict[str, Any]) -> Policy:
 
 
 def _facts_without_run(rerun: Policy, protect_running: bool) -> Facts:
-    """For a deployment that leaves the run out (`--target`)."""
+    """Return the facts for a deployment that leaves the run out (`--target`)."""
     return Facts(
         change=Change.NOTHING,
         last_run=LastRun.NOT_KNOWN,
@@ -54,28 +61,29 @@ def _facts_without_run(rerun: Policy, protect_running: bool) -> Facts:
     )
 
 
-def _last_run_state(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
+def _last_run_state(gateway: RunGateway, name: str, recorded: dict[str, Any]) -> LastRun:
     """Return the state of the job; one that is recorded as ended is not queried."""
     state, place = recorded.get("state"), target_of(recorded)
     if state is None or place is None or has_ended(recorded):
         return last_run(state, LookupResult.NO_ANSWER)
-    return last_run(state, job_cache_of(kind.collection).of_job(place, name))
+    return last_run(state, job_cache_of(gateway.collection).of_job(place, name))
 
 
 def has_ended(recorded: dict[str, Any]) -> bool:
+    """Return whether the recorded state is that of an ended job."""
     return last_run(recorded.get("state"), LookupResult.NO_ANSWER) in ENDED
 
 
-def is_gone(kind: Kind, decision: Decision, recorded: dict[str, Any]) -> bool:
+def is_gone(gateway: RunGateway, decision: Decision, recorded: dict[str, Any]) -> bool:
     """Return whether the job is created again under its key, because its record is gone."""
     return decision.row == "gone" or (
-        decision.row in ("always", "failed-again") and _run_is_absent(kind, recorded)
+        decision.row in ("always", "failed-again") and _run_is_absent(gateway, recorded)
     )
 
 
-def _run_is_absent(kind: Kind, recorded: dict[str, Any]) -> bool:
+def _run_is_absent(gateway: RunGateway, recorded: dict[str, Any]) -> bool:
     place, run = target_of(recorded), str(recorded.get("run"))
-    return place is not None and job_cache_of(kind.collection).of_run(place, run) is LookupResult.ABSENT
+    return place is not None and job_cache_of(gateway.collection).of_run(place, run) is LookupResult.ABSENT
 
 
 def allow_on_demand(name: str, declared: DeclaredRun, state: Callable[[], str]) -> None:
@@ -91,5 +99,5 @@ def allow_on_demand(name: str, declared: DeclaredRun, state: Callable[[], str]) 
             on_demand=True,
         )
     )
-    if decision.verdict is Verdict.REFUSE:
+    if decision.action is Action.REFUSE:
         raise Failure(decision.sentence(name))

@@ -1,7 +1,7 @@
 """The provider of `Run`: the key of a job's present run, recorded before the job is submitted.
 
 A new run updates the record in place: generation + 1. The job takes the key as an input and is replaced with
-it. Nothing is ever created in a cloud here.
+it. Nothing is created in a cloud here.
 """
 
 from __future__ import annotations
@@ -17,16 +17,25 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_in
+from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
-from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.rerun import (
+    DEFAULT_LIMIT,
+    Action,
+    Decision,
+    Facts,
+    Policy,
+    Rerun,
+    decide,
+)
 from pulumi_vertex_training.runs.run_status import (
-    MEANT,
-    UNMEANT,
+    RECORD_CHANGES,
+    RERUN_CHANGES,
     Change,
     LastRun,
     LookupResult,
@@ -38,35 +47,38 @@ from vertex_training.fields.decode import UNKNOWN, Unknown
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
 INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *TARGET_FIELDS)
 _OF_THE_JOB = frozenset({"first-run", "gone"})
-"""Rows by which the job is made again under the key that is recorded: nothing of it is there."""
+"""Rows by which the job is created again under the recorded key, because there is no job."""
 
 
 class RunProvider(Provider):
-    """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
-    `run_token`, `collection` (that of the kind that runs, left out for custom jobs), and, of which an edit
-    alone is no change, the policies and the place of the job.
-    Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
+    """The provider of `Run`.
+
+    Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
+    `run_token`, `collection` (that of the kind of job, absent for custom jobs), the policies, and the target
+    of the job. An edit of policies or target alone is no change. Outputs besides: `generation`, `key`,
+    `reruns`, the number of reruns on failure in a row, and `reason`, why it runs again. `reason` is an input
+    as well if check knows it, so that a preview shows it.
     """
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        new = inbound(news)
-        checked = _checked(new, inbound(_olds))
+        new, old = reveal_run(inbound(news)), reveal_run(inbound(_olds))
+        checked = _checked(new, old)
         OPERATION.note_checked(_operation_key(checked))
         OPERATION.note_run_target(_operation_key(checked), target_of(new))
-        return CheckResult(outbound(checked), [])
+        return CheckResult(outbound(hide_in_run({**checked, **_reason(old, checked)})), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = inbound(_olds), inbound(_news)
+        old, new = reveal_run(inbound(_olds)), reveal_run(inbound(_news))
         if not OPERATION.was_checked(_operation_key(new)):
             return DiffResult(changes=False)
         facts = _facts(old, new)
         decision = decide(facts)
         OPERATION.note_run_decision(old["key"], facts, decision)
-        if decision.verdict is Verdict.REFUSE:
+        if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(new["job"]))
-        runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
+        runs = decision.action is Action.RUN and decision.row not in _OF_THE_JOB
         if runs:
             say(decision.sentence(new["job"]))
         return DiffResult(changes=runs)
@@ -74,14 +86,14 @@ class RunProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         key = new_key()
-        return CreateResult(key.identity, _issue(key, inbound(props), reruns=0))
+        return CreateResult(key.identity, _issue(key, reveal_run(inbound(props))))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
-        new = inbound(_news)
+        new = reveal_run(inbound(_news))
         noted = OPERATION.run_decision(_olds["key"])
-        return UpdateResult(_issue(recorded.next(), new, reruns=noted.decision.reruns if noted else 0))
+        return UpdateResult(_issue(recorded.next(), new, noted.decision if noted else None))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -89,8 +101,11 @@ class RunProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """A job that was recorded is removed by its own delete, before; one that was not, here."""
-        run = inbound(_props)
+        """Delete jobs of the run that no state records.
+
+        A recorded job is deleted by its own delete, before.
+        """
+        run = reveal_run(inbound(_props))
         place, key = target_of(run), identity.parse(str(run["key"]))
         recorded = OPERATION.recorded_generation(str(key))
         if place is None or recorded == key.generation:
@@ -102,11 +117,11 @@ class RunProvider(Provider):
 
         try:
             delete_orphaned_runs(
-                declared.kind,
+                declared.gateway,
                 endpoint,
                 key,
                 recorded=recorded,
-                among=job_cache_of(declared.kind.collection).settled(place, endpoint),
+                among=job_cache_of(declared.gateway.collection).settled(place, endpoint),
                 tell=tell,
                 before_delete=declared.before_delete(replaced=False, tell=tell),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
@@ -114,11 +129,14 @@ class RunProvider(Provider):
                 keep=OPERATION.released() | OPERATION.all_made(),
             )
         except NotFound as error:
-            say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
+            say(f"warning: {run['job']}: jobs that its runs may have left behind cannot be listed: {error}")
 
 
 def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """The inputs as the state keeps them. The name stays the old one until the job has to run again."""
+    """Return the inputs as the state keeps them.
+
+    The name stays the old one until the job has to run again.
+    """
     declaration = new.get("spec")
     if not isinstance(declaration, dict):
         return {**new, "job": old.get("job", new["job"])}
@@ -127,16 +145,16 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     if spec is not UNKNOWN and isinstance(old.get("spec"), str):
         under_old_name = spec if old["job"] == new["job"] else _hash(declared, declaration, old["job"])
         renamed = {**new, "job": old["job"], "spec": under_old_name}
-        if _change(old, renamed) in UNMEANT:
+        if _change(old, renamed) in RECORD_CHANGES:
             return renamed
         if declared.is_refused({"display_name": new["job"], **declaration}):
-            # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
+            # The job's check gives the reasons. Nothing is submitted, so no run may be recorded.
             return {**new, "job": old["job"], "spec": old["spec"]}
     return {**new, "spec": spec}
 
 
 def _declared(props: dict[str, Any]) -> JobResourceType:
-    """The kind that the run is one of."""
+    """Return the resource type of the run's job."""
     return declared_in(props.get("collection") or registry.CUSTOM_JOB.collection)
 
 
@@ -168,15 +186,15 @@ def _last_run_state(
     old: dict[str, Any], new: dict[str, Any], change: Change, policy: Policy, *, protect: bool
 ) -> LastRun:
     """Return the state of the last run; NOT_KNOWN, without a query, where it makes no difference."""
-    retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
-    guarded = protect and change in MEANT and policy is not Policy.NEVER
+    retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in RECORD_CHANGES
+    protected = protect and change in RERUN_CHANGES and policy is not Policy.NEVER
     place = OPERATION.run_target(_operation_key(new))
-    if place is None or not (retried or guarded):
+    if place is None or not (retried or protected):
         return LastRun.NOT_KNOWN
-    states = job_cache_of(_declared(new).kind.collection)
+    states = job_cache_of(_declared(new).gateway.collection)
     seen = states.of_run(place, old["key"])
     if seen is LookupResult.ABSENT and old.get("adopt"):
-        # A job that was adopted does not carry the key.
+        # An adopted job does not have the key.
         seen = states.of_job(place, old["adopt"])
     return last_run(None, seen)
 
@@ -189,7 +207,22 @@ def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
     )
 
 
-def _issue(key: RunKey, props: dict[str, Any], *, reruns: int) -> dict[str, Any]:
+def _reason(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+    """Return the input that says why the job runs again, if a comparison of the inputs can tell."""
+    change = _change(recorded, declared) if "spec" in recorded else Change.NOTHING
+    if change in RECORD_CHANGES:
+        return {}
+    return {"reason": UNKNOWN if change is Change.SPEC_UNKNOWN else change.value}
+
+
+def _issue(key: RunKey, props: dict[str, Any], decision: Decision | None = None) -> dict[str, Any]:
     OPERATION.note_issued(str(key))
     inputs = {name: props[name] for name in INPUTS if name in props}
-    return outbound({**inputs, "generation": key.generation, "key": str(key), "reruns": reruns})
+    outs = {
+        **inputs,
+        "generation": key.generation,
+        "key": str(key),
+        "reruns": decision.reruns if decision else 0,
+        "reason": decision.reason if decision else None,
+    }
+    return outbound(hide_in_run(outs))

@@ -1,8 +1,8 @@
-"""Why training programs fail: by which words and exit codes each cause is known, and what to do about it.
+"""Why training programs fail: the log lines and exit codes of each cause, and its remedy. Pure.
 
-Words of the service are from the Vertex AI documentation ("Understand the custom training service",
-"Troubleshooting") and its public answers; those of programs were seen in the output of CPython, TensorFlow,
-PyTorch, gRPC, Google's client libraries and shells. Pure.
+Patterns for the service's errors are from the Vertex AI documentation ("Understand the custom training
+service", "Troubleshooting") and its public answers; those for programs were seen in the output of CPython,
+TensorFlow, PyTorch, gRPC, Google's client libraries and shells.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ WHAT = "{what}"
 class Cause:
     """One row of the table.
 
-    `service` are patterns in the service's error, `log` in one line of the replica's log; the group `what`
-    is the name of what is at fault. `exits`: exit codes that mean it when nothing else is known. `says`
-    completes "Likely cause: "; a `{what}` in it is filled in, and `unnamed` stands for it where no pattern
-    found a name. `remedy` is a sentence.
+    `service` are patterns for the service's error, `log` for one line of the replica's log; the group `what`
+    is the name of the faulty part. `exits` are exit codes that mean this cause if nothing else is known.
+    `says` completes "Likely cause: "; a `{what}` in it is filled in, and `unnamed` replaces `says` if no
+    pattern found a name. `remedy` is a sentence.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Cause:
     service: tuple[re.Pattern[str], ...] = ()
     log: tuple[re.Pattern[str], ...] = ()
     exits: Mapping[int, str] = field(default_factory=dict)
-    """Exit code to what is said instead of `says`: less is known."""
+    """The text for each exit code, instead of `says`: less is known."""
 
 
 def _any(*patterns: str) -> tuple[re.Pattern[str], ...]:
@@ -129,8 +129,8 @@ CAUSES: tuple[Cause, ...] = (
         name="command",
         says="the command {what} is not in the image",
         unnamed="the command, or the program that it names, is not in the image",
-        remedy="Check container_spec.command and the image's entrypoint; a shell is needed for what only a "
-        'shell knows: command=["sh", "-c", "..."].',
+        remedy="Check container_spec.command and the image's entrypoint. For shell syntax, use "
+        'command=["sh", "-c", "..."].',
         service=_any(r'exec: \\?"(?P<what>[^"\\]+)\\?": (?:executable file not found|stat |no such file)'),
         log=_any(
             r'exec: "(?P<what>[^"]+)": (?:executable file not found|stat |no such file)',
@@ -159,7 +159,7 @@ CAUSES: tuple[Cause, ...] = (
         name="missing_hypertune",
         says="the Python module hypertune is missing",
         remedy="It is in the package cloudml-hypertune: add that to the dependencies or to the image. "
-        "Where the emulator takes the Python of this machine: `pip install cloudml-hypertune`.",
+        "If the emulator uses this machine's Python: `pip install cloudml-hypertune`.",
         log=_any(
             r"ModuleNotFoundError: No module named 'hypertune'",
             r"^\S*python[\d.]*: No module named hypertune\b",
@@ -208,7 +208,7 @@ CAUSES: tuple[Cause, ...] = (
         name="missing_data",
         says="{what} is not in the bucket",
         unnamed="data in a bucket is missing",
-        remedy="Check bucket and path (`gcloud storage ls`), and that what writes it has ended before.",
+        remedy="Check bucket and path (`gcloud storage ls`), and that the job that writes it has ended.",
         log=_any(
             rf"(?:NotFoundError|FileNotFoundError|No such file|not found|does not exist).*?{_IN_BUCKET}",
             rf"{_IN_BUCKET}.*?(?:No such file or directory|not found|does not exist|[Nn]o files? match)",
@@ -286,7 +286,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="arguments",
         says="the program does not accept its arguments: {what}",
-        remedy="Check args of the pool; every word is an element of the list of its own.",
+        remedy="Check args of the pool: each word is one element of the list.",
         log=_any(
             r"error: (?P<what>unrecognized arguments: .+)",
             r"error: (?P<what>the following arguments are required: .+)",
@@ -312,7 +312,7 @@ CAUSES: tuple[Cause, ...] = (
         name="unreachable",
         says="it did not reach {what}",
         unnamed="it did not reach another replica or service",
-        remedy="Another replica may have ended first, or not have begun to listen: look at its log.",
+        remedy="Another replica may have ended first, or not listen yet: read its log.",
         log=_any(
             r"(?i)failed to connect to all addresses.*?(?P<what>[\w.-]+:\d{2,5})\b",
             r"(?i)(?:connection (?:refused|reset|timed out)|name or service not known"
@@ -323,8 +323,8 @@ CAUSES: tuple[Cause, ...] = (
         name="model_exists",
         says="another pipeline made the model {what} while this one trained",
         unnamed="another pipeline made its model while this one trained",
-        remedy="Its files are in its output directory. Run it again: the model gets another version then; of "
-        "pipelines that run at the same time give all but one parent_model instead of model_id.",
+        remedy="Its files are in its output directory. Run it again: the model gets another version. Of "
+        "pipelines that run at the same time, give all but one parent_model instead of model_id.",
         service=_any(r"(?i)\bmodel (?P<what>projects/[^\s]+/models/[\w-]+) already exists"),
     ),
     Cause(
@@ -340,8 +340,8 @@ CAUSES: tuple[Cause, ...] = (
         "faulthandler` prints where it was.",
         log=_any(r"^Fatal Python error: "),
         exits={
-            134: "it aborted (SIGABRT): a library found itself in a state that must not be",
-            6: "it aborted (SIGABRT): a library found itself in a state that must not be",
+            134: "it aborted (SIGABRT): a library found an internal error",
+            6: "it aborted (SIGABRT): a library found an internal error",
             139: "it crashed in native code (SIGSEGV)",
             11: "it crashed in native code (SIGSEGV)",
             132: "it used an instruction that this machine's processor does not have (SIGILL)",
@@ -349,10 +349,10 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="stopped",
-        says="it was told from outside to stop",
+        says="it was stopped from outside",
         remedy="Its machine may have been taken away, as spot machines are: write checkpoints, and let the "
         "service restart it (scheduling).",
-        exits={143: "it was told from outside to stop (SIGTERM)"},
+        exits={143: "it was stopped from outside (SIGTERM)"},
     ),
 )
-"""Of the service's words and of each line of a log, the first row with a pattern that fits decides."""
+"""The first row with a matching pattern decides, for the service's error and for each line of a log."""

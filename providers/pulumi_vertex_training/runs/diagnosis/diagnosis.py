@@ -1,4 +1,4 @@
-"""Why a job failed: from the service's error and the last lines of a log to a cause and a remedy. Pure."""
+"""Why a job failed: the cause and the remedy, from the service's error and the last lines of a log. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
 
 LINES = 15
-"""Lines of a log that a diagnosis shows."""
+"""The number of log lines in a diagnosis."""
 
 SEARCHED = 60
-"""Lines of a log in which a cause is looked for: the last ones."""
+"""The number of last log lines that are searched for a cause."""
 
 _LINE_LENGTH = 300
 _NAME_LENGTH = 200
 
-# Vertex AI's words, see `emulator.jobs.outcome` for the emulator's, which begin alike.
+# Vertex AI's words. The emulator's begin alike (`vertex_emulator/custom_jobs`).
 _REPLICA = re.compile(r"\bThe replica (?P<replica>[\w-]+) ")
 _EXIT = re.compile(r"\bexited with a non-zero status of (?P<code>-?\d+)")
 _TAIL = "\nThe last lines of its log:\n"
@@ -29,10 +29,11 @@ _EMPTY_REASON = re.compile(r"\s*Termination reason: Error\.")
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """The service's error, taken apart.
+    """The parts of the service's error.
 
-    `words` are its sentences without log lines and without where to look; `replica` and `exit_code` are those
-    that it names; `lines` are the lines of the replica's log that came with it: only the emulator sends any.
+    `words` are its sentences without log lines and without the link to the logs; `replica` and `exit_code`
+    are those that it names; `lines` are the lines of the replica's log that came with it: only the emulator
+    sends any.
     """
 
     words: str
@@ -43,11 +44,11 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What is known of a failure.
+    """The diagnosis of a failure.
 
-    `exit` says the exit code in words, `cause` completes "Likely cause: ", `remedy` is a sentence; all three
-    are "" where nothing is known. `kind` is the name of the cause's row, "" without one. `lines` are the last
-    of the failing replica, plain and bounded.
+    `exit` is the exit code in words, `cause` completes "Likely cause: ", `remedy` is a sentence; all three
+    are "" if nothing is known. `kind` is the name of the cause's row, "" without one. `lines` are the last of
+    the failing replica, plain and bounded.
     """
 
     words: str
@@ -59,11 +60,11 @@ class Diagnosis:
     remedy: str = ""
     lines: tuple[str, ...] = ()
     unread: str = ""
-    """Why there are no lines, where the log could not be read."""
+    """Why there are no lines, if the log could not be read."""
 
 
 def take_apart(message: str) -> Failure:
-    """The parts of a job's error message. Where it speaks of several replicas, the first is meant."""
+    """Return the parts of a job's error message. If it names several replicas, the first counts."""
     text, _, rest = message.partition(_TAIL)
     lines = [line.removeprefix("    ") for line in _POINTER.sub("", rest).split("\n")] if rest else []
     while lines and not lines[-1].strip():
@@ -79,13 +80,13 @@ def take_apart(message: str) -> Failure:
 
 
 def without_log(message: str) -> str:
-    """An error message, or a line of the service about it, without the lines of a replica's log."""
+    """Return an error message, or a line of the service about it, without the lines of a replica's log."""
     head, tail, _ = message.partition(_TAIL)
     return head if tail else message
 
 
 def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str] = ()) -> Diagnosis:
-    """The diagnosis of a failed job.
+    """Return the diagnosis of a failed job.
 
     `message` is the job's error, `exit_code` overrides the one that it names, `lines` are the last lines of
     the failing replica, oldest first; without any, those in the message count.
@@ -108,7 +109,10 @@ def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str]
 
 
 def exit_in_words(code: int | None) -> str:
-    """ "ended by the signal SIGKILL" for 137 or -9; "" for a plain exit code."""
+    """Return an exit code in words, or "" for a plain one.
+
+    137 and -9 are "ended by the signal SIGKILL".
+    """
     if code is None:
         return ""
     number = -code if code < 0 else code - 128
@@ -119,10 +123,10 @@ def exit_in_words(code: int | None) -> str:
 
 
 def report(diagnosis: Diagnosis, *, label: str, state: str, logs: str, with_lines: bool = True) -> str:
-    """One message for people: what happened, the log's end, the likely cause, and where the rest is.
+    """Return a message for people: the failure, the log's end, the likely cause, the command for the logs.
 
     `label` is such as "custom job 123", `state` a word such as "FAILED", `logs` the command for the logs.
-    `with_lines` is false where the log has been shown already.
+    `with_lines` is false if the log has been shown already.
     """
     words = diagnosis.words or "no reason was given"
     if diagnosis.exit and not re.search(r"\bSIG[A-Z]+", words):
@@ -153,10 +157,9 @@ def _cause(words: str, code: int | None, lines: Sequence[str]) -> tuple[str, str
 
 
 def _suspects(lines: Sequence[str]) -> Iterator[str]:
-    """The lines in which a cause is looked for, the last first: what ended the program stands at the end.
+    """Yield the lines that are searched for a cause, the last first: the fatal error is at the end.
 
-    What is before the last traceback was survived, unless that traceback says that it goes back to another
-    one.
+    The program survived everything before the last traceback, unless that traceback refers to another one.
     """
     last = ""
     for number in range(len(lines) - 1, -1, -1):
@@ -172,8 +175,8 @@ def _suspects(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _may_be(cause: Cause, code: int | None) -> bool:
-    """Whether a program that ended with this code can have ended for a cause that its log suggests."""
-    if code == _KILLED:  # it had no chance to say why
+    """Return whether a program that ended with this code can have the cause that its log suggests."""
+    if code == _KILLED:  # SIGKILL leaves no time for a message
         return cause.name in _BEFORE_A_KILL
     return code != _TERMINATED
 

@@ -1,4 +1,4 @@
-"""What a program printed, made fit for somebody else's terminal: no escapes, no endless lines. Pure."""
+"""The output of a program, made safe for another terminal: no escapes, no endless lines. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 LINE_LENGTH = 1000
-"""Characters of a line that are shown."""
+"""The most characters of a line that are shown."""
 
 LINES_OF_ONE_ENTRY = 100
-"""Lines of one log entry that are shown: some programs log a whole table at once."""
+"""The most lines of one log entry that are shown: some programs log a whole table at once."""
 
 # CSI sequences such as colours and cursor moves, OSC sequences such as titles and links, and the shorter ones
-# (ECMA-48). Of one that was cut off at the end of an entry, the introducer at least goes.
+# (ECMA-48). If one is cut off at the end of an entry, at least its introducer is removed.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]).{0,2000}?(?:\x1b\\|\x07|\x9c)"
@@ -22,9 +22,9 @@ _ESCAPES = re.compile(
 
 
 def plain(line: str) -> str:
-    """One line without terminal escape sequences; other control characters are shown as escapes.
+    """Return a line without terminal escape sequences; other control characters become escapes.
 
-    Of a progress bar, which rewrites its line after carriage returns, the last state stays.
+    A progress bar, which rewrites its line after carriage returns, keeps its last state.
     """
     text = _ESCAPES.sub("", line).rstrip("\r\n")
     text = text.rpartition("\r")[2].expandtabs(4)
@@ -34,17 +34,17 @@ def plain(line: str) -> str:
 
 
 def lines_of(entry: str, *, length: int = LINE_LENGTH, most: int = LINES_OF_ONE_ENTRY) -> Iterator[str]:
-    """The lines of a log entry, plain and bounded; what is cut is said."""
+    """Yield the lines of a log entry, plain and bounded, and a line that counts the omitted ones."""
     lines = entry.rstrip("\n").split("\n")
     for line in lines[:most]:
-        # Cut before escapes are looked for: a hostile line makes that slow.
+        # Cut before the search for escapes: a hostile line makes that slow.
         yield shortened(plain(line[: 8 * length]), length)
     if len(lines) > most:
         yield f"... and {len(lines) - most} more lines of this entry"
 
 
 def shortened(text: str, length: int) -> str:
-    """The beginning of a text that is too long, with the number of characters that are missing."""
+    """Return the beginning of a text that is too long, with the number of missing characters."""
     return text if len(text) <= length else f"{text[:length]}... (+{len(text) - length} characters)"
 
 

@@ -1,4 +1,4 @@
-"""The diagnosis of a job that has failed, with its log where the service's error has no lines of it."""
+"""The diagnosis of a failed job, with its log if the service's error contains no lines of it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pulumi_vertex_training.runs.diagnosis.diagnosis import LINES, SEARCHED, Dia
 from pulumi_vertex_training.runs.gateway import gateway_of
 
 SECONDS = 20.0
-"""How long the log may take; a failure is told without it after that."""
+"""How long the log may take; after that a failure is reported without it."""
 
 LOOKS = 3
-"""How often a log is asked for that has nothing yet: Cloud Logging is some seconds late."""
+"""The most attempts to read a log that has nothing yet: Cloud Logging is some seconds late."""
 
 _PAUSE_SECONDS = 3.0
 _EMULATOR_NOTICE = "NOTICE"
 
 
 def has_failed(record: JobRecord) -> bool:
-    """Whether there is something to diagnose: a job that ended without success, and that nobody cancelled."""
+    """Return whether there is a failure to diagnose: the job ended without success and was not cancelled."""
     return record.state.is_terminal and record.state.word not in ("SUCCEEDED", "CANCELLED")
 
 
@@ -37,10 +37,10 @@ def examine(
     seconds: float = SECONDS,
     pause: Callable[[float], None] = time.sleep,
 ) -> Diagnosis:
-    """Why the job failed. Raises nothing: a log that cannot be read in time is a remark in the diagnosis.
+    """Return why the job failed. Raise nothing.
 
-    No call is made where the service's error has the lines, as the emulator's has, or explains itself, as one
-    about a quota does; else at most `LOOKS`.
+    A log that cannot be read in time is a remark in the diagnosis. No call is made if the service's error has
+    the lines, as the emulator's has, or explains itself, as one about a quota does; else at most `LOOKS`.
     """
     message = record.error.message if record.error else ""
     failure, alone = take_apart(message), diagnose(message)
@@ -56,7 +56,7 @@ def examine(
 def _last_entries(
     endpoint: Endpoint, record: JobRecord, replica: str | None, pause: Callable[[float], None]
 ) -> Sequence[LogEntry]:
-    """Of the job itself, or of the first of the jobs it ran that failed."""
+    """Return the last log entries of the job, or of the first failed job that it ran."""
     sources = gateway_of(record.name).log_sources(endpoint, record)
     job_id = next((one.job_id for one in sources if one.failed), sources[-1].job_id if sources else None)
     if job_id is None:
@@ -68,7 +68,7 @@ def _last_entries(
             break
         if look + 1 < LOOKS:
             pause(_PAUSE_SECONDS)
-    # The service's own words are in the error already; the emulator's notice is about the image.
+    # The error contains the service's own entries; the emulator's notice is about the image.
     return [entry for entry in found if entry.task and entry.severity != _EMULATOR_NOTICE]
 
 
@@ -77,7 +77,7 @@ def _line(entry: LogEntry, replica: str | None) -> str:
 
 
 def _within(seconds: float, work: Callable[[], Sequence[LogEntry]]) -> Sequence[LogEntry]:
-    """The result of the work. Raises what it raises, and TimeoutError: then it goes on in its own thread."""
+    """Return the result of the work. Raise its error, or TimeoutError; the thread then goes on."""
     results: list[Sequence[LogEntry]] = []
     errors: list[CloudError] = []
 

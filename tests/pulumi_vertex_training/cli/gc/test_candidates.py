@@ -31,7 +31,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from support import properties  # noqa: F401
 from support.tables import every_row
 
@@ -46,8 +46,8 @@ def resource(kind: str, id_: str = "", **outputs: Any) -> dict[str, Any]:
 
 
 RUN = resource("Run", IDENTITY, key=f"{IDENTITY}-1")
-CUSTOM_JOB = resource("CustomJob", JOB, run=f"{IDENTITY}-1", on_delete="delete")
-KEPT_JOB = resource("CustomJob", JOB, run=f"{IDENTITY}-1", on_delete="cancel")
+CUSTOM_JOB = resource("CustomJob", JOB, __run={"key": f"{IDENTITY}-1"}, on_delete="delete")
+KEPT_JOB = resource("CustomJob", JOB, __run={"key": f"{IDENTITY}-1"}, on_delete="cancel")
 STAGED = resource(
     "StagedFile",
     URI,
@@ -118,7 +118,10 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
         pytest.param(
             [
                 stack(past=(CUSTOM_JOB,)),
-                stack(past=(resource("CustomJob", JOB, run="feed-1", on_delete="cancel"),), name="dev"),
+                stack(
+                    past=(resource("CustomJob", JOB, __run={"key": "feed-1"}, on_delete="cancel"),),
+                    name="dev",
+                ),
             ],
             Verdict.KEPT,
             "dev",
@@ -146,7 +149,7 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
             id="no history",
         ),
         pytest.param(
-            [stack(past=({"type": "other", "inputs": {"run": f"{IDENTITY}-1"}},))],
+            [stack(past=({"type": "other", "inputs": {"__run": {"key": f"{IDENTITY}-1"}}},))],
             Verdict.UNPROVEN,
             "no stack here",
             id="only mentioned in the past",
@@ -256,7 +259,7 @@ IN_STATE = resource(
 PIPELINE_RUN = resource(
     "TrainingPipeline",
     f"projects/42/locations/us-central1/trainingPipelines/{PIPELINE}",
-    run=f"{IDENTITY}-1",
+    __run={"key": f"{IDENTITY}-1"},
     on_delete="cancel",
 )
 
@@ -272,12 +275,12 @@ def begins(*resources: Any, is_deployed_now: bool | None) -> KnownStack:
     return replace(stack(is_deployed_now=is_deployed_now), now=now)
 
 
-def gpus(**more: Any) -> Lasting:
-    return Lasting(name=GPUS, display_name="", labels=MARKS, **more)
+def gpus(**more: Any) -> PersistentRecord:
+    return PersistentRecord(name=GPUS, display_name="", labels=MARKS, **more)
 
 
-def digits(**more: Any) -> Lasting:
-    return Lasting(
+def digits(**more: Any) -> PersistentRecord:
+    return PersistentRecord(
         name="projects/42/locations/us-central1/models/digits", display_name="", labels=MARKS, **more
     )
 
@@ -408,7 +411,7 @@ def digits(**more: Any) -> Lasting:
     ],
 )
 def test_the_judgement_of_what_lasts(
-    record: Lasting, stacks: list[KnownStack], verdict: Verdict, because: str
+    record: PersistentRecord, stacks: list[KnownStack], verdict: Verdict, because: str
 ) -> None:
     judgement = judge_lasting(record, stacks, ENDPOINT)
     assert judgement.verdict is verdict, judgement.reason
@@ -417,7 +420,7 @@ def test_the_judgement_of_what_lasts(
 
 def test_what_was_replaced_into_another_place_is_known_in_both() -> None:
     moved = {**IN_STATE, "inputs": {**IN_STATE["outputs"], "location": "us-east1"}}
-    there = Lasting(name=GPUS.replace("us-central1", "us-east1"), display_name="", labels=MARKS)
+    there = PersistentRecord(name=GPUS.replace("us-central1", "us-east1"), display_name="", labels=MARKS)
     for record in (gpus(), there):
         assert judge_lasting(record, [stack(moved)], ENDPOINT).verdict is Verdict.KNOWN
 
@@ -443,7 +446,8 @@ def test_what_a_state_says() -> None:
         pytest.param(checkpoint(RUN), id="a checkpoint"),
         pytest.param(state(pending=[RUN]), id="a pending operation"),
         pytest.param(
-            state({"type": type_token("CustomJob"), "inputs": {"run": f"{IDENTITY}-1"}}), id="inputs"
+            state({"type": type_token("CustomJob"), "inputs": {"__run": {"key": f"{IDENTITY}-1"}}}),
+            id="inputs",
         ),
     ],
 )

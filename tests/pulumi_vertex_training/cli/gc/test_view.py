@@ -20,7 +20,7 @@ from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views.output import Output
 
 PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
@@ -43,7 +43,7 @@ def job(number: int, verdict: Verdict, outcome: Outcome | None = None, **labels:
 
 
 def lasting(name: str, verdict: Verdict, state: str = "", outcome: Outcome | None = None) -> LastingFinding:
-    record = Lasting(
+    record = PersistentRecord(
         name=f"projects/42/locations/us-central1/{name}",
         display_name="",
         state=state,

@@ -1,4 +1,4 @@
-"""Persistent resources and models, which last beside the jobs and may be orphaned, as `gc` sees them."""
+"""Persistent resources and models, which exist beside the jobs and may be orphaned, for `gc`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vertex_training.fields.labels import MARKS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lasting:
-    """One of them, as the service has it.
+class PersistentRecord:
+    """A persistent resource or a model, as the service has it.
 
-    `state` is the service's word, "" for what has none. `create_time` tells it from a later one of the same
+    `state` is the service's word, "" for a model. `create_time` distinguishes it from a later one of the same
     name. `uploaded_by`: ids of the pipelines that have uploaded versions of a model. `obstacle`: why it must
     not be deleted as it is, whoever knows it.
     """
@@ -37,30 +37,30 @@ class Lasting:
 
     @property
     def is_going(self) -> bool:
-        """Whether it is being deleted already."""
+        """True if it is being deleted already."""
         return self.state == "STOPPING"
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """Those of our ownership labels that it carries."""
+        """The ownership labels that it has."""
         return marks_of(self.labels)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LastingKind:
+class PersistentKind:
     """The calls of one kind. All raise the exceptions of `pulumi_vertex_training.cloud.errors`.
 
-    `labelled` are all that carry the first of our ownership labels, without what would take another request
-    for each. `delete` may only begin the deletion.
+    `labelled` returns all that have the first of our ownership labels, without details that take another
+    request for each. `delete` may only begin the deletion.
     """
 
     noun: str
-    labelled: Callable[[Endpoint], Iterable[Lasting]]
-    get: Callable[[Endpoint, str], Lasting]
+    labelled: Callable[[Endpoint], Iterable[PersistentRecord]]
+    get: Callable[[Endpoint, str], PersistentRecord]
     delete: Callable[[Endpoint, str], object]
 
-    def marked(self, endpoint: Endpoint) -> list[Lasting]:
-        """Return all that carry every one of our ownership labels."""
+    def marked(self, endpoint: Endpoint) -> list[PersistentRecord]:
+        """Return all that have every one of our ownership labels."""
         return [one for one in self.labelled(endpoint) if len(one.marks) == len(MARKS)]
 
 
@@ -69,6 +69,8 @@ def marks_of(labels: Mapping[str, str]) -> Mapping[str, str]:
     return {mark: labels[mark] for mark in MARKS if mark in labels}
 
 
-def lasting_kinds() -> Mapping[str, LastingKind]:
-    """Return the kinds that last, by collection."""
-    return {entry.collection: entry.part("gateway", "LASTING", LastingKind) for entry in registry.LASTING}
+def persistent_kinds() -> Mapping[str, PersistentKind]:
+    """Return the kinds of persistent resources and models, by collection."""
+    return {
+        entry.collection: entry.part("gateway", "PERSISTENT", PersistentKind) for entry in registry.PERSISTENT
+    }

@@ -1,0 +1,175 @@
+"""The internals of a run are in Pulumi's state, and in nothing that Pulumi shows, on the real engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from support.engine import Engine
+
+PROGRAM = """
+def pool(count, **env):
+    return {
+        "machine_spec": {"machine_type": "n1-standard-4"},
+        "replica_count": count,
+        "container_spec": {
+            "image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+            "command": ["true"],
+            "env": [{"name": name, "value": value} for name, value in env.items()],
+        },
+    }
+
+
+def job(name, workers, rerun="on_change", **given):
+    return vt.CustomJob(name, worker_pool_specs=[pool(1), workers], wait="done", rerun=rerun, **given)
+
+
+bucket = vt.StagingBucket("staging", name="a-bucket", force_destroy=True)
+workers, rerun = config.get_int("workers") or 2, config.get("rerun") or "on_change"
+train = job("train", pool(workers), rerun, staging_bucket=bucket)
+own = job("own", pool(1), run_token=config.get("token"), base_output_directory="gs://a-bucket/own/")
+masked = job("masked", pool(1, KEY=config.require_secret("key")), staging_bucket=bucket)
+pulumi.export("directory", train.base_output_directory)
+pulumi.export("secret directory", masked.base_output_directory)
+"""
+INTERNALS = ("run", "spec_hash", "output_path", "output_directory", "key", "spec", "job", "collection")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """The printed output, and the states after the first and the last deployment."""
+
+    resources: dict[str, Any]
+    outputs: dict[str, Any]
+    summary: str
+    details: str
+    token: str
+    record: str
+    refreshed: str
+    imported: str
+    planned: str
+    after: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    engine.write(PROGRAM)
+    engine.run("config", "set", "--secret", "key", "hush-hush-hush").ok()
+    engine.up().ok()
+    resources, outputs = by_name(engine), engine.outputs()
+    plan = str(engine.folder / "plan.json")
+    refreshed = engine.run("refresh", "--preview-only", "--expect-no-changes", "--non-interactive").ok()
+    exported = engine.run("stack", "export").ok().output
+    (engine.folder / "exported.json").write_text(exported)
+    engine.run("stack", "import", "--file", str(engine.folder / "exported.json")).ok()
+    imported = engine.preview("--expect-no-changes").ok().output
+    engine.set("rerun", "on_failure")
+    record = engine.preview().ok().output
+    engine.run("config", "rm", "rerun").ok()
+    engine.set("token", "again")
+    token = engine.preview().ok().output
+    engine.run("config", "rm", "token").ok()
+    engine.set("workers", "3")
+    summary = engine.preview("--save-plan", plan).ok().output
+    details = engine.preview("--diff").ok().output
+    planned = engine.up("--plan", plan).ok().output
+    return Steps(
+        resources=resources,
+        outputs=outputs,
+        summary=summary,
+        details=details,
+        token=token,
+        record=record,
+        refreshed=refreshed.output,
+        imported=imported,
+        planned=planned,
+        after=by_name(engine),
+    )
+
+
+def by_name(engine: Engine) -> dict[str, Any]:
+    """Return the recorded resources by type and name: `CustomJob train`."""
+    return {
+        f"{one['type'].rpartition(':')[2]} {one['urn'].rpartition('::')[2]}": one
+        for one in engine.checkpoint()["resources"]
+    }
+
+
+def changed(output: str, resource: str) -> set[str]:
+    """Return what stands in brackets on the rows of a resource."""
+    rows = [line for line in output.splitlines() if f":{resource} " in line]
+    return {row.partition("[diff: ")[2].partition("]")[0] for row in rows}
+
+
+def test_the_state_has_the_internals_under_one_hidden_property(steps: Steps) -> None:
+    job, run = steps.resources["CustomJob train"], steps.resources["Run train"]
+    key = run["outputs"]["key"]
+    for part in ("inputs", "outputs"):
+        assert not {name for name in INTERNALS if name != "key"} & set(job[part])
+        assert job[part]["__run"] == {
+            "key": key,
+            "spec_hash": run[part]["__run"]["spec"],
+            "output_path": "base_output_directory",
+            "output_directory": f"gs://a-bucket/train/{key}/",
+        }
+        assert run[part]["__run"]["job"] == "train"
+
+
+def test_a_directory_is_an_input_only_if_the_user_gives_it(steps: Steps) -> None:
+    assert "base_output_directory" not in steps.resources["CustomJob train"]["inputs"]
+    own = steps.resources["CustomJob own"]
+    assert own["inputs"]["base_output_directory"] == "gs://a-bucket/own/"
+    assert set(own["inputs"]["__run"]) == {"key", "spec_hash"}
+
+
+def test_programs_read_the_directory_of_the_run(steps: Steps) -> None:
+    for name, output in (("train", "directory"), ("masked", "secret directory")):
+        key = steps.resources[f"Run {name}"]["outputs"]["key"]
+        recorded = steps.resources[f"CustomJob {name}"]["outputs"]
+        assert recorded["base_output_directory"] == steps.outputs[output]
+        assert steps.outputs[output] == f"gs://a-bucket/{name}/{key}/"
+
+
+def test_the_hash_of_a_secret_declaration_is_encrypted(steps: Steps) -> None:
+    job, run = steps.resources["CustomJob masked"], steps.resources["Run masked"]
+    for part in ("inputs", "outputs"):
+        assert "ciphertext" in job[part]["__run"]["spec_hash"]
+        assert "ciphertext" in json.dumps(run[part]["__run"]["spec"])
+        assert job[part]["__run"]["key"] == run["outputs"]["key"]
+
+
+def test_a_preview_shows_what_the_user_changed_and_why_it_runs_again(steps: Steps) -> None:
+    assert changed(steps.summary, "CustomJob train") == {"", "~worker_pool_specs"}
+    assert changed(steps.summary, "Run train") == {"+reason"}
+    assert "train will run again: its spec changed" in steps.summary
+    assert 'reason         : "its spec changed"' in steps.details
+    assert "replica_count : 2 => 3" in steps.details
+    for word in ("__run", "spec_hash", "output_directory"):
+        assert word not in steps.details
+
+
+def test_another_run_token_shows_on_the_run(steps: Steps) -> None:
+    assert changed(steps.token, "Run own") == {"+reason,run_token"}
+    assert changed(steps.token, "CustomJob own") == {""}
+
+
+def test_an_edit_of_the_record_leaves_the_directory_known(steps: Steps) -> None:
+    assert changed(steps.record, "CustomJob train") == {"~rerun"}
+    assert "directory" not in steps.record
+
+
+def test_refresh_export_and_import_keep_the_internals(steps: Steps) -> None:
+    for output in (steps.refreshed, steps.imported):
+        assert "8 unchanged" in output
+
+
+def test_a_plan_is_kept(steps: Steps) -> None:
+    assert "1 replaced" in steps.planned
+    run = steps.after["Run train"]
+    assert run["outputs"]["reason"] == "its spec changed"
+    assert run["outputs"]["key"] == steps.after["CustomJob train"]["outputs"]["__run"]["key"]
+    assert run["outputs"]["key"] != steps.resources["Run train"]["outputs"]["key"]
