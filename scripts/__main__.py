@@ -19,10 +19,9 @@ from scripts import (
     release,
     stack,
 )
-from scripts.errors import ChoreError
 from scripts.layout import layout
 from scripts.processes import run_openly
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
 from scripts.layout import Layout
-from scripts.processes import run_quietly
-from scripts.report import Report, Step
+from scripts.processes import alone, run_quietly
+from scripts.report import ChoreError, Report, Step
 
 DEBIAN = ("skopeo", "buildah")
 """Programs of Debian packages of the same name."""

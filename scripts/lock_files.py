@@ -10,11 +10,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
-from scripts.report import Report, Step
+from scripts.report import ChoreError, Report, Step
 
 _COMPILE = (
     "--universal",

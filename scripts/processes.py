@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from scripts.errors import ChoreError
+from scripts.report import ChoreError, Step
 
 
 def run_quietly(
@@ -80,3 +82,20 @@ def run_openly(argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str])
 
 def _leave_it_to_the_program(_signal: int, _frame: FrameType | None) -> None:
     """A handler, not SIG_IGN: an ignored signal would stay ignored in the program that is started."""
+
+
+@contextmanager
+def alone(file: Path, step: Step) -> Iterator[None]:
+    """Hold the lock file; wait, and say so, while another process holds it."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = file.open("w")
+    except OSError as error:
+        raise ChoreError(f"The folder {file.parent} cannot be written: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            step.say("waiting for another set-up that is at work")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

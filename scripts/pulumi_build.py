@@ -13,10 +13,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.errors import ChoreError
 from scripts.processes import run_quietly
 from scripts.pulumi_release import NotObtainedError
-from scripts.report import Step
+from scripts.report import ChoreError, Step
 
 VERSION = "3.259.0"
 LANGUAGE_HOST_VERSION = "3.79.0"

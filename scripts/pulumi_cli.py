@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts import pulumi_build, pulumi_release
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
 from scripts.layout import Layout
+from scripts.processes import alone
 from scripts.pulumi_release import PINNED, NotObtainedError, Release
-from scripts.report import Report, Step
+from scripts.report import ChoreError, Report, Step
 
 MINIMUM = (3, 216, 0)
 """The first version that takes a resource's inputs from a refresh, which shows drift as property lines."""

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from scripts.errors import ChoreError
-from scripts.report import Step
+from scripts.report import ChoreError, Step
 
 ADDRESS = "https://get.pulumi.com/releases/sdk"
 ADDRESS_VARIABLE = "VERTEX_TRAINING_PULUMI_RELEASES"

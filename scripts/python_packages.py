@@ -16,11 +16,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
 from scripts.layout import Layout
-from scripts.processes import run_quietly
-from scripts.report import Report, Step
+from scripts.processes import alone, run_quietly
+from scripts.report import ChoreError, Report, Step
 
 RUNTIME_LOCK = "requirements.txt"
 DEVELOPMENT_LOCK = "requirements-dev.txt"

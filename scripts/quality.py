@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts import client_tools, environment, pulumi_cli, python_packages
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 _WORKERS = min((os.cpu_count() or 2) + 2, 6)
 """Tests of the engine and of jobs wait about half of their time."""

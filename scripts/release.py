@@ -6,9 +6,8 @@ import datetime
 import re
 from pathlib import Path
 
-from scripts.errors import ChoreError
 from scripts.layout import Layout
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 _PROJECT = (Path("pyproject.toml"), re.compile(r'^(version = ")(\d+\.\d+\.\d+)(")$', re.MULTILINE))
 _PACKAGE = (

@@ -124,3 +124,11 @@ class Report:
         self.clear()
         took = "" if step.idle else f"  {step.seconds():.1f} s"
         self.line(f"{name:{_NAME_WIDTH}}{self.paint(step.result, colour)}{took}")
+
+
+class ChoreError(Exception):
+    """A chore cannot go on. The text says what happened and what to do; it is printed as it is."""
+
+    def __init__(self, message: str, *, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

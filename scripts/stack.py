@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts import backend_locks, environment, pulumi_cli, python_packages
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import PulumiCli
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 
 @dataclass(frozen=True, kw_only=True)

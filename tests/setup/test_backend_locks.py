@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from scripts import backend_locks, environment, pulumi_cli, stack
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 from support.waiting import eventually
 
 WAIT = "import sys, time; print('ready', flush=True); time.sleep(60)"

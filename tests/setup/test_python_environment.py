@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from scripts import python_packages
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.python_packages import Stamp
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"

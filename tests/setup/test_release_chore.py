@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts import release
-from scripts.errors import ChoreError
 from scripts.layout import Layout
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 DAY = datetime.date(2030, 1, 2)
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- New: this.\n\n## 0.0.9 (2029-01-01)\n\n- Old.\n"

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from scripts import pulumi_cli, pulumi_release
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.pulumi_release import PINNED, REQUIRED, NotObtainedError, Release
-from scripts.report import Report, Step
+from scripts.report import ChoreError, Report, Step
 
 MACHINE = "linux-x64"
 PROGRAMS = {name: f"#!/bin/sh\necho {name}\n".encode() for name in REQUIRED}

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
-from scripts.processes import run_openly, run_quietly
-from scripts.report import Report, Step
+from scripts.processes import alone, run_openly, run_quietly
+from scripts.report import ChoreError, Report, Step
 from support.waiting import eventually
 
 

@@ -54,9 +54,9 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
 def _control_command(options: argparse.Namespace) -> Command | None:
     """`emulator clock`, `quota`, `replica`, `export`, `import` and the settings."""
     if options.action in ("export", "import"):
-        from pulumi_vertex_training.cli.emulator import state as emulator_state
+        from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 
-        return emulator_state.export if options.action == "export" else emulator_state.import_state
+        return emulator_commands.export if options.action == "export" else emulator_commands.import_state
     from pulumi_vertex_training.cli.emulator import settings as emulator_settings
 
     actions: dict[str, Command] = {
@@ -109,10 +109,6 @@ def _command(options: argparse.Namespace) -> Command:
         from pulumi_vertex_training.cli import placement_command
 
         return placement_command.placement
-    if options.command == "import":
-        from pulumi_vertex_training.cli.jobs import import_command
-
-        return import_command.import_job
     if options.command == "gc":
         from pulumi_vertex_training.cli.gc import command as gc_command
 
@@ -129,5 +125,6 @@ def _command(options: argparse.Namespace) -> Command:
         "status": job_commands.status,
         "logs": job_commands.print_logs,
         "cancel": job_commands.cancel,
+        "import": job_commands.import_job,
     }
     return commands[options.command]

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pulumi_vertex_training.cli.emulator import fault_options
 from pulumi_vertex_training.cli.emulator import options as control_options
 from pulumi_vertex_training.cli.jobs import options as job_options
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
@@ -122,7 +121,6 @@ def _add_emulator(parser: Parser, commands: Any) -> None:
         parents=data_dir,
     )
     reset.add_argument("--yes", action="store_true", help="do not ask on a terminal")
-    fault_options.add_to(emulator, actions, parents=data_dir)
     control_options.add_to(emulator, actions, parents=data_dir)
 
 

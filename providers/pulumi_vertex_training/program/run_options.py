@@ -4,17 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import wait_policy
+from pulumi_vertex_training.program.checks import flag, one_of, seconds
 from pulumi_vertex_training.program.references import BucketLike, bucket_location, bucket_name
 from pulumi_vertex_training.program.resource import place
-from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait, WaitPolicy
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
+
+Wait = Literal["none", "running", "done"]
+OnInterrupt = Literal["leave", "cancel"]
+
+WAITS: tuple[Wait, ...] = ("none", "running", "done")
+ON_INTERRUPT: tuple[OnInterrupt, ...] = ("leave", "cancel")
+DEFAULT_WAIT_TIMEOUT = 24 * 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitPolicy:
+    """`until`: what to wait for; `timeout`: seconds after which waiting ends with a warning, `inf` for never;
+    `on_interrupt`: what becomes of the job when the deployment ends while it waits; `stream_logs`: whether
+    the log is shown meanwhile. It is the program's alone: the job, its state and its hash know nothing of it.
+    """
+
+    until: Wait = "running"
+    timeout: float = DEFAULT_WAIT_TIMEOUT
+    on_interrupt: OnInterrupt = "leave"
+    stream_logs: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.until != "none"
+
+    @property
+    def cancels(self) -> bool:
+        """Whether an interrupted wait cancels the job."""
+        return self.waits and self.on_interrupt == "cancel"
+
+
+def wait_findings(policy: WaitPolicy) -> list[str | None]:
+    """What is wrong with the policy as it was given: the argument, its value, the rule and the remedy."""
+    return [
+        one_of("wait", policy.until, WAITS),
+        seconds("wait_timeout", policy.timeout),
+        one_of("on_interrupt", policy.on_interrupt, ON_INTERRUPT),
+        flag("stream_logs", policy.stream_logs),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +75,7 @@ class RunOptions:
     adopt: pulumi.Input[str] | None = None
     taking_over: pulumi.Input[str] | None = None
     wait: Wait = "running"
-    wait_timeout: float = wait_policy.DEFAULT_TIMEOUT
+    wait_timeout: float = DEFAULT_WAIT_TIMEOUT
     on_interrupt: OnInterrupt = "leave"
     stream_logs: bool = False
     project: pulumi.Input[str] | None = None
@@ -55,7 +93,7 @@ class RunOptions:
 
     def findings(self) -> Iterator[str | None]:
         """What is wrong with the options as they were given."""
-        yield from wait_policy.findings(self.wait_policy)
+        yield from wait_findings(self.wait_policy)
         yield arguments.one_of("rerun", self.rerun, [one.value for one in Policy])
         yield arguments.whole_number("rerun_limit", self.rerun_limit)
         yield arguments.flag("protect_running", self.protect_running)

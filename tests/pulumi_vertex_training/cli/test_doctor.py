@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, findings
-from pulumi_vertex_training.cli.machine import Machine, look
+from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, Machine, findings, look
 from support.command import environment, run
 from support.tables import every_row
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cli.explain.document_parts import job_in
-from pulumi_vertex_training.cli.explain.documents import read_document
+from pulumi_vertex_training.cli.explain.documents import job_in, read_document
 from support.jobs import REDUCTION_SERVER
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN

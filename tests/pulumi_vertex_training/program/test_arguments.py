@@ -14,8 +14,7 @@ from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingP
 from pulumi_vertex_training.kinds.custom_job.options import JobOptions
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs
 from pulumi_vertex_training.program.job_args import JobSpecOptions
-from pulumi_vertex_training.program.run_options import RunOptions
-from pulumi_vertex_training.program.wait_policy import WaitPolicy, findings
+from pulumi_vertex_training.program.run_options import RunOptions, WaitPolicy, wait_findings
 from support.tables import every_row
 from vertex_training.job.job_spec import JobSpec
 
@@ -100,7 +99,7 @@ def test_all_of_it_is_said_at_once() -> None:
 @pytest.mark.parametrize("timeout", [0, 0.5, 10**9, float("inf")])
 def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
     policy = WaitPolicy(until="done", timeout=timeout, on_interrupt="cancel", stream_logs=True)
-    assert not any(findings(policy))
+    assert not any(wait_findings(policy))
     assert policy.cancels
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches, files
-from pulumi_vertex_training.cli.explain import environment_view, explanation, replica_limits
+from pulumi_vertex_training.cli.explain import explanation, replica_limits
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
@@ -118,7 +118,7 @@ def _one_replica(explained: Explanation, name: str, output: Output) -> Explanati
             output.note(
                 f"Settings of {explained.framework} are for {replica.environment.name}, its new name."
             )
-        for sentence in environment_view.notes_on_slices([replica]):
+        for sentence in explain_view.notes_on_slices([replica]):
             output.note(sentence)
     if found:
         for problem in explained.warnings:

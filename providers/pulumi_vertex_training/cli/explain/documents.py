@@ -6,7 +6,7 @@ A document is known by its keys. Custom jobs have several forms, the other kinds
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from pulumi_vertex_training.documents import hints as document_hints
@@ -14,13 +14,17 @@ from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.documents.kind import DocumentForm, document_kinds
 from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unread
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import is_within
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.job_spec import JobSpec, parts
 
-__all__ = ["ONE_FORM", "Document", "read_document"]
+__all__ = ["ONE_FORM", "Document", "job_in", "read_document"]
 
 POOLS_KEY = "worker_pool_specs"
 
@@ -91,3 +95,32 @@ def _hint(keys: Iterable[str]) -> str:
 
 def _nothing(message: str) -> Document[Any]:
     return unread("pools", (ONE_FORM.broken("", message),))
+
+
+def job_in(document: Document[Any]) -> tuple[str, Document[CustomJobSpec]]:
+    """The job that a document describes, or that is inside of what it describes, and its path there: "" for a
+    custom job, "trial_job_spec" for a tuning job. Its spec is None where there is nothing to run.
+
+    Paths of the job's `damaged` are its own; its problems keep those of the whole.
+    """
+    if document.kind is CUSTOM_JOB:
+        return "", document
+    path, part = next(parts(document.spec), ("", None))
+    damaged = frozenset(
+        gap[len(path) :].lstrip(".") if is_within(gap, path) else ""
+        for gap in document.damaged
+        if is_within(gap, path) or is_within(path, gap)
+    )
+    spec = None
+    if part is not None:
+        own = {each.name: getattr(part, each.name) for each in fields(JobSpec)}
+        spec = CustomJobSpec(display_name="", **own)
+    return path, Document(
+        form="pools",
+        kind=CUSTOM_JOB,
+        spec=spec,
+        problems=document.problems,
+        sizing=document.sizing,
+        location=document.location,
+        damaged=damaged,
+    )

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches
 from pulumi_vertex_training.cli.explain import documents, replica_limits
-from pulumi_vertex_training.cli.explain.document_parts import job_in
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
@@ -56,7 +55,7 @@ def explanation_of(
     Raises InputError for a trial that a tuning job does not have.
     """
     document = documents.read_document(value, options=options)
-    path, job = job_in(document)
+    path, job = documents.job_in(document)
     sample = Sample(location=document.location or SAMPLE_LOCATION, trial=trial)
     if document.spec is not None:
         sample = view_of_document(document).sample(document, sample)

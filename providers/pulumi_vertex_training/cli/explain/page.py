@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
-from pulumi_vertex_training.cli.explain import environment_view
 from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views import pools_view
-from pulumi_vertex_training.views.explained import Explanation
+from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.output import Output, visible
+from vertex_cluster.frameworks import FRAMEWORKS
+from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of
 
@@ -39,7 +43,7 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
         return
     show_findings(explained.problems, output)
     _show_sizing(explained, output)
-    environment_view.show(explained, output, title=titles.replicas, command=command)
+    _show_replicas(explained, output, title=titles.replicas, command=command)
 
 
 def _show_sizing(explained: Explanation, output: Output) -> None:
@@ -102,3 +106,184 @@ def _quoted(value: str) -> str:
         {"\\": "\\\\", "'": "\\'"}.get(c, c if visible(c) == c else f"\\U{ord(c):08x}") for c in value
     )
     return f"$'{escaped}'"
+
+
+_MOST_ROWS = 6
+"""More replicas of a pool are shown as its first ones and its last."""
+
+
+def _show_replicas(explained: Explanation, output: Output, *, title: str, command: str | None) -> None:
+    """The section of the environment, under its title; nothing where no replica can be listed. `command` as
+    in `explain_view.show`.
+    """
+    replicas = explained.replicas
+    if not replicas:
+        return
+    sample = explained.sample
+    trial = f", trial {sample.trial}" if sample.trial else ""
+    output.section(title)
+    output.paragraph(
+        f"With sample values: job {sample.job_id}, project number {sample.project_number}, "
+        f"{sample.location}{trial}.",
+        style="dim",
+        indent=2,
+    )
+    for sentence in notes_on_slices(replicas):
+        output.paragraph(sentence, style="dim", indent=2)
+    _show_environments([each.environment for each in replicas], output)
+    _show_on_emulator(replicas, output)
+    _show_settings(explained, output)
+    _show_ai_platform(replicas, output)
+    if command is not None:
+        output.line()
+        text = f"All of one replica: {visible(command)} --replica {replicas[-1].environment.name}"
+        output.line(output.paint(text, "dim"))
+
+
+def notes_on_slices(replicas: Sequence[ExplainedReplica]) -> Iterator[str]:
+    """What is not known of replicas that are several machines."""
+    for count, several in groupby(replicas, key=lambda replica: replica.machines):
+        if count > 1:
+            names = all_of([replica.environment.name for replica in several][:_MOST_ROWS])
+            yield (
+                f"{names}: a TPU slice of {count} machines. This is the environment of the first one; "
+                "that of the others is not known."
+            )
+
+
+def _show_environments(environments: Sequence[ReplicaEnvironment], output: Output) -> None:
+    _show_views([_view(each) for each in environments], list(_cluster(environments[0])), output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _View:
+    """What is shown of a replica."""
+
+    name: str
+    role: str
+    pool: int
+    values: Mapping[str, str]
+
+
+def _view(environment: ReplicaEnvironment) -> _View:
+    return _View(
+        name=environment.name,
+        role=environment.role.in_words(2 if environment.pool else 1),
+        pool=environment.pool,
+        values=_values(environment),
+    )
+
+
+def _values(environment: ReplicaEnvironment) -> dict[str, str]:
+    """The variables, and the one thing in TF_CONFIG that is the replica's own."""
+    task = (environment.tf_config or {}).get("task")
+    of_tf_config = {"TF_CONFIG": f"{task['type']} {task['index']}"} if task else {}
+    return {**of_tf_config, **environment.variables}
+
+
+def _cluster(environment: ReplicaEnvironment) -> Iterator[tuple[str, str]]:
+    """The addresses, which all replicas share; those in TF_CONFIG are the same ones."""
+    for name, hosts in (environment.cluster_spec or {}).get("cluster", {}).items():
+        yield f"CLUSTER_SPEC {name}", _addresses(hosts)
+    if environment.tf_config is None:
+        yield "TF_CONFIG", "not set, since the job is not distributed"
+    elif environment.cluster_spec is not None:
+        yield "TF_CONFIG cluster", f"{all_of(list(environment.tf_config['cluster']))}, at the same addresses"
+    else:
+        for name, hosts in environment.tf_config["cluster"].items():
+            yield f"TF_CONFIG {name}", _addresses(hosts)
+
+
+def _addresses(hosts: Sequence[str]) -> str:
+    """`host-{0..3}:2222` where only the number differs."""
+    match = re.fullmatch(r"(.*-)0(:\d+)", hosts[0]) if len(hosts) > 1 else None
+    if match and list(hosts) == [f"{match[1]}{i}{match[2]}" for i in range(len(hosts))]:
+        return f"{match[1]}{{0..{len(hosts) - 1}}}{match[2]}"
+    return hosts[0] if len(hosts) == 1 else f"{hosts[0]} ... {hosts[-1]} ({len(hosts)} in all)"
+
+
+def _show_views(views: Sequence[_View], pairs: Sequence[tuple[str, str]], output: Output) -> None:
+    """What is the same in each pool as pairs, what differs within one as a table of replicas."""
+    shared = list(pairs)
+    own = []
+    for name in dict.fromkeys(name for view in views for name in view.values):
+        by_pool = _by_pool(views, name)
+        if by_pool is None:
+            own.append(name)
+            continue
+        for value in dict.fromkeys(each for each in by_pool.values() if each is not None):
+            roles = [role for role, found in by_pool.items() if found == value]
+            only = f"  ({all_of(roles)})" if len(roles) < len(by_pool) else ""
+            shared.append((name, value + only))
+    output.pairs(shared)
+    if own:
+        output.line()
+        rows = [
+            [
+                view.name if view else "...",
+                *(view.values.get(name, "") if view else "" for name in own),
+            ]
+            for view in _some(views)
+        ]
+        output.table(["REPLICA", *own], rows, indent=2)
+
+
+def _by_pool(views: Sequence[_View], name: str) -> dict[str, str | None] | None:
+    """The value by role, None where the variable is not set; None when it differs within a pool."""
+    found: dict[str, str | None] = {}
+    for view in views:
+        value = view.values.get(name)
+        if found.setdefault(view.role, value) != value:
+            return None
+    return found
+
+
+def _some(views: Sequence[_View]) -> Iterator[_View | None]:
+    """The first ones and the last of each pool; None for what is left out between them."""
+    for _, group in groupby(views, key=lambda view: view.pool):
+        members = list(group)
+        if len(members) <= _MOST_ROWS:
+            yield from members
+        else:
+            yield from members[: _MOST_ROWS - 2]
+            yield None
+            yield members[-1]
+
+
+def _show_on_emulator(replicas: Sequence[ExplainedReplica], output: Output) -> None:
+    """What stands for accelerators there."""
+    if any(each.on_emulator for each in replicas):
+        output.section("What the emulator sets besides")
+        views = [replace(_view(each.environment), values=each.on_emulator) for each in replicas]
+        _show_views(views, (), output)
+
+
+def _show_settings(explained: Explanation, output: Output) -> None:
+    """What a framework other than TensorFlow wants to be told."""
+    told = [each for each in explained.replicas if each.framework_settings]
+    if explained.framework is None or not told:
+        return
+    how = FRAMEWORKS[explained.framework]
+    output.section(
+        f"What {explained.framework} wants, as {how}" + (" variables" if how == "environment" else "")
+    )
+    _show_views(
+        [replace(_view(each.environment), values=each.framework_settings or {}) for each in told],
+        (),
+        output,
+    )
+    if explained.sample.addresses:
+        output.paragraph("The IP addresses are sample values.", style="dim", indent=2)
+    left_out = len(explained.replicas) - len(told)
+    if left_out:
+        what = "1 replica takes" if left_out == 1 else f"{left_out} replicas take"
+        output.paragraph(f"{what} no part in it.", style="dim", indent=2)
+
+
+def _show_ai_platform(replicas: Sequence[ExplainedReplica], output: Output) -> None:
+    """What a training input's replicas saw on AI Platform, where that is not the same."""
+    legacy = [each.ai_platform for each in replicas if each.ai_platform is not None]
+    if not legacy:
+        return
+    output.section("What they saw on AI Platform")
+    _show_environments(legacy, output)

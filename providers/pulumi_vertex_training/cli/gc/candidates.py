@@ -19,8 +19,7 @@ import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulumi_vertex_training.cli.gc.mentions import Mention
-from pulumi_vertex_training.cli.gc.stack_memory import Memory, StackName
+from pulumi_vertex_training.cli.gc.stack_memory import Memory, Mention, StackName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED

@@ -7,11 +7,11 @@ import contextlib
 import json
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.jobs import inner_jobs
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
-from pulumi_vertex_training.cli.jobs import replicas as job_replicas
 from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_view import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -20,18 +20,20 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.diagnosis import post_mortem
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.log_sources import SERVICE, RunLog
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
+from vertex_training.job.job_kind import JobKind
 
 
 def status(options: argparse.Namespace, output: Output) -> None:
     """The command `status`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
-    replicas = job_replicas.replicas(endpoint, record)
-    cancelled = inner_jobs.cancelled_jobs(endpoint, [record])
+    replicas = status_view.replicas(endpoint, record)
+    cancelled = job_lookup.cancelled_jobs(endpoint, [record])
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     if output.as_json:
         document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}
@@ -49,7 +51,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     log = RunLog(task=options.task)
-    tasks = job_replicas.tasks(endpoint, record)
+    tasks = status_view.tasks(endpoint, record)
     if options.task is not None and options.task not in tasks:
         raise InputError(
             f"Job {record.job_id} has no task {options.task!r}.{did_you_mean(options.task, tasks)} "
@@ -146,3 +148,27 @@ def _reason(record: JobRecord) -> str:
     diagnosis = diagnose(record.error.message)
     cause = f" Likely cause: {diagnosis.cause}. {diagnosis.remedy}" if diagnosis.cause else ""
     return f" {diagnosis.words}{cause}"
+
+
+def import_job(options: argparse.Namespace, output: Output) -> None:
+    """The command `import`. Changes nothing, neither the job nor any stack."""
+    endpoint = target.resolve(target.of_options(options))
+    record = job_lookup.find(endpoint, options.job)
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+    try:
+        spec = kind.from_wire(record.wire)
+    except ValueError as error:
+        raise CommandError(f"{kind.noun} {record.job_id} cannot be declared: {error}.", path="JOB") from error
+    origin = Origin(
+        job=f"{endpoint.parent}/{record.collection}/{record.job_id}",
+        project=None if endpoint.project.isdigit() else endpoint.project,
+        location=endpoint.location,
+        run=record.labels.get(RUN_LABEL),
+        resource=gateway_of(record.name).message,
+    )
+    python = declaration(kind, spec, origin)
+    if output.as_json:
+        declared = kind.to_wire(declared_form(kind, spec))
+        output.document({"resource": record.name, "python": python, "spec": declared})
+    else:
+        output.line(python.rstrip("\n"))

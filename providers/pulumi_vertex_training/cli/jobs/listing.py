@@ -9,7 +9,6 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.jobs import inner_jobs
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -87,11 +86,11 @@ def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Li
     if registry.CUSTOM_JOB.collection in read and not live:
         cancelled = cancelled_of(read[registry.CUSTOM_JOB.collection])
     else:
-        cancelled = inner_jobs.cancelled_jobs(endpoint, records.values())
+        cancelled = job_lookup.cancelled_jobs(endpoint, records.values())
     return Listing(
         selected=tuple(job_lookup.newest_first(one for name in selected for one in read[name])),
         records=records,
-        inner=inner_jobs.inner_jobs(records.values()),
+        inner=job_lookup.inner_jobs(records.values()),
         cancelled=cancelled,
         live=live,
     )
@@ -139,7 +138,7 @@ def _with_inner(listing: Listing, record: JobRecord, *, inner: bool, depth: int 
 
 
 def _inner_rows(listing: Listing, owner: JobRecord, *, depth: int) -> Iterator[Row]:
-    backing = inner_jobs.backing_of(owner)
+    backing = job_lookup.backing_of(owner)
     if backing and key(backing) in listing.records:
         yield from _with_inner(listing, listing.records[key(backing)], inner=True, depth=depth)
     for trial in gateway_of(owner.name).trials(owner):
@@ -185,7 +184,7 @@ def _details(listing: Listing, record: JobRecord) -> str:
     words = view_of(record).details(record, listing.cancelled)
     if words:
         return ", ".join((*words, why) if why else words)
-    backing = inner_jobs.backing_of(record)
+    backing = job_lookup.backing_of(record)
     if backing is None:
         return why
     told = f"{gateway_of(backing).noun} {key(backing).rpartition('/')[2]}"

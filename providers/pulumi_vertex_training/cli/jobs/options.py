@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pulumi_vertex_training.cli.emulator.fault_options import Group
+from pulumi_vertex_training.cli.emulator.options import Group
 
 _JOB_HELP = (
     "full name, id, or display name; a display name that several jobs have means the one that has not ended"

@@ -10,7 +10,7 @@ import pulumi
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, JobSpecOptions
 from pulumi_vertex_training.program.references import BucketLike
-from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
+from pulumi_vertex_training.program.run_options import OnInterrupt, Wait
 
 
 class JobOptions(JobSpecOptions, total=False):
