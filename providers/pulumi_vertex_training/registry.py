@@ -97,7 +97,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
 )
 """The name of every resource class by its type."""
 
-LASTING = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
+PERSISTENT = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
 """The kinds of Vertex AI that exist beside jobs and last."""
 
 

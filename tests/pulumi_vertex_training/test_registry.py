@@ -28,7 +28,7 @@ OF_A_JOB = {
 }
 PARTS = [
     *((entry, *part, of) for entry in registry.RUNNABLE for part, of in OF_A_JOB.items()),
-    *((entry, "gateway", "LASTING", LastingKind) for entry in registry.LASTING),
+    *((entry, "gateway", "LASTING", LastingKind) for entry in registry.PERSISTENT),
 ]
 
 

@@ -71,4 +71,4 @@ def marks_of(labels: Mapping[str, str]) -> Mapping[str, str]:
 
 def lasting_kinds() -> Mapping[str, LastingKind]:
     """Return the kinds that last, by collection."""
-    return {entry.collection: entry.part("gateway", "LASTING", LastingKind) for entry in registry.LASTING}
+    return {entry.collection: entry.part("gateway", "LASTING", LastingKind) for entry in registry.PERSISTENT}

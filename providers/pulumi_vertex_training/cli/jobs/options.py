@@ -52,7 +52,7 @@ def add_to(parser: Group, commands: Any, *, parents: list[argparse.ArgumentParse
         parents=parents,
     )
     gc.add_argument(
-        "things",
+        "names",
         metavar="NAME",
         nargs="*",
         help="only these: ids or full names, gs:// addresses of staged objects. With --yes they are "
