@@ -481,8 +481,8 @@ def test_what_one_leaves_to_gcloud_is_said(command: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (TUNING, PIPELINE, "this is a training pipeline, and OLD is a tuning job; compare two of one kind"),
-        (TUNING, JOB, "this is a custom job, and OLD is a tuning job; compare two of one kind"),
+        (TUNING, PIPELINE, "this is a training pipeline, but OLD is a tuning job; compare two of one kind"),
+        (TUNING, JOB, "this is a custom job, but OLD is a tuning job; compare two of one kind"),
     ],
     ids=["tuning and pipeline", "tuning and job"],
 )

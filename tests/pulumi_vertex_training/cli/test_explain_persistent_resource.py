@@ -91,4 +91,7 @@ def test_what_has_no_resource_pools_is_named_and_told_what_to_hold(
     words = ["explain", str(tmp_path / "job.json")]
     assert main([*words, "--persistent-resource", str(tmp_path / "resource.json")]) == 2
     err = capsys.readouterr().err
-    assert "resource.json has no resourcePools; give what `gcloud ai persistent-resources describe`" in err
+    assert (
+        "resource.json has no resourcePools; give the output of `gcloud ai persistent-resources describe`"
+        in err
+    )

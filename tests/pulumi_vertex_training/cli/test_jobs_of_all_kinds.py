@@ -235,7 +235,7 @@ def test_the_last_lines_of_a_failed_pipeline_are_those_of_its_job(env: Env, endp
 
 def test_a_name_of_another_collection_is_refused(env: Env) -> None:
     printed = run("status", "projects/p/locations/l/endpoints/1", env=env)
-    assert (printed.code, "is no job's name" in printed.err) == (2, True)
+    assert (printed.code, "is not a job name" in printed.err) == (2, True)
 
 
 def keys_of(heading: str) -> set[str]:

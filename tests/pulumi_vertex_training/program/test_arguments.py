@@ -42,9 +42,9 @@ def refusal(**arguments: Any) -> str:
         ({"rerun_limit": 1.5}, "rerun_limit is 1.5;"),
         ({"protect_running": 1}, "protect_running is 1; it must be True or False"),
         ({"taking_over": "0-1"}, "adopt is not given; give both"),
-        ({"onInterrupt": "cancel"}, "onInterrupt: there is no such argument; did you mean on_interrupt?"),
+        ({"onInterrupt": "cancel"}, "onInterrupt: unknown argument; did you mean on_interrupt?"),
         ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus'; it must be a Persist"),
-        ({"rerun_limits": 3}, "rerun_limits: there is no such argument; did you mean rerun_limit?"),
+        ({"rerun_limits": 3}, "rerun_limits: unknown argument; did you mean rerun_limit?"),
     ],
     ids=str,
 )
@@ -82,7 +82,7 @@ def test_what_belongs_to_the_job_that_is_run_is_sent_there(
 ) -> None:
     with pytest.raises(pulumi.RunError) as raised:
         declare(**{name: []})
-    assert str(raised.value) == f"train: {name}: there is no such argument; it stands in {place}"
+    assert str(raised.value) == f"train: {name}: unknown argument; it belongs in {place}"
 
 
 def test_all_of_it_is_said_at_once() -> None:

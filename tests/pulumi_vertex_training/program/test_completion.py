@@ -34,7 +34,7 @@ Script = list[Answer | Callable[[Asked], Answer]]
 @pytest.fixture(autouse=True)
 def no_guard_is_left() -> Iterator[None]:
     yield
-    interruption.end_guard()
+    interruption.end_watchdog()
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_job_that_vanished_before_has_every_key(
     outcome = wait(service, GONE)
     assert outcome.keys() == KEYS
     assert (outcome["state"], outcome["job"], outcome["metrics"]["accuracy"]) == ("GONE", "1", None)
-    assert "does not exist any more" in capsys.readouterr().err
+    assert "no longer exists" in capsys.readouterr().err
 
 
 def test_after_a_trouble_the_row_says_again_how_the_job_stands(
@@ -135,7 +135,7 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
     asyncio.run(watch())
     assert capsys.readouterr().err.splitlines() == [
         "info: running",
-        "info: asking again: no connection",
+        "info: retrying: no connection",
         "info: running",
     ]
 
@@ -178,13 +178,13 @@ def test_the_wait_ends_at_its_deadline_with_a_warning(
 ) -> None:
     outcome = wait(service, in_state("RUNNING"), policy=WaitPolicy(until="done", timeout=0.3))
     assert outcome["state"] == "RUNNING"
-    assert "RUNNING after 0.3 s; not waiting any longer" in capsys.readouterr().err
+    assert "RUNNING after 0.3 s; no longer waiting" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("on_interrupt", "says", "cancels"),
     [
-        ("leave", "interrupted; custom job 1 goes on: `pulumi up` joins it again", 0),
+        ("leave", "interrupted; custom job 1 keeps running: `pulumi up` joins it again", 0),
         ("cancel", "interrupted; custom job 1 was cancelled", 1),
     ],
 )

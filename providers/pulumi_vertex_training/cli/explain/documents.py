@@ -1,6 +1,6 @@
-"""Documents of everything that runs: which kind and form one has, and what it says.
+"""Read the document of a job of any kind, and the custom job within it.
 
-A document is known by its keys. Custom jobs have several forms, the other kinds one.
+The keys of a document tell its kind and form. Custom jobs have several forms, other kinds one.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _MOST_KEYS = 5
 
 
 def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document[Any]:
-    """Read and check plain values, as JSON or YAML give them, of any kind and form. Never raises.
+    """Read and check the plain values of a document of any kind and form. Never raises.
 
-    Fields that only the service sets are passed over, so that its answers can be read as well, and so are
-    keys that begin with "x-", which hold anchors of YAML. The JSON of `explain` is read as what it explains.
+    Fields that only the service sets are ignored, so that its responses can be read, and so are keys that
+    begin with "x-", which hold YAML anchors. The JSON of `explain` is read as the document that it explains.
     """
     if not isinstance(value, Mapping):
         return _nothing(f"{document_hints.hint_about_scalar(value)}; {_EXAMPLES}")
@@ -66,18 +66,18 @@ def read_document(value: object, *, options: CheckOptions = check_options.DEFAUL
             document_hints.hint_about(value, legacy=LEGACY_FIELDS)
             or _hint([str(key) for key in value]) + _EXAMPLES
         )
-        return _nothing(f"no job is described here{_found(value)}; {about}")
+        return _nothing(f"this does not describe a job{_found(value)}; {about}")
     (what,) = given
     return _FORMS[what].read(value, options)
 
 
 def _first(names: Mapping[str, str], wanted: Iterable[str]) -> str | None:
-    """The key of a document that is one of `wanted`, as it is written there."""
+    """Return the first of the `wanted` keys that the document has, as it is written there, or None."""
     return next((names[name] for name in wanted if name in names), None)
 
 
 def _found(value: Mapping[Any, object]) -> str:
-    """What a document has instead, its keys."""
+    """Return words about the keys of a document."""
     keys = [str(key) for key in value]
     if not keys:
         return ": the document is empty"
@@ -98,10 +98,10 @@ def _nothing(message: str) -> Document[Any]:
 
 
 def job_in(document: Document[Any]) -> tuple[str, Document[CustomJobSpec]]:
-    """The job that a document describes, or that is inside of what it describes, and its path there: "" for a
-    custom job, "trial_job_spec" for a tuning job. Its spec is None where there is nothing to run.
+    """Return the job within a document, as a document of a custom job, after its path there.
 
-    Paths of the job's `damaged` are its own; its problems keep those of the whole.
+    The path is "" for a custom job and "trial_job_spec" for a tuning job. The job's spec is None if there is
+    nothing to run. The paths in its `damaged` are relative to the job, those of its problems are not.
     """
     if document.kind is CUSTOM_JOB:
         return "", document

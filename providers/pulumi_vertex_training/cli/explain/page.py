@@ -1,4 +1,4 @@
-"""`explain` for people: what it is, what runs, what is wrong, what its replicas see."""
+"""Print the text output of `explain`: the job, its findings and the environments of its replicas."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MOST_FINDINGS = 100
 
 
 def show(explained: Explanation, output: Output, *, command: str | None) -> None:
-    """The whole page. With errors these are its end, where they are seen, and no environment is shown.
+    """Print the whole page. If there are errors, they come last and no environment is printed.
 
-    `command` explains the same again, for the hint at the end; None where it cannot be given.
+    `command` is a command that explains the same, for the hint at the end, or None.
     """
     if explained.document.spec is None:
-        output.paragraph("This is no job.", style="bold")
+        output.paragraph("This is not a job.", style="bold")
         show_findings(explained.problems, output)
         return
     kind = view_of_document(explained.document)
@@ -58,7 +58,7 @@ def _show_sizing(explained: Explanation, output: Output) -> None:
 
 
 def show_findings(problems: Sequence[Problem], output: Output) -> None:
-    """Errors before warnings, each with its document; on a line of its own in a pipe."""
+    """Print errors, then warnings, each with its source; in a pipe, each on one line."""
     if not problems:
         return
     counts = [(level, sum(problem.level == level for problem in problems)) for level in _STYLES]
@@ -77,29 +77,29 @@ def show_findings(problems: Sequence[Problem], output: Output) -> None:
             if source:
                 output.paragraph(source, indent=2, style="dim")
         if len(of_level) > _MOST_FINDINGS:
-            output.line(f"... and {len(of_level) - _MOST_FINDINGS} more; --json has all")
+            output.line(f"... and {len(of_level) - _MOST_FINDINGS} more; --json prints all")
 
 
 def sentence(problem: Problem) -> str:
-    """A finding in one line."""
+    """Return a finding as one line."""
     return visible(str(problem))
 
 
 def some_of(names: Sequence[str], *, most: int = 6) -> str:
-    """The names, only the first and the last of many."""
+    """Join the names; of many, only the first ones and the last."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} ... {names[-1]} ({len(names)} in all)"
 
 
 def assignments(variables: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Lines that a shell reads, one for each variable."""
+    """Yield a shell assignment for each variable."""
     for name, value in variables:
         yield f"{name}={_quoted(value)}"
 
 
 def _quoted(value: str) -> str:
-    """For a shell; control characters, which a terminal would obey, in the shell's $'...' form."""
+    """Quote for a shell; control characters, which a terminal would obey, are escaped in $'...'."""
     if visible(value) == value:
         return shlex.quote(value)
     escaped = "".join(
@@ -109,13 +109,11 @@ def _quoted(value: str) -> str:
 
 
 _MOST_ROWS = 6
-"""More replicas of a pool are shown as its first ones and its last."""
+"""Rows of a pool; of more replicas the first ones and the last are shown."""
 
 
 def _show_replicas(explained: Explanation, output: Output, *, title: str, command: str | None) -> None:
-    """The section of the environment, under its title; nothing where no replica can be listed. `command` as
-    in `explain_view.show`.
-    """
+    """Print the environments under a title, or nothing if no replica is listed."""
     replicas = explained.replicas
     if not replicas:
         return
@@ -141,13 +139,13 @@ def _show_replicas(explained: Explanation, output: Output, *, title: str, comman
 
 
 def notes_on_slices(replicas: Sequence[ExplainedReplica]) -> Iterator[str]:
-    """What is not known of replicas that are several machines."""
+    """Yield notes on replicas that are several machines: only one environment is known."""
     for count, several in groupby(replicas, key=lambda replica: replica.machines):
         if count > 1:
             names = all_of([replica.environment.name for replica in several][:_MOST_ROWS])
             yield (
                 f"{names}: a TPU slice of {count} machines. This is the environment of the first one; "
-                "that of the others is not known."
+                "those of the others are not known."
             )
 
 
@@ -157,7 +155,7 @@ def _show_environments(environments: Sequence[ReplicaEnvironment], output: Outpu
 
 @dataclass(frozen=True, kw_only=True)
 class _View:
-    """What is shown of a replica."""
+    """Values of a replica to print."""
 
     name: str
     role: str
@@ -175,14 +173,14 @@ def _view(environment: ReplicaEnvironment) -> _View:
 
 
 def _values(environment: ReplicaEnvironment) -> dict[str, str]:
-    """The variables, and the one thing in TF_CONFIG that is the replica's own."""
+    """Return the variables, and the task in TF_CONFIG, its only part that differs between replicas."""
     task = (environment.tf_config or {}).get("task")
     of_tf_config = {"TF_CONFIG": f"{task['type']} {task['index']}"} if task else {}
     return {**of_tf_config, **environment.variables}
 
 
 def _cluster(environment: ReplicaEnvironment) -> Iterator[tuple[str, str]]:
-    """The addresses, which all replicas share; those in TF_CONFIG are the same ones."""
+    """Yield the addresses, which all replicas share."""
     for name, hosts in (environment.cluster_spec or {}).get("cluster", {}).items():
         yield f"CLUSTER_SPEC {name}", _addresses(hosts)
     if environment.tf_config is None:
@@ -195,7 +193,7 @@ def _cluster(environment: ReplicaEnvironment) -> Iterator[tuple[str, str]]:
 
 
 def _addresses(hosts: Sequence[str]) -> str:
-    """`host-{0..3}:2222` where only the number differs."""
+    """Shorten addresses that differ only in a number, as in `host-{0..3}:2222`."""
     match = re.fullmatch(r"(.*-)0(:\d+)", hosts[0]) if len(hosts) > 1 else None
     if match and list(hosts) == [f"{match[1]}{i}{match[2]}" for i in range(len(hosts))]:
         return f"{match[1]}{{0..{len(hosts) - 1}}}{match[2]}"
@@ -203,7 +201,7 @@ def _addresses(hosts: Sequence[str]) -> str:
 
 
 def _show_views(views: Sequence[_View], pairs: Sequence[tuple[str, str]], output: Output) -> None:
-    """What is the same in each pool as pairs, what differs within one as a table of replicas."""
+    """Print values that are equal within each pool as pairs, and the others as a table of replicas."""
     shared = list(pairs)
     own = []
     for name in dict.fromkeys(name for view in views for name in view.values):
@@ -229,7 +227,7 @@ def _show_views(views: Sequence[_View], pairs: Sequence[tuple[str, str]], output
 
 
 def _by_pool(views: Sequence[_View], name: str) -> dict[str, str | None] | None:
-    """The value by role, None where the variable is not set; None when it differs within a pool."""
+    """Return the value by role (None if not set), or None if it differs within a pool."""
     found: dict[str, str | None] = {}
     for view in views:
         value = view.values.get(name)
@@ -239,7 +237,7 @@ def _by_pool(views: Sequence[_View], name: str) -> dict[str, str | None] | None:
 
 
 def _some(views: Sequence[_View]) -> Iterator[_View | None]:
-    """The first ones and the last of each pool; None for what is left out between them."""
+    """Yield the first views and the last of each pool; None stands for those left out between them."""
     for _, group in groupby(views, key=lambda view: view.pool):
         members = list(group)
         if len(members) <= _MOST_ROWS:
@@ -251,39 +249,39 @@ def _some(views: Sequence[_View]) -> Iterator[_View | None]:
 
 
 def _show_on_emulator(replicas: Sequence[ExplainedReplica], output: Output) -> None:
-    """What stands for accelerators there."""
+    """Print the variables that only the emulator sets, for logical devices in place of accelerators."""
     if any(each.on_emulator for each in replicas):
-        output.section("What the emulator sets besides")
+        output.section("Also set by the emulator")
         views = [replace(_view(each.environment), values=each.on_emulator) for each in replicas]
         _show_views(views, (), output)
 
 
 def _show_settings(explained: Explanation, output: Output) -> None:
-    """What a framework other than TensorFlow wants to be told."""
-    told = [each for each in explained.replicas if each.framework_settings]
-    if explained.framework is None or not told:
+    """Print the settings of a framework other than TensorFlow."""
+    configured = [each for each in explained.replicas if each.framework_settings]
+    if explained.framework is None or not configured:
         return
     how = FRAMEWORKS[explained.framework]
     output.section(
-        f"What {explained.framework} wants, as {how}" + (" variables" if how == "environment" else "")
+        f"Settings of {explained.framework}, as {how}" + (" variables" if how == "environment" else "")
     )
     _show_views(
-        [replace(_view(each.environment), values=each.framework_settings or {}) for each in told],
+        [replace(_view(each.environment), values=each.framework_settings or {}) for each in configured],
         (),
         output,
     )
     if explained.sample.addresses:
         output.paragraph("The IP addresses are sample values.", style="dim", indent=2)
-    left_out = len(explained.replicas) - len(told)
+    left_out = len(explained.replicas) - len(configured)
     if left_out:
-        what = "1 replica takes" if left_out == 1 else f"{left_out} replicas take"
-        output.paragraph(f"{what} no part in it.", style="dim", indent=2)
+        what = "1 replica does" if left_out == 1 else f"{left_out} replicas do"
+        output.paragraph(f"{what} not take part.", style="dim", indent=2)
 
 
 def _show_ai_platform(replicas: Sequence[ExplainedReplica], output: Output) -> None:
-    """What a training input's replicas saw on AI Platform, where that is not the same."""
+    """Print the environments that a training input's replicas had on AI Platform, if they differ."""
     legacy = [each.ai_platform for each in replicas if each.ai_platform is not None]
     if not legacy:
         return
-    output.section("What they saw on AI Platform")
+    output.section("Environment on AI Platform")
     _show_environments(legacy, output)

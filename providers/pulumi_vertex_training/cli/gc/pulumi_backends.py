@@ -42,7 +42,8 @@ Pulumi = Callable[[Sequence[str], "str | None"], Ran]
 def pulumi(words: Sequence[str], backend: str | None) -> Ran:
     """Run the `pulumi` on PATH.
 
-    With a backend it runs outside of any project, so that stacks have full names. Raises CommandError if the command does not exist or does not end in time.
+    With a backend it runs outside of any project, so that stacks have full names. Raises CommandError if the
+    command does not exist or does not end in time.
     """
     environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     environment.pop("PULUMI_STACK", None)

@@ -1,4 +1,4 @@
-"""`status`, `logs` and `cancel`."""
+"""`status`, `logs`, `cancel` and `import`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from vertex_training.job.job_kind import JobKind
 
 
 def status(options: argparse.Namespace, output: Output) -> None:
-    """The command `status`."""
+    """Run the command `status`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     replicas = status_view.replicas(endpoint, record)
@@ -47,7 +47,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
 
 
 def print_logs(options: argparse.Namespace, output: Output) -> None:
-    """The command `logs`."""
+    """Run the command `logs`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     log = RunLog(task=options.task)
@@ -63,7 +63,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
 
     def again() -> Endpoint:
         nonlocal endpoint
-        with contextlib.suppress(CommandError):  # it does not run yet
+        with contextlib.suppress(CommandError):  # the emulator is not running yet
             found = target.resolve(target.of_options(options))
             endpoint = found if found.is_emulator == endpoint.is_emulator else endpoint
         return endpoint
@@ -93,11 +93,11 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     if options.follow:
         output.note(f"Job {record.job_id}: {last.state.word}.{_reason(last)}")
     elif not any_entry:
-        output.note(f"Job {record.job_id} ({record.state.word}) has logged nothing so far.")
+        output.note(f"Job {record.job_id} ({record.state.word}) has no log entries yet.")
 
 
 def cancel(options: argparse.Namespace, output: Output) -> None:
-    """The command `cancel`. To cancel what is cancelled already is no failure."""
+    """Run the command `cancel`. A job that is already cancelled is not a failure."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     kind = gateway_of(record.name)
@@ -105,14 +105,14 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
         try:
             kind.cancel(endpoint, record.name)
         except FailedPrecondition:
-            record = kind.get(endpoint, record.name)  # it ended meanwhile
+            record = kind.get(endpoint, record.name)  # it ended in the meantime
             if not record.state.is_terminal:
                 raise
         else:
             record = kind.get(endpoint, record.name)
     if record.state.is_terminal and record.state is not JobState.JOB_STATE_CANCELLED:
         raise CommandError(
-            f"Job {record.job_id} ({record.display_name}) has ended before: {record.state.word}.", path="JOB"
+            f"Job {record.job_id} ({record.display_name}) has already ended: {record.state.word}.", path="JOB"
         )
     if output.as_json:
         output.document(job_lookup.summary(record))
@@ -142,7 +142,7 @@ def _entry(entry: logs.LogEntry) -> dict[str, str]:
 
 
 def _reason(record: JobRecord) -> str:
-    """The service's words without the log's last lines, which were printed just now; and the likely cause."""
+    """Return the service's error without the log lines, which were just printed, and the likely cause."""
     if record.error is None:
         return ""
     diagnosis = diagnose(record.error.message)
@@ -151,14 +151,14 @@ def _reason(record: JobRecord) -> str:
 
 
 def import_job(options: argparse.Namespace, output: Output) -> None:
-    """The command `import`. Changes nothing, neither the job nor any stack."""
+    """Run the command `import`. Changes neither the job nor a stack."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
         spec = kind.from_wire(record.wire)
     except ValueError as error:
-        raise CommandError(f"{kind.noun} {record.job_id} cannot be declared: {error}.", path="JOB") from error
+        raise CommandError(f"{kind.noun} {record.job_id} cannot be imported: {error}.", path="JOB") from error
     origin = Origin(
         job=f"{endpoint.parent}/{record.collection}/{record.job_id}",
         project=None if endpoint.project.isdigit() else endpoint.project,

@@ -1,4 +1,4 @@
-"""What `status` shows of one job."""
+"""Print the `status` of a job; list its replicas and the tasks of its log."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def print_status(
     cancelled: Collection[str],
     output: Output,
 ) -> None:
-    """The job for people; `diagnosis` is that of a failed one, `cancelled` as for
-    `trials_view.stopped_early`.
+    """Print a job as text.
+
+    `diagnosis` is None unless the job failed. `cancelled` are the keys for `trials_view.stopped_early`.
     """
     facts = [
         ("Job", record.job_id),
@@ -66,7 +67,7 @@ def print_status(
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """As docs/json.md has it."""
+    """Return the JSON of a diagnosis, see docs/json.md."""
     return {
         "replica": diagnosis.replica,
         "exitCode": diagnosis.exit_code,
@@ -80,14 +81,14 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def moment(timestamp: str | None) -> str:
-    """In the user's time zone, to the second."""
+    """Format a timestamp in the user's time zone, to the second; "" for None."""
     if not timestamp:
         return ""
     return timestamps.parse(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration(record: JobRecord) -> str:
-    """From the job's first RUNNING to its end, or until now; such as "1:02:03"."""
+    """Format the time from the job's start to its end, or until now, such as "1:02:03"."""
     if not record.start_time:
         return ""
     end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
@@ -114,12 +115,12 @@ def _diagnosis(record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]
 
 
 def _attempt(one: ReplicaState) -> str:
-    """ "3", or "3 (job 2)" once the job was restarted as a whole."""
+    """Return the attempt, such as "3", or "3 (job 2)" after the whole job was restarted."""
     return f"{one.attempt} (job {one.job_attempt})" if one.job_attempt > 1 else str(one.attempt)
 
 
 def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | None:
-    """Return the replicas of a job, or None where the service does not report them."""
+    """Return the replicas of a job, or None if the service does not report them."""
     name = view_of(record).replicas_of(record)
     if name is None:
         return None
@@ -130,7 +131,7 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
 
 
 def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:
-    """Return the names that entries of its log can have, and those that `--task` takes."""
+    """Return the task names of the job's log, which are also the values of `--task`."""
     own = [*_replica_names(record.wire), SERVICE]
     sources = gateway_of(record.name).log_sources(endpoint, record)
     labels = [source.label for source in sources if source.label]
@@ -144,7 +145,7 @@ def _replica_names(wire: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _pools(wire: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The worker pools of whatever runs in it."""
+    """Return the worker pools of a job, of a trial or of a pipeline's task."""
     for key in ("jobSpec", "trialJobSpec", "trainingTaskInputs"):
         inner = wire.get(key)
         if isinstance(inner, Mapping):

@@ -1517,7 +1517,7 @@ def test_a_switch_that_is_set_is_not_the_remedy() -> None:
             id="a scarce machine without a reservation, on purpose",
         ),
         pytest.param(
-            job(pool(H200), persistent_resource_id="gpus"), id="a scarce machine that is there already"
+            job(pool(H200), persistent_resource_id="gpus"), id="a scarce machine that already exists"
         ),
         pytest.param(job({}, pool(H200, 0)), id="a scarce machine in a skipped pool"),
         pytest.param(

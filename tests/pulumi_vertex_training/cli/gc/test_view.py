@@ -181,8 +181,8 @@ def test_the_page_has_every_key_of_gc(printed: Any) -> None:
     ("words", "message"),
     [
         (["gc", "--backend"], "expected one argument"),
-        (["gc", "--project-name", "x"], "does not know '--project-name"),
-        (["gc", "--endpoint", "google", "--yes"], "Which Google Cloud project?"),
+        (["gc", "--project-name", "x"], "has no option '--project-name"),
+        (["gc", "--endpoint", "google", "--yes"], "No Google Cloud project is given"),
     ],
     ids=" ".join,
 )

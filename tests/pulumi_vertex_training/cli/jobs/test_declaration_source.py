@@ -137,7 +137,7 @@ def test_a_whole_declaration() -> None:
     assert declaration(CUSTOM_JOB, spec, replace(ORIGIN, run="feed-3")) == (
         """\
 # The job belongs to run feed-3 (stack prod).
-# Only where that stack is gone for good, taking_over=<this run> adopts it.
+# If that stack no longer exists, adopt the job with taking_over=<this run>.
 vt.CustomJob(
     "digits",
     worker_pool_specs=[
@@ -148,7 +148,7 @@ vt.CustomJob(
             container_spec=vt.ContainerSpecArgs(
                 image_uri="repo/trainer:1",
                 env=[
-                    # Perhaps a secret: pulumi.Config().require_secret(...) keeps it out of the program.
+                    # Perhaps a secret. To keep it out of the program, use pulumi.Config().require_secret(...).
                     vt.EnvVarArgs(name="API_KEY", value="s3cret"),
                 ],
             ),
