@@ -80,7 +80,7 @@ def test_the_lock_of_a_running_pulumi_is_respected(
     write_lock(layout, process.pid)
     assert [lock.process_runs for lock in locks(layout)] == [True]
     with pytest.raises(
-        ChoreError, match=f"Another pulumi is at work.*process {process.pid} of ada"
+        ChoreError, match=f"another pulumi is running, process {process.pid} of ada"
     ) as caught:
         stack.refuse_if_locked(layout, "local")
     assert "2026-11-21T10:47:43Z" in str(caught.value)
@@ -96,7 +96,7 @@ def test_the_lock_of_a_killed_pulumi_names_its_remedy(
     process.kill()
     process.wait()
     assert [lock.process_runs for lock in locks(layout)] == [False]
-    with pytest.raises(ChoreError, match=r"it was killed[\s\S]*make unlock$"):
+    with pytest.raises(ChoreError, match=r"which was killed[\s\S]*make unlock$"):
         stack.refuse_if_locked(layout, "local")
 
 
@@ -112,7 +112,7 @@ def test_a_lock_of_another_host_is_left_to_the_user(layout: Layout, report: Repo
     assert [lock.process_runs for lock in locks(layout)] == [None]
     with pytest.raises(ChoreError, match=r"on elsewhere, since .*make unlock FORCE=1"):
         stack.refuse_if_locked(layout, "local")
-    with pytest.raises(ChoreError, match="cannot be seen from here"):
+    with pytest.raises(ChoreError, match="cannot be checked from this host"):
         stack.unlock(layout, report, stack="local", force=False)
 
 
@@ -150,12 +150,12 @@ def test_only_companions_of_this_clone_without_an_engine_are_left_over(
         companion(started, home, alive)
         companion(started, home.with_name("pulumi-home-2"), gone)
         companion(started, home, gone, command="-m vertex_emulator")
-        found = backend_locks.left_overs(home)
+        found = backend_locks.orphaned_processes(home)
         assert {process.pid for process in found} == {process.pid for process in orphans}
         backend_locks.end(found, grace=0.2)
         for process in orphans:
             process.wait(5)
-        assert backend_locks.left_overs(home) == []
+        assert backend_locks.orphaned_processes(home) == []
 
 
 def test_what_does_not_listen_to_term_is_killed(started: list[subprocess.Popen[str]]) -> None:
@@ -206,10 +206,10 @@ def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, 
         up.kill()
         up.communicate()
 
-    with pytest.raises(ChoreError, match="it was killed"):
+    with pytest.raises(ChoreError, match="was killed"):
         stack.refuse_if_locked(layout, "local")
-    backend_locks.end(backend_locks.left_overs(layout.pulumi_home))
-    assert stack.take_back(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
+    backend_locks.end(backend_locks.orphaned_processes(layout.pulumi_home))
+    assert stack.remove_lock(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
     assert locks(layout) == []
     eventually(lambda: not remaining(layout), what=lambda: remaining(layout))
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):

@@ -80,7 +80,7 @@ def test_links_into_another_folder_are_followed(layout: Layout, installed: Path,
     [
         ("v3.215.9", r"is version 3\.215\.9, older than 3\.216\.0"),
         ("v2.99.0", r"is version 2\.99\.0, older than 3\.216\.0"),
-        ("", "does not tell its version"),
+        ("", "does not print its version"),
     ],
 )
 def test_an_unsuitable_one_is_not_used(layout: Layout, installed: Path, prints: str, reason: str) -> None:
@@ -95,7 +95,7 @@ def test_one_without_its_language_host_is_not_used(layout: Layout, installed: Pa
     (installed / missing).unlink()
     cli, said = pulumi_cli.search(layout, environ(installed))
     assert cli is None
-    assert f"comes without {missing}" in said
+    assert f"lacks {missing}" in said
 
 
 def test_the_one_in_the_cache_folder_is_ours_also_when_it_is_on_path(layout: Layout) -> None:

@@ -104,10 +104,10 @@ def test_an_environment_of_no_use_is_named(clone: Layout, stamp: Stamp) -> None:
     settings = clone.venv / "pyvenv.cfg"
     settings.write_text(settings.read_text().replace(f" {RUNNING}", f" {OTHER}"))
     said = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable}, prefix=inside)
-    assert said == f".venv has Python {OTHER}, PYTHON asks for {RUNNING}"
+    assert said == f".venv has Python {OTHER}, but PYTHON asks for {RUNNING}"
     clone.python.unlink()
     clone.python.symlink_to("/gone/python3")
-    assert "is gone" in python_packages.obstacle(clone, stamp, {}, prefix=inside)
+    assert "no longer exists" in python_packages.obstacle(clone, stamp, {}, prefix=inside)
 
 
 def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None:

@@ -38,7 +38,7 @@ def test_it_writes_the_version_everywhere(clone: Layout, report: Report, printed
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [("", "has to be like"), ("1.0", "has to be like"), ("0.0.1", "is not newer than")]
+    ("version", "said"), [("", "must be like"), ("1.0", "must be like"), ("0.0.1", "is not newer than")]
 )
 def test_a_version_of_no_use_is_refused(clone: Layout, report: Report, version: str, said: str) -> None:
     before = (clone.root / "pyproject.toml").read_text()

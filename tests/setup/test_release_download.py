@@ -143,18 +143,18 @@ def test_another_archive_than_the_pinned_one_is_refused(site: Site, into: Path, 
 
 def test_a_download_that_breaks_off_is_refused(site: Site, into: Path, step: Step) -> None:
     site.length = len(site.body) + 1000
-    assert f"broke off after {len(site.body)} of {site.length} bytes" in refused(site, into, step)
+    assert f"stopped after {len(site.body)} of {site.length} bytes" in refused(site, into, step)
 
 
 def test_a_missing_archive_is_said(site: Site, into: Path, step: Step) -> None:
     site.status = 404
-    assert "answers 404 Not Found" in refused(site, into, step)
+    assert "returned 404 Not Found" in refused(site, into, step)
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(site: Site, into: Path, step: Step) -> None:
     site.hold = threading.Event()
     try:
-        assert "does not answer within 0.2 s" in refused(site, into, step, wait=0.2)
+        assert "did not respond within 0.2 s" in refused(site, into, step, wait=0.2)
     finally:
         site.hold.set()
 
@@ -196,7 +196,7 @@ def test_members_that_do_not_belong_are_refused(
     site: Site, into: Path, step: Step, tmp_path: Path, body: bytes
 ) -> None:
     site.body = body
-    assert "which does not belong there" in refused(site, into, step)
+    assert "unexpected member" in refused(site, into, step)
     assert list(tmp_path.rglob("evil")) == []
 
 
@@ -244,9 +244,9 @@ def test_when_nothing_works_every_reason_and_remedy_is_named(
     with pytest.raises(ChoreError) as caught:
         pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
     for words in (
-        "there is no pulumi on PATH",
+        "pulumi is not on PATH",
         "answers 403 Forbidden",
-        "there is no go on PATH",
+        "go is not on PATH",
         "install the Pulumi CLI, 3.216 or newer",
         "install Go 1.25",
     ):

@@ -109,4 +109,4 @@ def test_one_at_a_time(tmp_path: Path, report: Report, printed: io.StringIO) -> 
         process.stdout.readline()
         with alone(tmp_path / "lock", Step(report, "Pulumi CLI")):
             assert process.wait(5) == 0
-    assert "waiting for another set-up that is at work" in printed.getvalue()
+    assert "waiting for another setup to finish" in printed.getvalue()
