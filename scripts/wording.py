@@ -156,10 +156,10 @@ class Finding:
 def findings_of_python(path: Path, source: str) -> Iterator[Finding]:
     """Check docstrings, comments, string literals and defined names of a module."""
     tree = ast.parse(source)
-    docstrings = {id(node) for node, _ in _docstrings(tree)}
-    for node, owner in _docstrings(tree):
-        yield from _first_word(path, node, owner)
-        yield from _prose(path, node.lineno, str(node.value))
+    docstrings = {id(docstring) for docstring, _ in _docstrings(tree)}
+    for docstring, owner in _docstrings(tree):
+        yield from _first_word(path, docstring, owner)
+        yield from _prose(path, docstring.lineno, str(docstring.value))
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             if " " in node.value:
