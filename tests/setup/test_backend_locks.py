@@ -36,7 +36,7 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 def start(
     started: list[subprocess.Popen[str]], *arguments: str, env: dict[str, str] | None = None
 ) -> subprocess.Popen[str]:
-    """A Python process that has printed its first line."""
+    """Start a Python process, and wait for its first line."""
     process = subprocess.Popen(
         [sys.executable, *arguments], env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, text=True
     )
@@ -47,7 +47,7 @@ def start(
 
 
 def write_lock(layout: Layout, pid: int, *, host: str = "", stack: str = "local") -> Path:
-    """A lock as Pulumi 3.259 writes it, with the file of attributes that lies beside it."""
+    """Write a lock as Pulumi 3.259 does, with its file of attributes."""
     shutil.copy(layout_of().root / "Pulumi.yaml", layout.root)
     folder = layout.state / ".pulumi" / "locks" / "organization" / "distributed-training" / stack
     folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def test_a_lock_that_cannot_be_read_counts_as_held(layout: Layout) -> None:
 def companion(
     started: list[subprocess.Popen[str]], home: Path, port: int, *, command: str = "-m pulumi.dynamic"
 ) -> subprocess.Popen[str]:
-    """A process whose command line is that of Pulumi's plugin process."""
+    """Start a process with the command line of Pulumi's plugin process."""
     env = {"PULUMI_HOME": str(home)}
     return start(started, "-c", WAIT, command, f"127.0.0.1:{port}", env=env)
 
@@ -173,7 +173,7 @@ time.sleep(60)
 
 
 def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, root: Path) -> None:
-    """The real CLI on the committed files of the stack; afterwards nothing is left running or changed."""
+    """Yield the real CLI on the committed files of the stack; end its processes afterwards."""
     cli = pulumi_cli.find(layout_of(root=root))
     assert cli, "the Pulumi CLI is not set up: make setup"
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):

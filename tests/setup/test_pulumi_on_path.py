@@ -1,4 +1,4 @@
-"""Which `pulumi` on PATH is used, and which is not."""
+"""Choosing a `pulumi` on PATH."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripts.pulumi_cli import COMPANIONS, MINIMUM, parse_version
 
 
 def program(folder: Path, name: str, prints: str = "") -> Path:
-    """An executable that prints a line, and counts in a file how often it was asked."""
+    """Make an executable that prints a line and counts its runs in a file."""
     folder.mkdir(exist_ok=True)
     file = folder / name
     file.write_text(f"#!/bin/sh\necho x >>'{folder}/asked'\necho '{prints}'\n")
@@ -23,7 +23,7 @@ def program(folder: Path, name: str, prints: str = "") -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder on PATH with a suitable CLI in it."""
+    """Make a folder on PATH with a suitable CLI."""
     folder = tmp_path / "bin"
     program(folder, "pulumi", "v3.230.1")
     for name in COMPANIONS:

@@ -24,7 +24,7 @@ PROGRAMS = {name: f"#!/bin/sh\necho {name}\n".encode() for name in REQUIRED}
 
 
 def archive(files: dict[str, bytes] | None = None, *special: tarfile.TarInfo) -> bytes:
-    """A release as Pulumi packs it: programs in a folder `pulumi`."""
+    """Pack a release as Pulumi does: programs in a folder `pulumi`."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, content in (files or {f"pulumi/{name}": text for name, text in PROGRAMS.items()}).items():
@@ -245,7 +245,7 @@ def test_when_nothing_works_every_reason_and_remedy_is_named(
         pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
     for words in (
         "pulumi is not on PATH",
-        "answers 403 Forbidden",
+        "returned 403 Forbidden",
         "go is not on PATH",
         "install the Pulumi CLI, 3.216 or newer",
         "install Go 1.25",

@@ -1,4 +1,4 @@
-"""What a chore prints, on a terminal and elsewhere; how it runs programs."""
+"""The output of chores, on a terminal and elsewhere, and how they run programs."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_the_output_of_a_quiet_program_is_shown_when_it_fails(tmp_path: Path) ->
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
             on_line=lines.append,
             failure="It broke",
-            remedy="Mend it.",
+            remedy="Fix it.",
             tail=1,
         )
     assert str(caught.value).splitlines() == [
         f"It broke ({Path(sys.executable).name} ended with code 3).",
         "  | two",
-        "Mend it.",
+        "Fix it.",
     ]
 
 

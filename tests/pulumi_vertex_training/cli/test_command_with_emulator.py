@@ -37,7 +37,7 @@ from vertex_emulator import reset as emulator_reset
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """An emulator's folder; what runs in it is ended afterwards."""
+    """Yield an emulator's folder, and reset it afterwards."""
     folder = tmp_path / "emulator"
     yield folder
     emulator_reset.reset(folder)
@@ -50,7 +50,7 @@ def env(tmp_path: Path, data_dir: Path) -> dict[str, str]:
 
 @pytest.fixture
 def endpoint(env: dict[str, str], data_dir: Path) -> Endpoint:
-    """The emulator, started by the command."""
+    """Start the emulator by the command, and return its endpoint."""
     started = run("emulator", "start", env=env)
     assert (started.code, started.err) == (0, "")
     return target.resolve(target.Choice(data_dir=data_dir), {})
@@ -283,7 +283,7 @@ def test_ctrl_c_ends_following_and_not_the_job(env: dict[str, str], endpoint: En
 
 
 def processes_in(folder: Path) -> list[psutil.Process]:
-    """All processes whose command line or environment names the folder."""
+    """Return all processes whose command line or environment names the folder."""
     found = []
     for process in psutil.process_iter():
         try:

@@ -79,12 +79,12 @@ def bare(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def env(bare: dict[str, str], service: Service) -> dict[str, str]:
-    """The shell after `emulator env`, for the scripted service."""
+    """Return the environment after `emulator env`, for the scripted service."""
     return {**bare, "VERTEX_EMULATOR_HOST": service.url, "VERTEX_EMULATOR_TOKEN": "t"}
 
 
 def assert_clean_error(ended: Ended, *words: str, code: int) -> None:
-    """One line on standard error, nothing on standard output."""
+    """Check for one line on standard error, and nothing on standard output."""
     assert ended.code == code, ended
     assert ended.out == ""
     assert ended.err.startswith("error: ")
@@ -276,7 +276,7 @@ def entry(seconds: int, task: str, message: str, severity: str = "INFO") -> dict
 
 @pytest.fixture
 def chatty(service: Service, env: dict[str, str]) -> dict[str, str]:
-    """The environment; the finished job 1 has a log."""
+    """Return the environment of a service whose finished job 1 has a log."""
     vertex = Vertex(job(1, "digits", "JOB_STATE_FAILED", error={"code": 3, "message": "It broke."}))
     vertex.entries = [
         entry(0, "service", "Job is running."),

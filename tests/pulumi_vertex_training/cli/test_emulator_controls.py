@@ -56,7 +56,7 @@ def said(*words: str, env: dict[str, str]) -> str:
 
 
 def printed(*words: str, env: dict[str, str]) -> Any:
-    """The JSON, whose keys are those of the page."""
+    """Return the JSON of a command, whose keys must be those of the page."""
     ended = run("emulator", *words, "--json", env=env)
     assert (ended.code, ended.err) == (0, ""), ended
     command = "emulator " + " ".join(words[:2] if words[0] in ("clock", "quota", "replica") else words[:1])

@@ -237,7 +237,7 @@ def test_one_replica_can_be_pasted_into_a_shell(env: dict[str, str]) -> None:
     assert json.loads(found["TF_CONFIG"])["task"]["index"] == 1
 
 
-def test_one_replica_beside_errors(env: dict[str, str]) -> None:
+def test_one_replica_of_a_job_with_errors(env: dict[str, str]) -> None:
     ended = explained(env, pools(pool(machine="n1-standard-5")), "--replica", "workerpool0-0")
     assert ended.code == 2
     assert ended.err.startswith("error: worker_pool_specs[0].machine_spec.machine_type: 'n1-standard-5'")

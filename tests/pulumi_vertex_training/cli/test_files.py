@@ -52,7 +52,7 @@ GOOD: list[tuple[str, str, str, Any]] = [
     ("keys are texts", "a.yaml", "1: a\ntrue: b\n~: c", {"1": "a", "true": "b", "~": "c"}),
     ("an alias", "a.yaml", "a: &x {n: 1}\nb: *x", {"a": {"n": 1}, "b": {"n": 1}}),
     ("an alias as a key", "a.yaml", "&k a: 1\nb: {*k : 2}", {"a": 1, "b": {"a": 2}}),
-    ("an anchor used anew", "a.yaml", "[&x 1, *x, &x 2, *x]", [1, 1, 2, 2]),
+    ("an anchor used again", "a.yaml", "[&x 1, *x, &x 2, *x]", [1, 1, 2, 2]),
     (
         "a merge",
         "a.yaml",
@@ -274,7 +274,7 @@ def test_standard_input(given: bytes | None, said: str) -> None:
 
 
 def test_a_pipe_with_a_name(tmp_path: Path) -> None:
-    """What a shell's <(command) gives."""
+    """Read a pipe, as of a shell's <(command)."""
     reading, writing = os.pipe()
     os.write(writing, b"a: 1")
     os.close(writing)
@@ -300,7 +300,7 @@ def test_json_reads_what_json_writes(value: Any) -> None:
 
 @given(value=VALUES)
 def test_yaml_reads_json(value: Any) -> None:
-    """But for what YAML cannot hold unescaped, and surrogates in escapes."""
+    """Read JSON as YAML, except for characters that YAML must escape, and escaped surrogates."""
     text = json.dumps(value)
     try:
         assert yaml_text.read(text) == value

@@ -44,7 +44,7 @@ def endpoint(env: Env, folder: Path) -> Endpoint:
 
 @pytest.fixture(scope="module")
 def live(endpoint: Endpoint) -> JobRecord:
-    """A job of a stack, with a label of its own."""
+    """Create a job of a stack, with a label of its own."""
     marks = {**labels("feed-1", "v1-0"), "pulumi-resource": "train", "pulumi-stack": "dev"}
     return custom_jobs.create(endpoint, job("digits", SLEEP, labels={**marks, "team": "vision"}))
 

@@ -1,4 +1,4 @@
-"""Where a command looks: what the name of a job says of it, and what is said of a location that is none."""
+"""The endpoint of a command: from a job's full name, and the hint about an unknown location."""
 
 from __future__ import annotations
 

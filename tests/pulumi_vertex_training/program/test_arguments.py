@@ -1,4 +1,4 @@
-"""What is wrong with a job's own arguments is said in the program, all of it at once."""
+"""Findings about a job's own arguments are reported in the program, all at once."""
 
 from __future__ import annotations
 

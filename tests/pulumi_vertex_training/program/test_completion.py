@@ -54,13 +54,13 @@ def wait(
     policy: WaitPolicy | None = None,
     engine: str | None = None,
 ) -> Any:
-    """The completion of a job that an earlier deployment started, or the error that it raises."""
+    """Return the completion of a job that an earlier deployment started, or raise its error."""
     script(service, *answers)
     return asyncio.run(_completion(service, policy or WaitPolicy(until="done", timeout=20), engine))
 
 
 def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> None:
-    """What the service says of the job, one look after the other; the last for ever."""
+    """Script the service's responses about the job, one for each poll; the last one repeats."""
     states: Script = list(answers)
 
     def answer(asked: Asked) -> Answer:
@@ -70,8 +70,8 @@ def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> No
             return GONE
         if asked.path.endswith(":cancel"):
             return Answer(document={})
-        told = states.pop(0) if len(states) > 1 else states[0]
-        return told if isinstance(told, Answer) else told(asked)
+        state = states.pop(0) if len(states) > 1 else states[0]
+        return state if isinstance(state, Answer) else state(asked)
 
     service.script(answer)
 

@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a `DistributedTraining` is said in the program, all of it at once."""
+"""Findings about the arguments of a `DistributedTraining` are reported in the program, all at once."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def _variable(variable: EnvVar) -> Node:
         return call
     return Commented(
         remarks=(
-            "Perhaps a secret. To keep it out of the program, use pulumi.Config().require_secret(...).",
+            "Perhaps a secret. To keep it out of the program: pulumi.Config().require_secret(...).",
         ),
         node=call,
     )
