@@ -15,7 +15,7 @@ from pulumi_vertex_training.plugin.provider import Provider
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.registry import ENTRIES, Entry
 from pulumi_vertex_training.runs.gateway import RunGateway
-from pulumi_vertex_training.runs.lasting import LastingKind
+from pulumi_vertex_training.runs.persistent import PersistentKind
 from pulumi_vertex_training.views.kind_view import KindView
 from vertex_training.job.job_kind import JobKind
 
@@ -28,7 +28,7 @@ OF_A_JOB = {
 }
 PARTS = [
     *((entry, *part, of) for entry in registry.RUNNABLE for part, of in OF_A_JOB.items()),
-    *((entry, "gateway", "LASTING", LastingKind) for entry in registry.PERSISTENT),
+    *((entry, "gateway", "PERSISTENT", PersistentKind) for entry in registry.PERSISTENT),
 ]
 
 

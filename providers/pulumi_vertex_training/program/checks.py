@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import TypeVar, cast
 
 import pulumi
 
 from vertex_training.findings.words import nearest
+
+T = TypeVar("T")
 
 
 def require(resource: str, findings: Iterable[str | None]) -> None:
@@ -64,14 +66,14 @@ def unknown(
     return [f"{name}: unknown argument; {remedy(name)}" for name in names]
 
 
-def not_none(resource: str, name: str, value: Any, *, remedy: str) -> Any:
+def not_none(resource: str, name: str, value: T, *, remedy: str) -> T:
     """Return an input that raises `pulumi.RunError` if its value turns out to be None."""
 
-    def known(found: Any) -> Any:
+    def known(found: object) -> object:
         require(resource, [f"{name} is None; {remedy}" if found is None else None])
         return found
 
-    return value.apply(known) if isinstance(value, pulumi.Output) else value
+    return cast(T, value.apply(known)) if isinstance(value, pulumi.Output) else value
 
 
 def shown(value: object) -> str:

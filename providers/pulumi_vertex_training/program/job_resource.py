@@ -103,8 +103,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         )
         self._wait = waits
         self._label = resource_name
-        self._completion: pulumi.Output[Any] | None = None
-        self._held: pulumi.Output[Any] | None = None
+        self._completion: pulumi.Output[dict[str, Any]] | None = None
+        self._held: pulumi.Output[str | None] | None = None
         if waits.waits and not pulumi.runtime.is_dry_run():
             interruption.listen()
             if waits.cancels:
@@ -114,7 +114,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             _ = self.completion
 
     @property
-    def completion(self) -> pulumi.Output[Any]:
+    def completion(self) -> pulumi.Output[dict[str, Any]]:
         """Result of the run, or its present state if `wait` is not `done`.
 
         A dictionary with `state`, `job`, `error`, `start_time`, `end_time`, `model_directory` and `metrics`
@@ -138,22 +138,22 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         return self._completion
 
     @property
-    def state(self) -> pulumi.Output[Any]:
+    def state(self) -> pulumi.Output[str | None]:
         """State of the job after the wait, such as `SUCCEEDED` or `RUNNING`."""
         return self.completion["state"]
 
     @property
-    def error(self) -> pulumi.Output[Any]:
+    def error(self) -> pulumi.Output[str | None]:
         """Error message of the service, None without an error."""
         return self.completion["error"]
 
     @property
-    def start_time(self) -> pulumi.Output[Any]:
+    def start_time(self) -> pulumi.Output[str | None]:
         """Time when the job started to run (RFC 3339), None before that."""
         return self.completion["start_time"]
 
     @property
-    def end_time(self) -> pulumi.Output[Any]:
+    def end_time(self) -> pulumi.Output[str | None]:
         """Time when the job ended (RFC 3339), None before that."""
         return self.completion["end_time"]
 
@@ -183,7 +183,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         )
 
 
-async def _hold_run(facts: dict[str, Any]) -> Any:
+async def _hold_run(facts: Mapping[str, Any]) -> str | None:
     """Hold the job that is about to be created, so that it is cancelled on Ctrl-C. Return the run key."""
     try:
         endpoint = await asyncio.to_thread(
@@ -191,8 +191,9 @@ async def _hold_run(facts: dict[str, Any]) -> Any:
         )
     except LauncherError:
         return None  # the creation of the job reports it
-    interruption.hold_run(facts["key"], endpoint, facts["collection"])
-    return facts["key"]
+    key: str = facts["key"]
+    interruption.hold_run(key, endpoint, facts["collection"])
+    return key
 
 
 def _keywords_of(resource: type) -> list[str]:

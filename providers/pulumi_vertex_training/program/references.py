@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import pulumi
 
@@ -141,5 +141,5 @@ def image_uri(image: ImageLike) -> pulumi.Input[str]:
     return image.repo_digest if isinstance(image, WithRepoDigest) else image
 
 
-def _without_scheme(name: Any) -> str:
+def _without_scheme(name: object) -> str:
     return str(name).removeprefix("gs://").rstrip("/")

@@ -82,7 +82,7 @@ def ownership(resource_name: str) -> dict[str, str]:
     return {"project": pulumi.get_project(), "stack": pulumi.get_stack(), "resource": resource_name}
 
 
-def as_secret_as(value: Any) -> pulumi.Output[None] | None:
+def as_secret_as(value: object) -> pulumi.Output[None] | None:
     """Return an empty output that is secret if anything in the value is, None without outputs in it."""
     return pulumi.Output.from_input(value).apply(lambda _: None) if _has_outputs(value) else None
 

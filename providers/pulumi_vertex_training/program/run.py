@@ -13,6 +13,8 @@ from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.resource import with_outputs
 from pulumi_vertex_training.registry import type_token
 
+AliasLike = pulumi.Input[str | pulumi.Alias]
+
 
 class Run(Resource, module="run", name="Run"):
     """Key by which the job of the present run is found. A new run updates it in place.
@@ -65,7 +67,7 @@ class Run(Resource, module="run", name="Run"):
             ignore_changes=["spec"] if opts.ignore_changes or opts.protect else None,
         )
 
-    def _run_alias(self, alias: Any) -> Any:
+    def _run_alias(self, alias: AliasLike) -> AliasLike:
         """Convert an alias of the job to its run. A URN contains the type, which differs."""
         if isinstance(alias, pulumi.Output):
             return alias.apply(self._run_alias)

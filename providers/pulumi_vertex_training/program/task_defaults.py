@@ -88,12 +88,12 @@ def _is_used(pool: WorkerPool) -> bool:
     return not isinstance(pool, Mapping) or bool(pool)
 
 
-def has_fields(value: Any) -> bool:
+def has_fields(value: object) -> bool:
     """Return whether the value is a dictionary or typed arguments, as `with_fields` requires."""
     return isinstance(value, Mapping) or _types.is_input_type(type(value))
 
 
-def field_of(value: Any, name: str) -> Any:
+def field_of(value: object, name: str) -> Any:
     """Return a field of typed arguments, or of a dictionary in snake or camel case.
 
     None if it is not given, or if the value is neither of them, which the check rejects.
@@ -103,7 +103,7 @@ def field_of(value: Any, name: str) -> Any:
     return pulumi.get(value, name) if has_fields(value) else None
 
 
-def _lacks(value: Any, name: str) -> bool:
+def _lacks(value: object, name: str) -> bool:
     return not isinstance(value, pulumi.Output) and field_of(value, name) is None
 
 

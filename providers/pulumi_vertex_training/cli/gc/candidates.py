@@ -24,7 +24,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
 from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from vertex_training.fields.labels import owner_of
 
 
@@ -75,7 +75,7 @@ def decide_job(record: JobRecord, stacks: Sequence[KnownStack]) -> Decision:
     return _decide_by_history(made_by, stacks, f"run {run}")
 
 
-def decide_persistent(record: Lasting, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Decision:
+def decide_persistent(record: PersistentRecord, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Decision:
     """Decide the status of a persistent resource or a model that has our ownership labels.
 
     A creation that a killed deployment began stays in the state, even after `pulumi destroy`. It counts only

@@ -45,7 +45,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views.failure import FAILED, CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields.labels import mark_value
@@ -85,7 +85,7 @@ def collect(options: argparse.Namespace, output: Output) -> int:
 
 
 def _stacks(
-    urls: Sequence[str], jobs: Sequence[JobRecord], persistent: Sequence[Lasting], endpoint: Endpoint
+    urls: Sequence[str], jobs: Sequence[JobRecord], persistent: Sequence[PersistentRecord], endpoint: Endpoint
 ) -> list[KnownStack]:
     """Return the stacks with their past.
 
@@ -169,7 +169,7 @@ def _delete_one(
 
     if isinstance(finding, PersistentFinding):
 
-        def persistent_refusal(record: Lasting) -> str:
+        def persistent_refusal(record: PersistentRecord) -> str:
             before = finding.record
             if (record.marks, record.create_time) != (before.marks, before.create_time):
                 return "another resource has its name now"

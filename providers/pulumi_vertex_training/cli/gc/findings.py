@@ -25,7 +25,7 @@ from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.staged.spec import HASH_DIGITS
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.lasting import Lasting, LastingKind, lasting_kinds
+from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord, persistent_kinds
 from vertex_training.fields.labels import mark_value
 
 _ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
@@ -62,15 +62,15 @@ class JobFinding(BaseFinding):
 class PersistentFinding(BaseFinding):
     """A persistent resource or a model."""
 
-    record: Lasting
+    record: PersistentRecord
 
     @property
     def name(self) -> str:
         return self.record.name
 
     @property
-    def kind(self) -> LastingKind:
-        return lasting_kinds()[self.record.collection]
+    def kind(self) -> PersistentKind:
+        return persistent_kinds()[self.record.collection]
 
     @property
     def label(self) -> str:
@@ -118,11 +118,11 @@ def labelled_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
     return [one for one in records if _is_of(project, one.labels)]
 
 
-def labelled_persistent(endpoint: Endpoint, project: str | None) -> list[Lasting]:
+def labelled_persistent(endpoint: Endpoint, project: str | None) -> list[PersistentRecord]:
     """Return the persistent resources and models with our ownership labels, filtered and sorted as jobs."""
     found = [
         one
-        for kind in lasting_kinds().values()
+        for kind in persistent_kinds().values()
         for one in kind.marked(endpoint)
         if _is_of(project, one.labels)
     ]
@@ -139,7 +139,7 @@ def job_findings(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> 
 
 
 def persistent_findings(
-    records: Sequence[Lasting], stacks: Sequence[KnownStack], endpoint: Endpoint
+    records: Sequence[PersistentRecord], stacks: Sequence[KnownStack], endpoint: Endpoint
 ) -> Iterator[PersistentFinding]:
     """Yield a finding for each record.
 
@@ -149,7 +149,7 @@ def persistent_findings(
         decision = decide_persistent(record, stacks, endpoint)
         if decision.status is not Status.KNOWN:
             try:
-                record = lasting_kinds()[record.collection].get(endpoint, record.name)
+                record = persistent_kinds()[record.collection].get(endpoint, record.name)
             except NotFound:
                 continue
             decision = decide_persistent(record, stacks, endpoint)

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
+from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
 
 T = TypeVar("T")
 
@@ -96,11 +96,11 @@ def delete_job(
 
 
 def delete_persistent(
-    kind: LastingKind,
+    kind: PersistentKind,
     endpoint: Endpoint,
     name: str,
     *,
-    refusal: Callable[[Lasting], str],
+    refusal: Callable[[PersistentRecord], str],
     report: Callable[[str], None],
     wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -130,9 +130,9 @@ def delete_persistent(
 
 
 def _wait_until_deleted(
-    kind: LastingKind,
+    kind: PersistentKind,
     endpoint: Endpoint,
-    deleted: Lasting,
+    deleted: PersistentRecord,
     *,
     report: Callable[[str], None],
     wait: float,

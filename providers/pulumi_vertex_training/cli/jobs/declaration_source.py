@@ -221,9 +221,7 @@ def _variable(variable: EnvVar) -> Node:
     if not looks_secret(variable.name) or not variable.value:
         return call
     return Commented(
-        remarks=(
-            "Perhaps a secret. To keep it out of the program: pulumi.Config().require_secret(...).",
-        ),
+        remarks=("Perhaps a secret. To keep it out of the program: pulumi.Config().require_secret(...).",),
         node=call,
     )
 

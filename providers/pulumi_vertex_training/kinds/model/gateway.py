@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded, NotFound
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
-from pulumi_vertex_training.runs.lasting import Lasting, LastingKind, marks_of
+from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord, marks_of
 from vertex_training.fields.labels import MARKS
 
 OPERATION_SECONDS = 600.0
@@ -188,21 +188,21 @@ def _short(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _labelled(endpoint: Endpoint) -> list[Lasting]:
+def _labelled(endpoint: Endpoint) -> list[PersistentRecord]:
     return [_lasting([record]) for record in list_labelled(endpoint, MARKS[0])]
 
 
-def _get_lasting(endpoint: Endpoint, name: str) -> Lasting:
+def _get_lasting(endpoint: Endpoint, name: str) -> PersistentRecord:
     found = versions(endpoint, name)
     if not found:
         raise NotFound(f"model {name.rpartition('/')[2]} has no versions", endpoint=endpoint)
     return _lasting(found)
 
 
-def _lasting(known: Sequence[ModelRecord]) -> Lasting:
+def _lasting(known: Sequence[ModelRecord]) -> PersistentRecord:
     shown = next((one for one in known if DEFAULT_ALIAS in one.aliases), known[0])
     others = [one.version for one in known if marks_of(one.labels) != marks_of(shown.labels)]
-    return Lasting(
+    return PersistentRecord(
         name=shown.name,
         display_name=str(shown.wire.get("displayName", "")),
         create_time=shown.wire.get("createTime"),
@@ -219,4 +219,4 @@ def _lasting(known: Sequence[ModelRecord]) -> Lasting:
     )
 
 
-LASTING = LastingKind(noun="model", labelled=_labelled, get=_get_lasting, delete=delete)
+PERSISTENT = PersistentKind(noun="model", labelled=_labelled, get=_get_lasting, delete=delete)

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.retry import was_refused
 from pulumi_vertex_training.cloud.translation import translated
-from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
+from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
 from vertex_training.fields.labels import MARKS
 from vertex_training.fields.schema import camel_case
 
@@ -182,17 +182,17 @@ def _short(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _labelled(endpoint: Endpoint) -> list[Lasting]:
+def _labelled(endpoint: Endpoint) -> list[PersistentRecord]:
     return [_lasting(record) for record in list_labelled(endpoint, MARKS[0])]
 
 
-def _get_lasting(endpoint: Endpoint, name: str) -> Lasting:
+def _get_lasting(endpoint: Endpoint, name: str) -> PersistentRecord:
     return _lasting(get(endpoint, name))
 
 
-def _lasting(record: ResourceRecord) -> Lasting:
+def _lasting(record: ResourceRecord) -> PersistentRecord:
     used = sum(int(pool.get("usedReplicaCount", 0)) for pool in record.wire.get("resourcePools", ()))
-    return Lasting(
+    return PersistentRecord(
         name=record.name,
         display_name=str(record.wire.get("displayName", "")),
         state=record.state.word,
@@ -205,4 +205,4 @@ def _lasting(record: ResourceRecord) -> Lasting:
     )
 
 
-LASTING = LastingKind(noun="persistent resource", labelled=_labelled, get=_get_lasting, delete=delete)
+PERSISTENT = PersistentKind(noun="persistent resource", labelled=_labelled, get=_get_lasting, delete=delete)

@@ -31,7 +31,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from support import properties  # noqa: F401
 from support.tables import every_row
 
@@ -264,12 +264,12 @@ def begins(*resources: Any, is_deployed_now: bool | None) -> KnownStack:
     return replace(stack(is_deployed_now=is_deployed_now), now=now)
 
 
-def gpus(**more: Any) -> Lasting:
-    return Lasting(name=GPUS, display_name="", labels=MARKS, **more)
+def gpus(**more: Any) -> PersistentRecord:
+    return PersistentRecord(name=GPUS, display_name="", labels=MARKS, **more)
 
 
-def digits(**more: Any) -> Lasting:
-    return Lasting(
+def digits(**more: Any) -> PersistentRecord:
+    return PersistentRecord(
         name="projects/42/locations/us-central1/models/digits", display_name="", labels=MARKS, **more
     )
 
@@ -404,7 +404,7 @@ def digits(**more: Any) -> Lasting:
     ],
 )
 def test_the_decision_on_a_persistent_resource_or_model(
-    record: Lasting, stacks: list[KnownStack], status: Status, because: str
+    record: PersistentRecord, stacks: list[KnownStack], status: Status, because: str
 ) -> None:
     decision = decide_persistent(record, stacks, ENDPOINT)
     assert decision.status is status, decision.reason
@@ -413,7 +413,7 @@ def test_the_decision_on_a_persistent_resource_or_model(
 
 def test_a_resource_that_was_replaced_in_another_location_is_known_in_both() -> None:
     moved = {**IN_STATE, "inputs": {**IN_STATE["outputs"], "location": "us-east1"}}
-    there = Lasting(name=GPUS.replace("us-central1", "us-east1"), display_name="", labels=MARKS)
+    there = PersistentRecord(name=GPUS.replace("us-central1", "us-east1"), display_name="", labels=MARKS)
     for record in (gpus(), there):
         assert decide_persistent(record, [stack(moved)], ENDPOINT).status is Status.KNOWN
 

@@ -19,7 +19,7 @@ from pulumi_vertex_training.cli.gc.sweep import (
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.lasting import Lasting, lasting_kinds
+from pulumi_vertex_training.runs.persistent import PersistentRecord, persistent_kinds
 from support.fake_gateway import FakeGateway
 from support.scripted_service import Answer, Service, refusal
 
@@ -122,7 +122,7 @@ def test_a_failure_is_reported_and_not_raised() -> None:
     assert outcome == Outcome(words="you may not", failed=True)
 
 
-GPUS = Lasting(
+GPUS = PersistentRecord(
     name="projects/1/locations/us-central1/persistentResources/gpus",
     display_name="",
     state="RUNNING",
@@ -134,15 +134,15 @@ GPUS = Lasting(
 class Resources:
     """One persistent resource, whose deletion takes `seconds`; `successor` has its name afterwards."""
 
-    record: Lasting | None = GPUS
+    record: PersistentRecord | None = GPUS
     seconds: float = 0.0
-    successor: Lasting | None = None
+    successor: PersistentRecord | None = None
     fault: Exception | None = None
     called: list[str] = field(default_factory=list)
     reported: list[str] = field(default_factory=list)
     now: float = 0.0
 
-    def get(self, _: Endpoint, __: str) -> Lasting:
+    def get(self, _: Endpoint, __: str) -> PersistentRecord:
         if self.record and self.record.state == "STOPPING" and self.now >= self.seconds:
             self.record = self.successor
         if self.record is None:
@@ -161,7 +161,7 @@ class Resources:
     def collect(self, *refusals: str) -> Outcome:
         said: Iterator[str] = iter(refusals)
         return delete_persistent(
-            replace(lasting_kinds()["persistentResources"], get=self.get, delete=self.delete),
+            replace(persistent_kinds()["persistentResources"], get=self.get, delete=self.delete),
             ENDPOINT,
             GPUS.name,
             refusal=lambda _: next(said, ""),

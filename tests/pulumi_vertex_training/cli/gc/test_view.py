@@ -20,7 +20,7 @@ from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.lasting import Lasting
+from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views.output import Output
 
 PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
@@ -45,7 +45,7 @@ def job(number: int, status: Status, outcome: Outcome | None = None, **labels: s
 def persistent(
     name: str, status: Status, state: str = "", outcome: Outcome | None = None
 ) -> PersistentFinding:
-    record = Lasting(
+    record = PersistentRecord(
         name=f"projects/42/locations/us-central1/{name}",
         display_name="",
         state=state,

@@ -9,12 +9,12 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
-from pulumi_vertex_training.runs.lasting import lasting_kinds
+from pulumi_vertex_training.runs.persistent import persistent_kinds
 from support.scripted_service import Answer, Service
 
 PLACE = "projects/42/locations/us-central1"
 MARKS = {"pulumi-project": "digits", "pulumi-stack": "prod", "pulumi-resource": "gpus"}
-RESOURCES, MODELS = lasting_kinds()["persistentResources"], lasting_kinds()["models"]
+RESOURCES, MODELS = persistent_kinds()["persistentResources"], persistent_kinds()["models"]
 
 
 @pytest.fixture

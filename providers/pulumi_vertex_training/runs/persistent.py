@@ -11,7 +11,7 @@ from vertex_training.fields.labels import MARKS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lasting:
+class PersistentRecord:
     """One of them, as the service has it.
 
     `state` is the service's word, "" for what has none. `create_time` tells it from a later one of the same
@@ -47,7 +47,7 @@ class Lasting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LastingKind:
+class PersistentKind:
     """The calls of one kind. All raise the exceptions of `pulumi_vertex_training.cloud.errors`.
 
     `labelled` are all that carry the first of our ownership labels, without what would take another request
@@ -55,11 +55,11 @@ class LastingKind:
     """
 
     noun: str
-    labelled: Callable[[Endpoint], Iterable[Lasting]]
-    get: Callable[[Endpoint, str], Lasting]
+    labelled: Callable[[Endpoint], Iterable[PersistentRecord]]
+    get: Callable[[Endpoint, str], PersistentRecord]
     delete: Callable[[Endpoint, str], object]
 
-    def marked(self, endpoint: Endpoint) -> list[Lasting]:
+    def marked(self, endpoint: Endpoint) -> list[PersistentRecord]:
         """Return all that carry every one of our ownership labels."""
         return [one for one in self.labelled(endpoint) if len(one.marks) == len(MARKS)]
 
@@ -69,6 +69,8 @@ def marks_of(labels: Mapping[str, str]) -> Mapping[str, str]:
     return {mark: labels[mark] for mark in MARKS if mark in labels}
 
 
-def lasting_kinds() -> Mapping[str, LastingKind]:
+def persistent_kinds() -> Mapping[str, PersistentKind]:
     """Return the kinds that last, by collection."""
-    return {entry.collection: entry.part("gateway", "LASTING", LastingKind) for entry in registry.PERSISTENT}
+    return {
+        entry.collection: entry.part("gateway", "PERSISTENT", PersistentKind) for entry in registry.PERSISTENT
+    }
