@@ -1,7 +1,7 @@
 """A distributed training job, its image, its package, its data and its bucket: one program for both clouds.
 
-On the stack `local` everything below runs on this machine; on the stack `vertex` it runs on Google Cloud, and
-`google_cloud.py` adds what a project there needs first. Copy this folder and edit it.
+On the stack `local`, everything below runs on this machine. On the stack `vertex`, it runs on Google Cloud,
+and `google_cloud.py` first adds what the project needs. Copy this folder and edit it.
 """
 
 import pulumi
@@ -29,7 +29,7 @@ arguments = [digits.path.apply(lambda path: f"--data={path}"), f"--epochs={epoch
 
 
 def trainers(replica_count: int) -> vt.WorkerPoolSpecArgs:
-    """Replicas that run the image; their place in the cluster decides what each of them does."""
+    """Return a pool that runs the image. The position of each replica in the cluster decides its work."""
     return vt.WorkerPoolSpecArgs(
         machine_spec=machine,
         replica_count=replica_count,

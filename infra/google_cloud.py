@@ -1,4 +1,4 @@
-"""What training needs in a Google Cloud project, besides the job: services, a service account, its roles."""
+"""Prepare a Google Cloud project for training: services, a service account and its roles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUCKET_ROLES = ("roles/storage.objectAdmin", "roles/storage.legacyBucketReader")
 
 @dataclass(frozen=True)
 class Cloud:
-    """The project's services, and the account as which replicas run."""
+    """Services of the project, and the service account of the replicas."""
 
     services: list[pulumi.Resource]
     account_email: pulumi.Output[str]
@@ -44,7 +44,7 @@ def prepare() -> Cloud:
 
 
 def trainer(cloud: Cloud, bucket: vt.StagingBucket) -> pulumi.Output[str]:
-    """The account's e-mail address, known once the account may read and write the bucket."""
+    """Return the account's e-mail address, known once the account can read and write the bucket."""
     from pulumi_gcp import storage
 
     member = cloud.account_email.apply(lambda email: f"serviceAccount:{email}")

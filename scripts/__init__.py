@@ -1,1 +1,1 @@
-"""The chores of a clone: set-up, up, down, test, check. Standard library only; run by `scripts/chore`."""
+"""Chores of a clone, such as setup, up, down, test and check. Standard library only; see `scripts/chore`."""

@@ -1,4 +1,4 @@
-"""`python -m scripts CHORE`; `scripts/chore CHORE` finds the Python, `make CHORE` is the short form."""
+"""Run a chore: `python -m scripts CHORE`. `scripts/chore` finds a Python for it; `make CHORE` is shorter."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from scripts import (
     release,
     stack,
 )
-from scripts.errors import ChoreError
 from scripts.layout import layout
 from scripts.processes import run_openly
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Run a chore and return its exit code."""
     options = _parser().parse_args(arguments)
     report = Report(sys.stderr if options.chore == "activate" else sys.stdout)
     try:
@@ -107,12 +107,10 @@ def _parser() -> argparse.ArgumentParser:
     ]
     parser.add_argument("chore", choices=chores)
     parser.add_argument("--stack", default=environment.LOCAL_STACK)
-    parser.add_argument("--args", default="", help="more arguments for pulumi or pytest, in one string")
-    parser.add_argument(
-        "--force", default="", help="unlock: not empty means that the lock is taken back in any case"
-    )
-    parser.add_argument("--upgrade", default="", help="lock: not empty means that newer versions are taken")
-    parser.add_argument("--version", default="", help="release: the new version")
+    parser.add_argument("--args", default="", help="further arguments for pulumi or pytest, in one string")
+    parser.add_argument("--force", default="", help="unlock: if not empty, remove the lock in any case")
+    parser.add_argument("--upgrade", default="", help="lock: if not empty, take newer versions")
+    parser.add_argument("--version", default="", help="release: new version")
     return parser
 
 

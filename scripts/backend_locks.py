@@ -1,8 +1,8 @@
-"""The locks of Pulumi's file backend, and what a killed `pulumi` leaves running.
+"""Locks of Pulumi's file backend, and processes that a killed `pulumi` leaves running.
 
-A lock is a file `.pulumi/locks/organization/<project>/<stack>/<uuid>.json` with pid, user, host, time of
-the process that made it. After a kill it stays, and so do the language host and the plugin process: they go
-on waiting for an engine that is gone.
+A lock is a file `.pulumi/locks/organization/<project>/<stack>/<uuid>.json` with pid, user, host and time of
+the process that made it. After a kill it stays, and so do the language host and the plugin process, which
+keep waiting for the engine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ENGINE_ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """One lock file. `process_runs` is None when it was made on another host, where we cannot look."""
+    """A lock file. `process_runs` is None if it was made on another host, which cannot be checked."""
 
     file: Path
     pid: int
@@ -44,7 +44,7 @@ class Lock:
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """A process of this machine, with its environment as far as the system shows it."""
+    """A process of this machine, with its environment if the system shows it."""
 
     pid: int
     command: str
@@ -52,7 +52,7 @@ class Process:
 
 
 def locks(state: Path, project: str, stack: str) -> list[Lock]:
-    """The locks on a stack in the file backend at `state`; unreadable files count as held elsewhere."""
+    """Return the locks of a stack in the backend at `state`. An unreadable one counts as held elsewhere."""
     folder = state / ".pulumi" / "locks" / "organization" / project / stack
     return [_read(file) for file in sorted(folder.glob("*.json"))]
 
@@ -72,7 +72,7 @@ def _read(file: Path) -> Lock:
 
 
 def _is_pulumi(pid: int) -> bool:
-    """Whether that process lives and is a `pulumi`: process ids are used again."""
+    """Return whether the process is running and is a `pulumi`: process ids are reused."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -83,11 +83,11 @@ def _is_pulumi(pid: int) -> bool:
     return not found or "pulumi" in found[0].command
 
 
-def left_overs(pulumi_home: Path) -> list[Process]:
-    """Language hosts and plugin processes of this clone whose engine no longer listens.
+def orphaned_processes(pulumi_home: Path) -> list[Process]:
+    """Return language hosts and plugin processes of this clone whose engine no longer listens.
 
-    Both are certain: the process has our PULUMI_HOME in its environment, and nobody answers at the engine's
-    address, which is an argument of each of these programs.
+    A process belongs to this clone if it has our PULUMI_HOME in its environment. The engine's address is an
+    argument of these programs.
     """
     ours = re.compile(rf"(^|[\0\s])PULUMI_HOME={re.escape(str(pulumi_home))}([\0\s]|$)")
     return [
@@ -114,7 +114,7 @@ def _answers(port: int) -> bool:
 
 
 def end(victims: Iterable[Process], *, grace: float = 5.0) -> None:
-    """TERM, then KILL after `grace` seconds."""
+    """End processes with SIGTERM, then with SIGKILL after `grace` seconds."""
     remaining = [process.pid for process in victims]
     for name in (signal.SIGTERM, signal.SIGKILL):
         remaining = [pid for pid in remaining if _send(pid, name)]
@@ -133,7 +133,7 @@ def _send(pid: int, number: int) -> bool:
 
 
 def processes() -> Iterator[Process]:
-    """The processes of this user, with command line and environment."""
+    """Yield the processes of this user, with command line and environment."""
     return _from_proc() if sys.platform == "linux" else _from_ps()
 
 
@@ -152,7 +152,7 @@ def _from_proc() -> Iterator[Process]:
 
 
 def _from_ps() -> Iterator[Process]:
-    """macOS: `ps -E` prints the environment after the command, so the same text stands for both."""
+    """Read the processes on macOS. `ps -E` prints the environment after the command: both get the text."""
     listing = subprocess.run(
         ["ps", "-x", "-E", "-ww", "-o", "pid=,command="],  # noqa: S607 (wherever the system has it)
         capture_output=True,

@@ -2,10 +2,10 @@
 
     python scripts/build_descriptors.py [vertex_ai | artifact_registry] ...
 
-Takes Google's .proto files of each service from its npm package (Apache-2.0), and those that all services
-share from the Python packages that are installed; compiles them with grpcio-tools in a temporary virtual
-environment (grpcio-tools wants another protobuf than we do), and writes a file for each service into
-providers/vertex_emulator/rpc/descriptors. Needs npm, and a PyPI that can be reached.
+Google's .proto files of each service come from its npm package (Apache-2.0), shared ones from the installed
+Python packages. They are compiled with grpcio-tools in a temporary virtual environment, because grpcio-tools
+needs another version of protobuf. Each service gets a file in providers/vertex_emulator/rpc/descriptors.
+Needs npm and access to PyPI.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "providers/vertex_emulator/rpc
 
 @dataclass(frozen=True)
 class Service:
-    """Where the definitions of a service are: an npm package, its version, and the files to begin with."""
+    """Source of the definitions of a service: an npm package, its version, and its main .proto files."""
 
     package: str
     version: str
@@ -53,11 +53,11 @@ SHARED = {
     "google.api.http_pb2": ("api", "rpc", "type", "cloud/location"),
     "google.iam.v1.policy_pb2": ("iam/v1",),
 }
-"""A module of each package that has .proto files, and the folders of theirs that are needed."""
+"""Module of each Python package that has .proto files, with the folders that are needed."""
 
 
 def folder_of(module: str) -> Path:
-    """The folder `google` that a module of it is in."""
+    """Return the folder `google` that contains a module."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         sys.exit(f"{module} is not installed. Run `make up` first, then use .venv/bin/python.")
@@ -65,7 +65,7 @@ def folder_of(module: str) -> Path:
 
 
 def gather(service: Service, folder: Path) -> Path:
-    """A tree with all .proto files that the service needs."""
+    """Return a folder with all .proto files that the service needs."""
     folder.mkdir()
     command = ["npm", "pack", "--silent", f"{service.package}@{service.version}"]
     subprocess.run(command, cwd=folder, check=True)  # noqa: S603
@@ -85,7 +85,7 @@ def gather(service: Service, folder: Path) -> Path:
 
 
 def compiler(folder: Path) -> list[str]:
-    """The beginning of a command that compiles .proto files."""
+    """Install a compiler of .proto files, and return its command."""
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
     subprocess.run([python, "-m", "pip", "install", "--quiet", "grpcio-tools"], check=True)  # noqa: S603
@@ -93,12 +93,12 @@ def compiler(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description="Rebuild the message definitions of the emulator.")
     parser.add_argument("services", nargs="*", metavar="SERVICE", help=f"{', '.join(SERVICES)}; default: all")
     wanted = parser.parse_args().services or list(SERVICES)
     if unknown := sorted(set(wanted) - set(SERVICES)):
-        parser.error(f"there is no {', '.join(unknown)}; the services are {', '.join(SERVICES)}")
+        parser.error(f"unknown service {', '.join(unknown)}; the services are {', '.join(SERVICES)}")
     with tempfile.TemporaryDirectory() as name:
         protoc = compiler(Path(name) / "tools")
         for each in wanted:

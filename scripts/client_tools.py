@@ -1,7 +1,7 @@
-"""Other people's programs that tests drive against the emulator: from Debian's packages, or built with Go.
+"""Install third-party programs that tests run against the emulator: Debian packages, or builds with Go.
 
-What cannot be had on a machine is named with what to do about it; its tests are skipped then, or fail where
-the environment has CI set.
+A program that cannot be installed is reported with a remedy. Its tests are then skipped, or fail if CI is
+set in the environment.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
 from scripts.layout import Layout
-from scripts.processes import run_quietly
-from scripts.report import Report, Step
+from scripts.processes import alone, run_quietly
+from scripts.report import ChoreError, Report, Step
 
 DEBIAN = ("skopeo", "buildah")
-"""Programs of Debian packages of the same name."""
+"""Programs from Debian packages of the same name."""
 
 _LOCK_SECONDS = 300
 
@@ -36,7 +34,7 @@ class GoProgram:
     package: str
 
     def folder(self, layout: Layout) -> Path:
-        """The folder in the cache that holds it alone."""
+        """Return the program's own folder in the cache."""
         return layout.cache / f"{self.name}-{self.version}"
 
 
@@ -49,7 +47,7 @@ GO = (
 
 
 def path(layout: Layout, before: str) -> str:
-    """PATH with the folders of what was built here at its end."""
+    """Return PATH with the folders of the built programs at its end."""
     return os.pathsep.join([before, *(str(program.folder(layout)) for program in GO)])
 
 
@@ -60,7 +58,7 @@ def ensure(
     environ: Mapping[str, str] = os.environ,
     is_root: bool = os.geteuid() == 0,
 ) -> None:
-    """Install or build what is missing, as far as that can be done here."""
+    """Install or build the missing programs as far as possible."""
     with report.step("Client tools") as step:
         if not any(_missing(layout, environ)):
             step.done("up to date", idle=True)
@@ -91,7 +89,7 @@ def _install(packages: tuple[str, ...], step: Step, environ: Mapping[str, str], 
     apt = shutil.which("apt-get", path=environ.get("PATH"))
     if apt is None or not is_root:
         how = "as root: apt-get install" if apt else "the packages"
-        step.note(f"{', '.join(packages)}: not here. Install {how} {' '.join(packages)}")
+        step.note(f"{', '.join(packages)}: not found. Install {how} {' '.join(packages)}")
         return
     step.say(f"installing {', '.join(packages)}")
     env = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -110,12 +108,12 @@ def _install(packages: tuple[str, ...], step: Step, environ: Mapping[str, str], 
 def _build(program: GoProgram, layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
     go = shutil.which("go", path=environ.get("PATH"))
     if go is None:
-        step.note(f"{program.name}: Go is not here to build it. Install Go, or {program.name} itself")
+        step.note(f"{program.name}: Go is needed to build it. Install Go, or {program.name} itself")
         return
     step.say(f"building {program.name} {program.version}")
     folder = program.folder(layout)
     try:
-        # Not `go install`: that asks for the list of all versions, which not every module proxy gives.
+        # `go install` would ask for the list of all versions, which not every module proxy provides.
         wanted = f"{program.module}@{program.version}"
         with tempfile.TemporaryDirectory() as elsewhere:
             said = _run((go, "mod", "download", "-json", wanted), environ, cwd=Path(elsewhere))

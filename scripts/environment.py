@@ -1,9 +1,9 @@
-"""The environment in which `pulumi` works on this clone: one for `make`, `source ./activate` and the tests.
+"""Environment of `pulumi` on this clone, for `make`, `source ./activate` and the tests.
 
-The user's own Pulumi login, home folder and state are not touched: all three lie in the clone, under .local.
-To keep the state elsewhere, set VERTEX_TRAINING_BACKEND_URL (a bucket, Pulumi Cloud, another folder); login,
-home folder and passphrase are then the user's own. A plain PULUMI_BACKEND_URL is not looked at: it usually
-belongs to another project, whose state should not get a stack of this one.
+The user's own Pulumi login, home folder and state are not touched: those of the clone are in .local. To keep
+the state elsewhere, set VERTEX_TRAINING_BACKEND_URL (a bucket, Pulumi Cloud, another folder); login, home
+folder and passphrase are then the user's own. PULUMI_BACKEND_URL is ignored: it usually belongs to another
+project.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from scripts.pulumi_cli import PulumiCli
 
 LOCAL_STACK = "local"
 PASSPHRASE = "local"  # noqa: S105 (the passphrase of a stack without secrets; public on purpose)
-"""What encrypts secrets of the stack `local`; it is no secret, and its salt is in Pulumi.local.yaml."""
+"""Encrypts secrets of the stack `local`. It is public, and its salt is in Pulumi.local.yaml."""
 
 BACKEND_VARIABLE = "VERTEX_TRAINING_BACKEND_URL"
 DATA_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 BYTECODE_VARIABLE = "PYTHONDONTWRITEBYTECODE"
-"""Set in many containers. Importing this package takes 1.2 s without bytecode and 0.3 s with it."""
+"""Set in many containers. Importing this package takes 1.2 s without bytecode, 0.3 s with it."""
 
 
 def settings(
     layout: Layout, cli: PulumiCli, *, stack: str = LOCAL_STACK, environ: Mapping[str, str] = os.environ
 ) -> dict[str, str | None]:
-    """The variables that differ from the user's; None means that a variable must not be set."""
+    """Return the variables that differ from the user's. None means that a variable must not be set."""
     changed: dict[str, str | None] = {
         "PATH": _path(layout, cli, environ),
         "VIRTUAL_ENV": str(layout.venv),
@@ -54,7 +54,7 @@ def settings(
 def pulumi_environment(
     layout: Layout, cli: PulumiCli, *, stack: str = LOCAL_STACK, environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """A whole environment for a `pulumi` process; makes the folders that it points to."""
+    """Return the whole environment of a `pulumi` process, and create the folders that it names."""
     result = dict(environ)
     for name, value in settings(layout, cli, stack=stack, environ=environ).items():
         if value is None:
@@ -68,14 +68,14 @@ def pulumi_environment(
 
 
 def has_own_backend(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the state lies in the clone, where locks and stacks can be seen without asking Pulumi."""
+    """Return whether the state is in the clone, where locks and stacks can be read without Pulumi."""
     return not environ.get(BACKEND_VARIABLE)
 
 
 def shell_code(
     layout: Layout, cli: PulumiCli, *, stack: str = LOCAL_STACK, environ: Mapping[str, str] = os.environ
 ) -> str:
-    """Lines for bash and zsh that set the environment and define `deactivate`, which takes it back."""
+    """Return lines for bash and zsh that set the environment and define `deactivate`, which restores it."""
     changes = settings(layout, cli, stack=stack, environ=environ)
     restore = "; ".join(_assignment(name, environ.get(name)) for name in changes)
     return "\n".join(
@@ -94,7 +94,7 @@ def _assignment(name: str, value: str | None) -> str:
 
 
 def _path(layout: Layout, cli: PulumiCli, environ: Mapping[str, str]) -> str:
-    """.venv's programs first, then our CLI; the user's own CLI is on PATH already."""
+    """Put the programs of .venv first, then our CLI. The user's own CLI is already on PATH."""
     front = [str(layout.venv / "bin"), *([str(cli.folder)] if cli.ours else [])]
     rest = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part not in front]
     return os.pathsep.join([*front, *rest])

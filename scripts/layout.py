@@ -1,4 +1,4 @@
-"""Where things are: in the clone, in the user's cache folder."""
+"""Paths in the clone and in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The folders of one clone. Only `cache` lies outside of it."""
+    """Folders of a clone. Only `cache` is outside of it."""
 
     root: Path
     local: Path
@@ -44,13 +44,13 @@ class Layout:
 def layout(
     *, root: Path | None = None, local: Path | None = None, environ: Mapping[str, str] = os.environ
 ) -> Layout:
-    """The layout of this clone, or of the one at `root`; `local` moves its state elsewhere (tests do)."""
+    """Return the layout of this clone, or of the one at `root`. Tests move its state to `local`."""
     root = root or Path(__file__).resolve().parent.parent
     return Layout(root=root, local=local or root / ".local", cache=_cache_folder(environ))
 
 
 def _cache_folder(environ: Mapping[str, str]) -> Path:
-    """`$XDG_CACHE_HOME/vertex-training`, by default `~/.cache/vertex-training` (XDG Base Directory rules)."""
+    """Return `$XDG_CACHE_HOME/vertex-training`, by default in `~/.cache` (XDG Base Directory rules)."""
     xdg = environ.get("XDG_CACHE_HOME", "")
     base = Path(xdg) if xdg.startswith("/") else Path.home() / ".cache"
     return base / "vertex-training"

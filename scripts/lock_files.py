@@ -1,4 +1,4 @@
-"""The lock files: versions and hashes of every package, for every platform, without download addresses."""
+"""Write the lock files: versions and hashes of all packages for all platforms, without download URLs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
-from scripts.report import Report, Step
+from scripts.report import ChoreError, Report, Step
 
 _COMPILE = (
     "--universal",
@@ -27,7 +26,7 @@ _COMPILE = (
 
 
 def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
-    """Write both lock files from pyproject.toml; versions change only where they must, or with `upgrade`."""
+    """Write both lock files from pyproject.toml. Versions change only if they must, or with `upgrade`."""
     with tempfile.TemporaryDirectory() as temporary, report.step("Lock files") as step:
         uv = _install_uv(Path(temporary), step)
         development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
@@ -47,7 +46,7 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
 
 
 def pins(lock: str) -> dict[str, str]:
-    """Every requirement of a lock file, `name==version ; marker`, with its hashes in one string."""
+    """Return every requirement of a lock file, `name==version ; marker`, with its hashes in one string."""
     found: dict[str, str] = {}
     current = ""
     for line in lock.splitlines():
@@ -64,7 +63,7 @@ def _contents(*locks: Path) -> list[str]:
 
 
 def disagreements(runtime: str, development: str) -> Iterator[str]:
-    """What the runtime lock has and the development lock has not, in words."""
+    """Yield a message for each requirement of the runtime lock that the development lock lacks."""
     development_pins = {_without_marker(pin): hashes for pin, hashes in pins(development).items()}
     for pin, hashes in pins(runtime).items():
         if _without_marker(pin) not in development_pins:
@@ -74,13 +73,13 @@ def disagreements(runtime: str, development: str) -> Iterator[str]:
 
 
 def _without_marker(pin: str) -> str:
-    """Markers may differ: a package may be wanted in more cases by the development tools."""
+    """Remove the marker, which may differ: development tools may need a package in more cases."""
     return pin.partition(";")[0].strip()
 
 
 def _install_uv(folder: Path, step: Step) -> Path:
-    """uv in an environment of its own that goes away: it is needed for nothing else."""
-    step.say("installing uv for the moment")
+    """Install uv in a temporary environment, and return its path."""
+    step.say("installing uv temporarily")
     base = getattr(sys, "_base_executable", None) or sys.executable
     programs = folder / "uv" / "bin"
     commands: list[list[str | Path]] = [
@@ -109,7 +108,7 @@ def _compile(layout: Layout, uv: Path, lock: Path, arguments: list[str]) -> None
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """uv does not read pip's settings: hand it the index that the user has given to pip."""
+    """Return the environment of uv, with the package index of pip, whose settings uv does not read."""
     result = {name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
     index = environ.get("PIP_INDEX_URL")
     if index:

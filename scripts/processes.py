@@ -1,15 +1,17 @@
-"""Running other programs."""
+"""Run other programs, and hold a lock against other chores."""
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from scripts.errors import ChoreError
+from scripts.report import ChoreError, Step
 
 
 def run_quietly(
@@ -22,10 +24,10 @@ def run_quietly(
     remedy: str = "",
     tail: int = 25,
 ) -> str:
-    """Run a program whose output is only of interest when it fails; returns what it printed.
+    """Run a program whose output matters only if it fails, and return the output.
 
-    Each line goes to `on_line` when it comes. Raises ChoreError with `failure`, the last `tail` lines and
-    `remedy` when the program cannot be started or ends with another code than 0.
+    Each line is passed to `on_line` as it is printed. Raises ChoreError with `failure`, the last `tail` lines
+    and `remedy` if the program cannot be started or fails.
     """
     command = [str(part) for part in argv]
     lines: list[str] = []
@@ -65,9 +67,9 @@ def run_quietly(
 
 
 def run_openly(argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str]) -> int:
-    """Run a program on the user's own terminal and return its exit code.
+    """Run a program on the user's terminal and return its exit code.
 
-    Ctrl-C reaches the program, which decides what to do about it; here it is only waited for.
+    Ctrl-C is left to the program.
     """
     previous = signal.signal(signal.SIGINT, _leave_it_to_the_program)
     try:
@@ -79,4 +81,21 @@ def run_openly(argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str])
 
 
 def _leave_it_to_the_program(_signal: int, _frame: FrameType | None) -> None:
-    """A handler, not SIG_IGN: an ignored signal would stay ignored in the program that is started."""
+    """Ignore the signal. With SIG_IGN, the started program would ignore it as well."""
+
+
+@contextmanager
+def alone(file: Path, step: Step) -> Iterator[None]:
+    """Hold the lock file. While another process holds it, wait and report so."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = file.open("w")
+    except OSError as error:
+        raise ChoreError(f"{file.parent} cannot be written: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            step.say("waiting for another setup to finish")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,8 +1,8 @@
-"""The Pulumi CLI built from Go modules, for machines that reach package registries but not Pulumi's site.
+"""Build the Pulumi CLI from Go modules, for machines that reach package registries but not Pulumi's site.
 
-`go install module@version` is refused, because the CLI's go.mod has replace lines; so tools/ has two small
-modules of our own that name the CLI and the Python language host as tools. They must not share one: the last
-version of the language host inside a module that can be had (sdk v3.79.0) is older than the CLI.
+`go install module@version` fails because the CLI's go.mod has replace lines. So tools/ has two small modules
+that name the CLI and the Python language host as tools. They cannot be one module: the last version of the
+language host in a published module (sdk v3.79.0) is older than the CLI.
 """
 
 from __future__ import annotations
@@ -13,32 +13,31 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.errors import ChoreError
 from scripts.processes import run_quietly
 from scripts.pulumi_release import NotObtainedError
-from scripts.report import Step
+from scripts.report import ChoreError, Step
 
 VERSION = "3.259.0"
 LANGUAGE_HOST_VERSION = "3.79.0"
 GO_VERSION = "1.25.11"
-"""What tools/pulumi-cli/go.mod asks for; from 1.21 on Go fetches it itself, unless GOTOOLCHAIN forbids it."""
+"""Version in tools/pulumi-cli/go.mod. Go 1.21 or newer downloads it, unless GOTOOLCHAIN forbids that."""
 
 _CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 _LANGUAGE_HOST = "github.com/pulumi/pulumi/sdk/v3/python/cmd/pulumi-language-python"
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
 _VERSION_SYMBOL = f"{_SDK}/go/common/version.Version"
 _SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
-"""Files of the SDK's module that have to lie beside the language host."""
+"""Files of the SDK's module that must be next to the language host."""
 
 
 def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ) -> None:
-    """Build CLI and language host into the empty folder `into`. Takes 3 to 6 minutes.
+    """Build CLI and language host into the empty folder `into`, in 3 to 6 minutes.
 
-    Raises NotObtainedError when there is no suitable Go, ChoreError when the build fails.
+    Raises NotObtainedError without a suitable Go, and ChoreError if the build fails.
     """
     go = shutil.which("go", path=environ.get("PATH", os.defpath))
     if go is None:
-        raise NotObtainedError("it cannot be built: there is no go on PATH")
+        raise NotObtainedError("it cannot be built: go is not on PATH")
     env = _environment(environ)
     cli, host = tools / "pulumi-cli", tools / "pulumi-language-python"
     step.say("asking Go for its version")
@@ -59,7 +58,7 @@ def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os
         cwd=cli,
         env=env,
         on_line=_ignore,
-        failure="Go has lost the SDK's module",
+        failure="The folder of the SDK's module cannot be found",
     )
     for name in _SCRIPTS:
         source = Path(sdk.strip()) / name
@@ -94,7 +93,7 @@ def _build(
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The user's proxy and caches are used; a workspace or flags meant for their own projects are not."""
+    """Return the user's environment without the Go workspace and flags of other projects."""
     return {**environ, "GOFLAGS": "", "GOWORK": "off"}
 
 

@@ -1,4 +1,4 @@
-"""The Pulumi CLI: the user's own, else one in the user's cache folder, downloaded or built there once."""
+"""Find the user's own Pulumi CLI, or download or build one in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts import pulumi_build, pulumi_release
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
 from scripts.layout import Layout
+from scripts.processes import alone
 from scripts.pulumi_release import PINNED, NotObtainedError, Release
-from scripts.report import Report, Step
+from scripts.report import ChoreError, Report, Step
 
 MINIMUM = (3, 216, 0)
-"""The first version that takes a resource's inputs from a refresh, which shows drift as property lines."""
+"""First version that takes a resource's inputs from a refresh, which shows drift as property lines."""
 
 COMPANIONS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
-"""What a Python program with dynamic resources needs beside the CLI or on PATH."""
+"""Programs that dynamic resources in Python need, next to the CLI or on PATH."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PulumiCli:
-    """A usable CLI. `ours` says that it lies in the cache folder and has to be put on PATH."""
+    """A usable CLI. `ours` means that it is in the cache folder and must be put on PATH."""
 
     folder: Path
     version: str
@@ -42,7 +41,7 @@ class PulumiCli:
 def ensure(
     layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ, release: Release = PINNED
 ) -> PulumiCli:
-    """Find the CLI, or download it, or build it. Raises ChoreError that names every remedy."""
+    """Find the CLI, or download it, or build it. Raises ChoreError, which lists the remedies."""
     with report.step("Pulumi CLI") as step:
         cli, reason = search(layout, environ, release=release)
         if cli:
@@ -51,25 +50,23 @@ def ensure(
         if reason:
             step.note(reason)
         with alone(layout.cache / "lock", step):
-            for left in layout.cache.glob(
-                ".new-*"
-            ):  # by a build that was killed: nobody else is at work here
-                shutil.rmtree(left, ignore_errors=True)
+            for unfinished in layout.cache.glob(".new-*"):  # left by a killed build
+                shutil.rmtree(unfinished, ignore_errors=True)
             cli, _ = search(layout, environ, release=release)
             if not cli:
-                cli = _obtain(layout, step, environ, release, [reason or "there is no pulumi on PATH"])
+                cli = _obtain(layout, step, environ, release, [reason or "pulumi is not on PATH"])
         return cli
 
 
 def find(layout: Layout, environ: Mapping[str, str] = os.environ) -> PulumiCli | None:
-    """The CLI that is there already; nothing is downloaded or built."""
+    """Return an existing CLI, or None. Downloads and builds nothing."""
     return search(layout, environ)[0]
 
 
 def search(
     layout: Layout, environ: Mapping[str, str], *, release: Release = PINNED
 ) -> tuple[PulumiCli | None, str]:
-    """The CLI that is there, and why the one on PATH is not it (empty when it is, or there is none)."""
+    """Return an existing CLI or None, and why the one on PATH is not used, else ""."""
     own, reason = _on_path(layout, environ)
     if own:
         return own, ""
@@ -85,7 +82,7 @@ def folder_of(cache: Path, version: str) -> Path:
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:
-    """Of `v3.259.0` or `3.260.0-alpha.1`; None for what is no version: unstamped builds print nothing."""
+    """Parse `v3.259.0` or `3.260.0-alpha.1`. Return None for other texts: unstamped builds print nothing."""
     match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text.strip())
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
@@ -99,31 +96,31 @@ def _on_path(layout: Layout, environ: Mapping[str, str]) -> tuple[PulumiCli | No
     version = _version_of(program, layout, environ)
     number = parse_version(version)
     if number is None:
-        return None, f"{program} does not tell its version, so it is not used"
+        return None, f"{program} does not print its version, so it is not used"
     if number < MINIMUM:
         needed = ".".join(map(str, MINIMUM))
         return None, f"{program} is version {version}, older than {needed}, so it is not used"
-    beside = os.pathsep.join([str(program.parent), str(program.resolve().parent), path])
-    missing = [name for name in COMPANIONS if not shutil.which(name, path=beside)]
+    folders = os.pathsep.join([str(program.parent), str(program.resolve().parent), path])
+    missing = [name for name in COMPANIONS if not shutil.which(name, path=folders)]
     if missing:
-        return None, f"{program} comes without {' and '.join(missing)}, so it is not used"
+        return None, f"{program} lacks {' and '.join(missing)}, so it is not used"
     return PulumiCli(folder=program.parent, version=version, ours=False), ""
 
 
 def _version_of(program: Path, layout: Layout, environ: Mapping[str, str]) -> str:
-    """Ask the program, and remember the answer for as long as the file stays the same: asking takes 0.2 s."""
+    """Return the program's version, from a cache if the file is unchanged: running it takes 0.2 s."""
     status = program.resolve().stat()
     key = [str(program.resolve()), status.st_size, status.st_mtime_ns]
-    memo = layout.local / "pulumi-on-path.json"
+    cache = layout.local / "pulumi-on-path.json"
     try:
-        remembered = json.loads(memo.read_text())
-        if remembered["key"] == key:
-            return str(remembered["version"])
+        cached = json.loads(cache.read_text())
+        if cached["key"] == key:
+            return str(cached["version"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
     version = _ask_version(program, layout, environ)
     layout.local.mkdir(parents=True, exist_ok=True)
-    memo.write_text(json.dumps({"key": key, "version": version}) + "\n")
+    cache.write_text(json.dumps({"key": key, "version": version}) + "\n")
     return version
 
 

@@ -1,6 +1,6 @@
-"""The official release of the Pulumi CLI: one pinned version, unpacked only when it has the known SHA-256.
+"""Download the pinned official release of the Pulumi CLI, and unpack it if its SHA-256 is the known one.
 
-The sums are those that nixpkgs records for this version (pkgs/by-name/pu/pulumi-bin/data.nix).
+The hashes are those that nixpkgs records for this version (pkgs/by-name/pu/pulumi-bin/data.nix).
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from scripts.errors import ChoreError
-from scripts.report import Step
+from scripts.report import ChoreError, Step
 
 ADDRESS = "https://get.pulumi.com/releases/sdk"
 ADDRESS_VARIABLE = "VERTEX_TRAINING_PULUMI_RELEASES"
-"""Environment variable with the address of a mirror; the sums are checked all the same."""
+"""Environment variable with the address of a mirror. The hashes are still checked."""
 
 ANSWER_SECONDS = 5.0
-"""How long the server may take to answer before the machine counts as offline."""
+"""Time limit for a response, after which the machine counts as offline."""
 
 STALL_SECONDS = 30.0
-"""How long a download may stand still."""
+"""Time limit for a download without progress."""
 
 REQUIRED = (
     "pulumi",
@@ -69,11 +68,11 @@ PINNED = Release(
 
 
 class NotObtainedError(ChoreError):
-    """The CLI cannot be had in this way; another may work. The text says why, in one line."""
+    """The CLI cannot be obtained in this way; another one may work. The text gives the reason in one line."""
 
 
 def platform_name() -> str:
-    """What Pulumi's archives call this machine, such as `linux-x64`; there may be no archive for it."""
+    """Return the platform in the name of Pulumi's archives, such as `linux-x64`; it may have no archive."""
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
     found = platform.machine().lower()
     return f"{platform.system().lower()}-{machine.get(found, found)}"
@@ -101,7 +100,7 @@ def install(
         actual = _download(url, archive, step, answer_seconds)
         if actual != expected:
             raise NotObtainedError(
-                f"{url} is not the expected archive and was not used: its SHA-256 is {actual}, not {expected}"
+                f"{url} is not the expected archive and is not used: its SHA-256 is {actual}, not {expected}"
             )
         unpack(archive, into)
     finally:
@@ -122,15 +121,15 @@ def _download(url: str, target: Path, step: Step, answer_seconds: float) -> str:
                 step.say(f"downloading {target.name}: {received / 1e6:.0f}{of} MB")
         except (OSError, http.client.HTTPException) as error:
             raise NotObtainedError(
-                f"the download of {url} broke off after {received} bytes: {error}"
+                f"the download of {url} stopped after {received} bytes: {error}"
             ) from error
     if length and received != length:
-        raise NotObtainedError(f"the download of {url} broke off after {received} of {length} bytes")
+        raise NotObtainedError(f"the download of {url} stopped after {received} of {length} bytes")
     return digest.hexdigest()
 
 
 def _open(url: str, answer_seconds: float) -> http.client.HTTPResponse:
-    """Ask for the file. Name look-up, connection, TLS and answer together have to be done by the deadline."""
+    """Request the file. DNS, connection, TLS and response together must finish by the deadline."""
     outcome: queue.Queue[http.client.HTTPResponse | Exception] = queue.Queue()
     given_up = threading.Event()
 
@@ -149,22 +148,22 @@ def _open(url: str, answer_seconds: float) -> http.client.HTTPResponse:
         answer = outcome.get(timeout=answer_seconds)
     except queue.Empty:
         given_up.set()
-        raise NotObtainedError(f"{url} does not answer within {answer_seconds:g} s") from None
+        raise NotObtainedError(f"{url} did not respond within {answer_seconds:g} s") from None
     if isinstance(answer, urllib.error.HTTPError):
         with answer:
-            raise NotObtainedError(f"{url} answers {answer.code} {answer.reason}")
+            raise NotObtainedError(f"{url} returned {answer.code} {answer.reason}")
     if isinstance(answer, urllib.error.URLError):
         raise NotObtainedError(f"{url} cannot be reached: {answer.reason}")
     if isinstance(answer, Exception):
-        raise NotObtainedError(f"{url} cannot be had: {answer}")
+        raise NotObtainedError(f"{url} cannot be downloaded: {answer}")
     return answer
 
 
 def unpack(archive: Path, into: Path) -> None:
     """Write the programs we need from the archive into a folder.
 
-    Only plain files directly in `pulumi/` are accepted, and each is written by a name known here: nothing in
-    the archive decides where something is written.
+    Only regular files directly in `pulumi/` are accepted, and only known names are written, so the archive
+    cannot choose where to write.
     """
     try:
         with tarfile.open(archive, "r:gz") as tar:
@@ -175,7 +174,7 @@ def unpack(archive: Path, into: Path) -> None:
                     or (member.isdir() and (folder, program) == ("", _FOLDER))
                 ):
                     raise NotObtainedError(
-                        f"{archive.name} holds {member.name!r}, which does not belong there; it was not used"
+                        f"{archive.name} has an unexpected member {member.name!r}, so it is not used"
                     )
                 content = tar.extractfile(member)
                 if content and program in (*REQUIRED, *OPTIONAL):
@@ -184,7 +183,7 @@ def unpack(archive: Path, into: Path) -> None:
         raise NotObtainedError(f"{archive.name} cannot be unpacked: {error}") from error
     missing = [name for name in REQUIRED if not (into / name).exists()]
     if missing:
-        raise NotObtainedError(f"{archive.name} lacks {', '.join(missing)}; it was not used")
+        raise NotObtainedError(f"{archive.name} lacks {', '.join(missing)}, so it is not used")
 
 
 def _write_program(content: IO[bytes], target: Path) -> None:

@@ -1,7 +1,7 @@
-"""The Python packages: `.venv` in the clone, filled from the committed lock files and nothing else.
+"""Install Python packages into `.venv` of the clone, from the committed lock files only.
 
-`requirements.txt` is what a deployment needs, `requirements-dev.txt` that and what tests and checks need, at
-the same versions. A stamp in .venv remembers what was installed: one look tells that there is nothing to do.
+`requirements.txt` is for deployments. `requirements-dev.txt` adds the packages of tests and checks, at the
+same versions. A stamp in .venv records what was installed, so an up-to-date .venv is recognized at once.
 """
 
 from __future__ import annotations
@@ -16,21 +16,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
 from scripts.layout import Layout
-from scripts.processes import run_quietly
-from scripts.report import Report, Step
+from scripts.processes import alone, run_quietly
+from scripts.report import ChoreError, Report, Step
 
 RUNTIME_LOCK = "requirements.txt"
 DEVELOPMENT_LOCK = "requirements-dev.txt"
 _STEP = "Python packages"
-_OFFLINE = "If PyPI cannot be reached, tell pip which index can: PIP_INDEX_URL, or pip's configuration."
+_OFFLINE = "If PyPI cannot be reached, name another index in PIP_INDEX_URL or in pip's configuration."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stamp:
-    """What .venv holds: hashes of the lock files that were installed and of the package's own metadata."""
+    """Contents of .venv: hashes of the installed lock files and of the package's own metadata."""
 
     root: str
     project: str
@@ -56,9 +54,9 @@ def ensure(
     environ: Mapping[str, str] = os.environ,
     prefix: str = sys.prefix,
 ) -> None:
-    """Make .venv hold the locked packages and this clone's own package, in editable form.
+    """Install the locked packages and this clone's own package, in editable form, into .venv.
 
-    `prefix` is the environment in which this process runs.
+    `prefix` is the environment of this process.
     """
     with report.step(_STEP) as step:
         stamp = Stamp.read(layout.venv)
@@ -74,11 +72,11 @@ def ensure(
 def _bring_up_to_date(
     layout: Layout, step: Step, *, development: bool, environ: Mapping[str, str], prefix: str
 ) -> str:
-    """Do what is missing, and say in words what it was."""
+    """Install what is missing, and return in words what it was."""
     stamp = Stamp.read(layout.venv)
     reason = obstacle(layout, stamp, environ, prefix=prefix)
     if reason:
-        step.note(f"{reason}; .venv is made anew")
+        step.note(f"{reason}; creating .venv again")
         remove(layout.venv)
         stamp = None
     goal = wanted(layout, stamp, development=development)
@@ -97,12 +95,12 @@ def _bring_up_to_date(
 
 
 def count_requirements(lock: Path) -> int:
-    """How many requirements a lock file has; some are for other Python versions only."""
+    """Return the number of requirements in a lock file; some are only for other Python versions."""
     return sum("==" in line and not line.startswith((" ", "#")) for line in lock.read_text().splitlines())
 
 
 def wanted(layout: Layout, stamp: Stamp | None, *, development: bool) -> Stamp:
-    """What .venv should hold; development packages of today's lock that are there already stay."""
+    """Return the stamp that .venv should have. Installed development packages of the present lock stay."""
     runtime = _digest(layout.root / RUNTIME_LOCK)
     today = _digest(layout.root / DEVELOPMENT_LOCK)
     kept = stamp.development if stamp and stamp.development == today else ""
@@ -117,11 +115,11 @@ def wanted(layout: Layout, stamp: Stamp | None, *, development: bool) -> Stamp:
 def obstacle(
     layout: Layout, stamp: Stamp | None, environ: Mapping[str, str], *, prefix: str = sys.prefix
 ) -> str:
-    """Why the .venv that is there is of no use, in words; empty when it is of use or there is none."""
+    """Return why the existing .venv is not usable, or "" if it is usable or does not exist."""
     if not layout.venv.exists():
         return ""
     if not os.access(layout.python, os.X_OK) or not (layout.venv / "pyvenv.cfg").exists():
-        return "the Python that .venv was made with is gone"
+        return "the Python of .venv no longer exists"
     # `scripts/chore` chooses the Python of .venv whenever that works.
     if Path(prefix).resolve() != layout.venv.resolve() and not environ.get("PYTHON"):
         return "the Python in .venv does not run, or is older than 3.10"
@@ -129,18 +127,18 @@ def obstacle(
         return f"the clone was moved or copied from {stamp.root}"
     present, running = _version(layout.venv), f"{sys.version_info.major}.{sys.version_info.minor}"
     if environ.get("PYTHON") and present != running:
-        return f".venv has Python {present}, PYTHON asks for {running}"
+        return f".venv has Python {present}, but PYTHON asks for {running}"
     return ""
 
 
 def _version(venv: Path) -> str:
-    """The version of Python that an environment was made with, `3.12`; it is in its pyvenv.cfg."""
+    """Return the Python version of an environment, such as `3.12`, from its pyvenv.cfg."""
     match = re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+)", (venv / "pyvenv.cfg").read_text(), re.MULTILINE)
     return match[1] if match else "of unknown version"
 
 
 def remove(venv: Path) -> None:
-    """Remove the environment; of a link only the link."""
+    """Remove the environment, or only the link if it is a symbolic link."""
     if venv.is_symlink():
         venv.unlink()
     else:
@@ -172,7 +170,7 @@ def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str])
             step.say("installing what was fetched")
 
     step.say(f"installing {total} packages from {lock.name}")
-    # Compiling all of it would take most of the time, and most of it is never imported (pulumi-gcp is large).
+    # Compiling would take most of the time, and most modules are never imported (pulumi-gcp is large).
     _pip(layout, environ, on_line, "--require-hashes", "--no-deps", "--no-compile", "-r", lock)
 
 
@@ -196,7 +194,7 @@ def _pip(
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """pip's own variables stay: an index that the user has chosen is used, and recorded nowhere."""
+    """Return the user's environment. It keeps pip's variables, such as the package index."""
     return {name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
 
 
@@ -204,7 +202,9 @@ def _digest(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise ChoreError(f"{path.name} cannot be read: {error.strerror}. It is part of the clone.") from error
+        raise ChoreError(
+            f"{path.name} cannot be read: {error.strerror}. Restore it with `git checkout {path.name}`."
+        ) from error
 
 
 def _stamp_file(venv: Path) -> Path:

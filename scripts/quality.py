@@ -1,4 +1,4 @@
-"""Tests, checks, benchmarks."""
+"""Run tests, checks and benchmarks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts import client_tools, environment, pulumi_cli, python_packages
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 _WORKERS = min((os.cpu_count() or 2) + 2, 6)
-"""Tests of the engine and of jobs wait about half of their time."""
+"""More than the cores, because tests of the engine and of jobs wait about half of their time."""
 
 _WRITTEN = (
     *("providers", "infra", "examples", "scripts", "docs"),
@@ -23,9 +22,9 @@ _WRITTEN = (
 
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Run pytest, with the Pulumi CLI at hand for the tests that drive it, and in CI all other programs.
+    """Run pytest with the Pulumi CLI on PATH. In CI, install all client tools first.
 
-    Without a path among the arguments the suite runs file by file in several processes, the longest files
+    Without a path in the arguments, the whole suite runs file by file in several processes, the longest files
     first (tests/conftest.py), and the ten slowest tests are printed.
     """
     if os.environ.get("CI"):
@@ -38,19 +37,19 @@ def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
 
 
 def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Print the table of budgets with today's figures."""
+    """Print the budget table with the figures of this machine."""
     env = _prepare(layout, report)
     return run_openly([layout.python, layout.root / "tests" / "bench", *arguments], cwd=layout.root, env=env)
 
 
 def soak(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Random histories of jobs on the real engine, held to a model."""
+    """Run random histories of jobs on the real engine, and compare them with a model."""
     env = _prepare(layout, report)
     return run_openly([layout.python, layout.root / "tests" / "soak", *arguments], cwd=layout.root, env=env)
 
 
 def format_code(layout: Layout, report: Report) -> int:
-    """Rewrite the code in the project's format and repair what the linter can."""
+    """Format the code and apply the linter's fixes."""
     python_packages.ensure(layout, report, development=True)
     env = dict(os.environ)
     fixed = run_openly([layout.python, "-m", "ruff", "check", "--fix"], cwd=layout.root, env=env)
@@ -83,24 +82,22 @@ def check(layout: Layout, report: Report) -> int:
                     cwd=layout.root,
                     env=os.environ,
                     on_line=_ignore,
-                    failure=f"{name}: not clean",
+                    failure=f"{name}: failed",
                     tail=200,
                 )
-                step.done("clean")
+                step.done("passed")
         except ChoreError as error:
             failures.append(name)
             report.line(str(error))
     if failures:
-        raise ChoreError(
-            f"Not clean: {', '.join(failures)}. `make format` repairs format and some of the lint."
-        )
+        raise ChoreError(f"Failed: {', '.join(failures)}. `make format` fixes format and some lint findings.")
     return 0
 
 
 def _prepare(layout: Layout, report: Report) -> dict[str, str]:
-    """The user's environment with .venv and the CLI on PATH; the tests make Pulumi folders of their own.
+    """Return the user's environment with .venv and the CLI on PATH. Tests make their own Pulumi folders.
 
-    Python may keep its bytecode, as in a deployment.
+    Python may write bytecode, as in a deployment.
     """
     python_packages.ensure(layout, report, development=True)
     cli = pulumi_cli.ensure(layout, report)

@@ -1,4 +1,4 @@
-"""Preparing a release: the version in the two places that hold it, and the heading in the changelog."""
+"""Prepare a release: write the version into both files that have it, and the heading of the changelog."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import datetime
 import re
 from pathlib import Path
 
-from scripts.errors import ChoreError
 from scripts.layout import Layout
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 _PROJECT = (Path("pyproject.toml"), re.compile(r'^(version = ")(\d+\.\d+\.\d+)(")$', re.MULTILINE))
 _PACKAGE = (
@@ -20,9 +19,9 @@ _UNRELEASED = re.compile(r"^## Unreleased\n(?P<entries>.*?)(?=^## |\Z)", re.MULT
 
 
 def prepare(layout: Layout, report: Report, *, version: str, today: datetime.date) -> int:
-    """Write the new version; committing, tagging and publishing stay with the person who releases."""
+    """Write the new version. Committing, tagging and publishing are left to the user."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        raise ChoreError(f"VERSION is {version!r}; it has to be like 0.2.0: make release VERSION=0.2.0")
+        raise ChoreError(f"VERSION is {version!r}; it must be like 0.2.0. Run `make release VERSION=0.2.0`.")
     texts: dict[Path, str] = {}
     for path, pattern in (_PROJECT, _PACKAGE):
         text = (layout.root / path).read_text()
@@ -35,16 +34,16 @@ def prepare(layout: Layout, report: Report, *, version: str, today: datetime.dat
     texts[_CHANGELOG] = changelog((layout.root / _CHANGELOG).read_text(), version, today)
     for path, text in texts.items():
         (layout.root / path).write_text(text)
-    report.line(f"{', '.join(map(str, texts))} say {version} now. What remains:")
+    report.line(f"Wrote version {version} to {', '.join(map(str, texts))}. Next, run:")
     report.line(f'  .ci/run && git commit -am "Release {version}" && git tag v{version}')
     return 0
 
 
 def changelog(text: str, version: str, today: datetime.date) -> str:
-    """The changelog with what was unreleased under the heading of the new version."""
+    """Return the changelog with the unreleased entries under the heading of the new version."""
     found = _UNRELEASED.search(text)
     if found is None or not found["entries"].strip():
-        raise ChoreError(f"{_CHANGELOG} has nothing under `## Unreleased`; write down there what changed.")
+        raise ChoreError(f"{_CHANGELOG} has nothing under `## Unreleased`. Describe the changes there.")
     heading = f"## Unreleased\n\n## {version} ({today.isoformat()})\n\n{found['entries'].strip()}\n\n"
     return (text[: found.start()] + heading + text[found.end() :]).rstrip("\n") + "\n"
 

@@ -1,7 +1,7 @@
-"""What a chore prints: one line a step, with what was done and how long it took.
+"""Print the progress of a chore: one line for each step, with its result and duration.
 
-On a terminal the line of the running step is rewritten in place; elsewhere (a log, a pipe) a step that takes
-long prints a line when it starts and one every `heartbeat` seconds.
+On a terminal, the line of the running step is rewritten in place. Elsewhere (a log, a pipe), a long step
+prints a line when it starts and one every `heartbeat` seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME_WIDTH = 18
 
 
 class Step:
-    """A running step; `say` what it does at the moment, then `done` with the result in a few words."""
+    """A running step. Call `say` with its present activity, then `done` with a short result."""
 
     def __init__(self, report: Report, name: str) -> None:
         self._report = report
@@ -31,7 +31,7 @@ class Step:
         self.idle = False
 
     def say(self, activity: str) -> None:
-        """Tell what is being done. Off a terminal only the first such line is printed, and the heartbeats."""
+        """Report the present activity. Without a terminal, only the first one and heartbeats are printed."""
         with self._lock:
             self._activity = activity
             announce, self._announced = not self._announced, True
@@ -41,12 +41,12 @@ class Step:
             self._report.line(f"{self._name:{_NAME_WIDTH}}{activity} ...")
 
     def note(self, text: str) -> None:
-        """Print a line that stays, for what the user should know beside the result."""
+        """Print a permanent line with further information for the user."""
         self._report.clear()
         self._report.line(f"{self._name:{_NAME_WIDTH}}{text}")
 
     def done(self, result: str, *, idle: bool = False) -> None:
-        """The result; `idle` says that there was nothing to do, so that the time taken is of no interest."""
+        """Set the result. `idle` means that there was nothing to do, so no duration is printed."""
         self.result, self.idle = result, idle
 
     def seconds(self) -> float:
@@ -124,3 +124,11 @@ class Report:
         self.clear()
         took = "" if step.idle else f"  {step.seconds():.1f} s"
         self.line(f"{name:{_NAME_WIDTH}}{self.paint(step.result, colour)}{took}")
+
+
+class ChoreError(Exception):
+    """A chore failed. The text has the reason and the remedy, and is printed as it is."""
+
+    def __init__(self, message: str, *, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

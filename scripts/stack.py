@@ -1,4 +1,4 @@
-"""What is done with a stack: up, preview, down, unlock."""
+"""Chores of a stack: up, preview, down, logs, unlock, activate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts import backend_locks, environment, pulumi_cli, python_packages
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import PulumiCli
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +29,14 @@ class Ready:
 
 
 def prepare(layout: Layout, report: Report, *, stack: str) -> Ready:
-    """Everything that a `pulumi` command on the stack needs: packages, CLI, environment, the stack itself."""
+    """Prepare packages, CLI, environment and the stack itself for a `pulumi` command."""
     ready = _tools(layout, report, stack)
     _ensure_stack(layout, report, ready, stack)
     return ready
 
 
 def activate(layout: Layout, report: Report, *, stack: str) -> str:
-    """Shell code that makes plain `pulumi` act on the stack. Of the stacks only `local` is created here."""
+    """Return shell code that makes plain `pulumi` use the stack. Only `local` is created if missing."""
     ready = (
         prepare(layout, report, stack=stack)
         if stack == environment.LOCAL_STACK
@@ -53,7 +52,7 @@ def _tools(layout: Layout, report: Report, stack: str) -> Ready:
 
 
 def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
-    """Deploy. The stack `local` is deployed without a question; any other one asks, as `pulumi up` does."""
+    """Deploy. The stack `local` needs no confirmation; for others, `pulumi up` asks."""
     refuse_if_locked(layout, stack)
     ready = prepare(layout, report, stack=stack)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
@@ -67,10 +66,10 @@ def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[s
 
 
 def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
-    """Remove everything that the stack has made; on `local` the emulator is stopped afterwards."""
+    """Delete everything in the stack. For `local`, stop the emulator afterwards."""
     refuse_if_locked(layout, stack)
     if is_empty(layout, stack):
-        report.line(f"Stack {stack} has nothing deployed.")
+        report.line(f"Stack {stack} has no resources.")
     else:
         ready = prepare(layout, report, stack=stack)
         consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
@@ -84,7 +83,7 @@ def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
 
 
 def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
-    """Run the command that the stack's output `logs` names; `arguments` go to it, such as --follow."""
+    """Run the command in the stack's output `logs`, with further arguments such as --follow."""
     ready = prepare(layout, report, stack=stack)
     shown = run_quietly(
         [ready.cli.program, "stack", "output", "logs", "--stack", stack],
@@ -92,37 +91,37 @@ def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
         env=ready.env,
         on_line=_ignore,
         failure=f"The stack {stack} has no output `logs`",
-        remedy="It has one after `make up`.",
+        remedy="Run `make up` first.",
     )
     command = [*shlex.split(shown), *arguments]
     program = shutil.which(command[0], path=ready.env["PATH"]) if command else None
     if program is None:
-        raise ChoreError(f"The stack's output `logs` is {shown!r}, which is no command.")
+        raise ChoreError(f"The stack's output `logs` is {shown!r}, which is not a command.")
     return run_openly([program, *command[1:]], cwd=layout.root, env=ready.env)
 
 
 def unlock(layout: Layout, report: Report, *, stack: str, force: bool) -> int:
-    """Take back the lock of a killed `pulumi`, end what it left running. Refused while that process lives."""
+    """Remove the lock of a killed `pulumi` and end its orphaned processes, unless it is running."""
     held = _locks(layout, stack)
     for lock in held:
         if lock.process_runs is not False and not force:
-            state = "is running" if lock.process_runs else "cannot be seen from here"
+            state = "is running" if lock.process_runs else "cannot be checked from this host"
             raise ChoreError(
-                f"The stack {stack} is locked by {lock}. That process {state}: wait for it, or end it.\n"
-                "If the lock is certainly stale: make unlock FORCE=1"
+                f"Stack {stack} is locked by {lock}. That process {state}: wait for it, or end it.\n"
+                "If you are sure that it has ended, run `make unlock FORCE=1`."
             )
-    with report.step("Left-overs") as step:
-        found = backend_locks.left_overs(layout.pulumi_home)
+    with report.step("Orphaned processes") as step:
+        found = backend_locks.orphaned_processes(layout.pulumi_home)
         backend_locks.end(found)
-        step.done(f"{len(found)} processes of a killed run ended" if found else "none", idle=not found)
+        step.done(f"ended {len(found)}" if found else "none", idle=not found)
     if not held and environment.has_own_backend():
         report.line(f"Stack {stack} is not locked.")
         return 0
-    return take_back(layout, report, prepare(layout, report, stack=stack), stack=stack)
+    return remove_lock(layout, report, prepare(layout, report, stack=stack), stack=stack)
 
 
-def take_back(layout: Layout, report: Report, ready: Ready, *, stack: str) -> int:
-    """Remove the lock, and on the stack `local` the record of what was interrupted."""
+def remove_lock(layout: Layout, report: Report, ready: Ready, *, stack: str) -> int:
+    """Remove the lock, and on the stack `local` the record of interrupted operations."""
     cancel: list[str | Path] = [ready.cli.program, "cancel", "--yes", "--stack", stack]
     code = run_openly(cancel, cwd=layout.root, env=ready.env)
     if code == 0 and stack == environment.LOCAL_STACK and environment.has_own_backend():
@@ -131,49 +130,52 @@ def take_back(layout: Layout, report: Report, ready: Ready, *, stack: str) -> in
 
 
 def _forget_interrupted_creates(layout: Layout, report: Report, ready: Ready, stack: str) -> None:
-    """Take the operations that the kill interrupted out of the state.
+    """Remove the interrupted operations from the state.
 
-    Pulumi would warn about each of them in every run from now on. Our resources find what they had begun to
-    make, so on the stack `local`, which has no others, the record serves nobody. It is taken out as in
-    Pulumi's guide, by export and import (https://www.pulumi.com/docs/iac/operations/troubleshooting/interrupted-updates/).
+    Otherwise Pulumi would warn about each of them in every run. Our resources find what they began to create,
+    so the stack `local`, which has no others, does not need the record. It is removed as in Pulumi's guide,
+    by export and import
+    (https://www.pulumi.com/docs/iac/operations/troubleshooting/interrupted-updates/).
     """
     if not (_deployment(layout, stack) or {}).get("pending_operations"):
         return
 
     def run(*arguments: str | Path) -> None:
         command = [ready.cli.program, "stack", *arguments, "--stack", stack]
-        failure = "The interrupted operations cannot be taken out of the state"
+        failure = "The interrupted operations cannot be removed from the state"
         run_quietly(command, cwd=layout.root, env=ready.env, on_line=_ignore, failure=failure)
 
     with report.step("State") as step, tempfile.TemporaryDirectory(dir=layout.local) as folder:
-        step.say("taking out the interrupted operations")
+        step.say("removing the interrupted operations")
         file = Path(folder, "state.json")
         run("export", "--file", file)
         state = json.loads(file.read_text())
         interrupted = state["deployment"].pop("pending_operations", [])
         file.write_text(json.dumps(state))
         run("import", "--file", file)
-        step.done(f"{len(interrupted)} interrupted operations taken out; the next up finds what they made")
+        step.done(
+            f"removed {len(interrupted)} interrupted operations; the next `make up` finds what they made"
+        )
 
 
 def refuse_if_locked(layout: Layout, stack: str) -> None:
-    """Say what a lock in our own backend means and what to do, before Pulumi fails on it."""
+    """Explain a lock in our own backend and its remedy, before Pulumi fails. Raises ChoreError."""
     for lock in _locks(layout, stack):
         if lock.process_runs:
-            raise ChoreError(f"Another pulumi is at work on the stack {stack}: {lock}. Wait for it to end.")
+            raise ChoreError(f"Stack {stack}: another pulumi is running, {lock}. Wait for it to end.")
         if lock.process_runs is None:
             raise ChoreError(
-                f"The stack {stack} is locked by {lock}. If nothing runs there any more: make unlock FORCE=1"
+                f"Stack {stack} is locked by {lock}. If that process has ended, run `make unlock FORCE=1`."
             )
         raise ChoreError(
-            f"The stack {stack} is locked by {lock}, which no longer runs: it was killed. "
-            f"What it had done is recorded. Take the lock back, then run the command again:\n"
+            f"Stack {stack} is locked by {lock}, which was killed. What it did is recorded. "
+            f"Remove the lock, then run the command again:\n"
             f"  make unlock{'' if stack == environment.LOCAL_STACK else f' STACK={stack}'}"
         )
 
 
 def is_empty(layout: Layout, stack: str) -> bool:
-    """Whether our own backend says for certain that the stack has no resource and no operation under way."""
+    """Return whether our own backend shows no resources and no pending operations of the stack."""
     if not environment.has_own_backend():
         return False
     if not _state_file(layout, stack).exists():
@@ -187,7 +189,7 @@ def is_empty(layout: Layout, stack: str) -> bool:
 
 
 def project_name(root: Path) -> str:
-    """The project's name, as Pulumi.yaml has it on its line `name:`."""
+    """Return the project's name from the line `name:` in Pulumi.yaml."""
     match = re.search(r"^name:\s*(\S+)", (root / "Pulumi.yaml").read_text(), re.MULTILINE)
     if not match:
         raise ChoreError(f"{root / 'Pulumi.yaml'} has no line `name:`.")
@@ -205,7 +207,7 @@ def _state_file(layout: Layout, stack: str) -> Path:
 
 
 def _deployment(layout: Layout, stack: str) -> dict[str, object] | None:
-    """The stack's last recorded state in our own backend; None when it cannot be read."""
+    """Return the stack's last state in our own backend, None if it cannot be read."""
     try:
         latest = json.loads(_state_file(layout, stack).read_text())["checkpoint"].get("latest")
         return dict(latest or {})
@@ -214,7 +216,7 @@ def _deployment(layout: Layout, stack: str) -> dict[str, object] | None:
 
 
 def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> None:
-    """Create the stack where it is missing. Only `local` becomes the one that plain `pulumi` acts on."""
+    """Create the stack if it is missing. Only `local` is selected for plain `pulumi`."""
     local, here = stack == environment.LOCAL_STACK, environment.has_own_backend()
     with report.step(f"Stack {stack}") as step:
         selected = not local or any((layout.pulumi_home / "workspaces").glob("*.json"))
@@ -226,18 +228,22 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
         command: list[str | Path] = [ready.cli.program, "stack", *arguments]
         if local or not here:
             run_quietly(
-                command, cwd=layout.root, env=ready.env, on_line=_ignore, failure="The stack cannot be had"
+                command,
+                cwd=layout.root,
+                env=ready.env,
+                on_line=_ignore,
+                failure="The stack cannot be created",
             )
         elif not _has_passphrase(ready.env) and not sys.stdin.isatty():
             raise ChoreError(_ENCRYPTION_NEEDED.format(stack=stack))
         elif code := run_openly(command, cwd=layout.root, env=ready.env):
-            raise ChoreError(f"The stack {stack} cannot be created.", exit_code=code)
+            raise ChoreError(f"Stack {stack} cannot be created.", exit_code=code)
         step.done("ready")
 
 
-_ENCRYPTION_NEEDED = """The stack {stack} needs something to encrypt its secrets with. Set one of these:
-  - PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE: a passphrase of your choice, to be kept
-  - VERTEX_TRAINING_BACKEND_URL: where your team keeps its Pulumi state, such as https://api.pulumi.com"""
+_ENCRYPTION_NEEDED = """Stack {stack} needs a way to encrypt its secrets. Set one of these:
+  - PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE: a passphrase of your choice; keep it
+  - VERTEX_TRAINING_BACKEND_URL: the backend of your team, such as https://api.pulumi.com"""
 
 
 def _has_passphrase(env: Mapping[str, str]) -> bool:
@@ -261,7 +267,7 @@ def _stop_emulator(layout: Layout, report: Report) -> int:
 
 
 def _become(layout: Layout, ready: Ready, arguments: Sequence[str]) -> int:
-    """Turn this process into `pulumi`: Ctrl-C and the terminal are then its own."""
+    """Replace this process by `pulumi`, so that it gets Ctrl-C and the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.chdir(layout.root)

@@ -1,7 +1,6 @@
 """Distributed training on Vertex AI as Pulumi resources. Usually imported as `vt`.
 
-`__init__.pyi` lists the names. Each is loaded when it is first named, so a program pays for the kinds that it
-uses.
+`__init__.pyi` lists the names. Each is loaded on first use, so a program imports only the kinds that it uses.
 """
 
 from __future__ import annotations

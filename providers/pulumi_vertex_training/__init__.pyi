@@ -1,4 +1,4 @@
-"""The public names: type checkers read them here, and so does `__init__.py`."""
+"""Public names of the package, for type checkers and for `__init__.py`."""
 
 from .kinds.custom_job.resource import CustomJob
 from .kinds.distributed_training.resource import DistributedTraining

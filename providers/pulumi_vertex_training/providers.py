@@ -1,7 +1,7 @@
-"""The addresses of the providers that states record; the classes are in the packages of their kinds.
+"""Provider classes under the module name that Pulumi states record.
 
-A state has the module and the name of each provider's class in it. Classes say that they are of this module
-(`plugin.provider.Provider`), so they can move without making a state unreadable.
+A state has the module and name of each provider class. The classes are in the packages of their kinds but
+declare this module as theirs (`plugin.provider.Provider`), so they can move and old states stay readable.
 """
 
 from __future__ import annotations

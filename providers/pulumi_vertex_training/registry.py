@@ -1,8 +1,8 @@
-"""Every kind of resource, an entry each. Imports no kind until one of its parts is asked for.
+"""All kinds of resource, with an entry for each. Imports a kind only when one of its parts is requested.
 
 A part is a value in a module of the kind's package: `KIND` in `kind`, `GATEWAY` in `gateway`, `DECLARED` in
 `provider`, `DOCUMENT` in `document`, `VIEW` in `view`, and the provider classes in `provider`. The packages
-that use a part have a function that returns it with its type: `runs.gateway.gateway_of`,
+that use a part have a typed function that returns it: `runs.gateway.gateway_of`,
 `plugin.running.declaration.declared_of`, `documents.document.document_kinds`, `views.kind_view.view_of`.
 """
 
@@ -17,23 +17,24 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ADDRESSES = f"{__package__}.providers"
-"""The module under whose name every state records the providers."""
+"""Module name of the providers in every state."""
 
 
 def type_token(resource: str) -> str:
-    """Return the type of a resource class in a state. A terminal shows it without its middle part, because
-    that is the name in lower camel case.
+    """Return the type token of a resource class.
+
+    A terminal shows it without its middle part, because that is the name in lower camel case.
     """
     return f"pulumi-python:dynamic/{resource[0].lower()}{resource[1:]}:{resource}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One kind.
+    """A kind of resource.
 
     `folder` is its package in `kinds`, `resources` are its resource classes, each with a provider of that
     name. `collection` is the part of a full name before the id, such as "customJobs", for kinds of Vertex AI.
-    `run` is the class that records the runs of a kind that runs, "" for every other kind.
+    `run` is the class that records the runs of a runnable kind, "" for every other kind.
     """
 
     folder: str
@@ -43,11 +44,11 @@ class Entry:
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The names of its provider classes."""
+        """Names of the provider classes."""
         return tuple(f"{resource}Provider" for resource in self.resources)
 
     def part(self, module: str, name: str, of: type[T]) -> T:
-        """Load the value `name` of a module of the kind. Raises TypeError if it is no instance of `of`."""
+        """Load the value `name` of a module of the kind. Raises TypeError if it is not an `of`."""
         value = getattr(importlib.import_module(f"{__package__}.kinds.{self.folder}.{module}"), name)
         if not isinstance(value, of):
             raise TypeError(f"{self.folder}.{module}.{name} is a {type(value).__name__}, not a {of.__name__}")
@@ -78,7 +79,7 @@ ENTRIES = (
 )
 
 RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
-"""The kinds that run: custom jobs first."""
+"""Runnable kinds, custom jobs first."""
 
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
@@ -90,19 +91,19 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
         },
     }
 )
-"""The module of every provider class that a state may record."""
+"""Module of every provider class that a state may name."""
 
 TYPES: Mapping[str, str] = MappingProxyType(
     {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
 )
-"""The name of every resource class by its type."""
+"""Name of every resource class by its type token."""
 
 PERSISTENT = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
-"""The kinds of Vertex AI that exist beside jobs and last."""
+"""Kinds of Vertex AI that are not jobs: persistent resources and models."""
 
 
 def runnable(collection: str) -> Entry:
-    """Return the kind that runs with this collection. Raises KeyError if there is none."""
+    """Return the runnable kind of a collection. Raises KeyError for any other collection."""
     for entry in RUNNABLE:
         if entry.collection == collection:
             return entry
@@ -115,5 +116,5 @@ def collection_of(name: str) -> str:
 
 
 def is_runnable(name: str) -> bool:
-    """Return whether a full name is that of a job of any kind; names that Pulumi's mocks invent are not."""
+    """Return whether a full name is of a runnable kind; names that Pulumi's mocks make up are not."""
     return any(entry.collection == collection_of(name) for entry in RUNNABLE)

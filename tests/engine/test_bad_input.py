@@ -114,7 +114,7 @@ def test_a_misspelt_argument_of_a_resource_is_named(engine: Engine) -> None:
 def test_a_misspelt_argument_of_an_args_class_is_one_line(engine: Engine) -> None:
     engine.write('vt.MachineSpecArgs(machine_tpye="n1-standard-4")\n')
     output = engine.preview().failed().output
-    assert "MachineSpecArgs: 'machine_tpye' is not one of its arguments; did you mean machine_type?" in output
+    assert "MachineSpecArgs: 'machine_tpye' is not an argument; did you mean machine_type?" in output
 
 
 def test_a_configuration_that_cannot_be_used_says_what_to_do(engine: Engine) -> None:

@@ -95,7 +95,7 @@ def test_what_a_training_lacks_and_what_it_does_not_know_is_said_at_once(project
         wrong.replace('image={"source"', 'image={"sorce"').replace('bucket={"force', 'bucket={"forse')
     )
     output = project.preview().failed().output
-    assert "train: image.sorce: there is no such argument; did you mean source?" in output
-    assert "train: bucket.forse_destroy: there is no such argument; did you mean force_destroy?" in output
-    assert "train: wiat: there is no such argument; did you mean wait" in output
+    assert "train: image.sorce: unknown argument; did you mean source?" in output
+    assert "train: bucket.forse_destroy: unknown argument; did you mean force_destroy?" in output
+    assert "train: wiat: unknown argument; did you mean wait" in output
     assert "train: evaluator.python_package_spec.package_uris is missing, and no package is given" in output

@@ -175,7 +175,7 @@ def test_what_a_removed_stack_left_is_deleted_only_by_name(engine: Engine, other
 
     listed = gc(engine, "--json").json
     because = {one["id"]: one["because"] for one in listed["jobs"]}
-    assert "was removed with it" in because[orphan.job_id]
+    assert "had it when it was removed" in because[orphan.job_id]
     assert "no stack here is known to have had run" in because[theirs.job_id]
     assert not any(one["chosen"] for one in listed["jobs"])
     assert gc(engine, "--yes").code == 0
@@ -221,7 +221,7 @@ def test_where_a_state_cannot_be_read_nothing_is_deleted(engine: Engine) -> None
     broken.write_text('{"version": 3, "checkpoint": {"latest": {"resour')
     unreadable = gc(engine, "--yes")
     assert (unreadable.code, unreadable.out) == (1, "")
-    assert "nothing was deleted" in unreadable.err
+    assert "Nothing was deleted" in unreadable.err
     broken.unlink()
 
     path = engine.environment["PATH"]
@@ -229,7 +229,7 @@ def test_where_a_state_cannot_be_read_nothing_is_deleted(engine: Engine) -> None
     without = gc(engine, "--yes")
     engine.environment["PATH"] = path
     assert (without.code, without.out) == (1, "")
-    assert "There is no `pulumi` on PATH" in without.err
+    assert "`pulumi` is not on PATH" in without.err
 
     assert custom_jobs.get(engine.endpoint(), job.name).state is JobState.JOB_STATE_RUNNING
     assert gc(engine, "--yes").code == 0

@@ -31,6 +31,6 @@ def endpoint(data_dir: Path) -> Endpoint:
 
 @pytest.fixture
 def plugin(tmp_path: Path, data_dir: Path) -> Iterator[PluginProcess]:
-    """A provider process of its own: that of one preview, or of one update."""
+    """Yield a provider process, as for one preview or update."""
     with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as process:
         yield process

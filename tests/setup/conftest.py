@@ -1,4 +1,4 @@
-"""What the tests of the set-up share: a silent report, a layout of folders that belong to the test."""
+"""Fixtures of the setup tests: a silent report, and a layout of the test's own folders."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def root() -> Path:
-    """The clone that the tests run in; they only read it."""
+    """Return the clone that the tests run in; they only read it."""
     return ROOT
 
 
 @pytest.fixture
 def printed() -> io.StringIO:
-    """What `report` has printed."""
+    """Return the output of `report`."""
     return io.StringIO()
 
 
@@ -32,7 +32,7 @@ def report(printed: io.StringIO) -> Report:
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    """A clone that is not there: empty folders, with the modules of tools/ from the real one."""
+    """Return the layout of an empty clone with the modules of tools/ of the real one."""
     (tmp_path / "clone").mkdir()
     (tmp_path / "clone" / "tools").symlink_to(ROOT / "tools")
     return Layout(root=tmp_path / "clone", local=tmp_path / "clone" / ".local", cache=tmp_path / "cache")

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from scripts import backend_locks, environment, pulumi_cli, stack
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 from support.waiting import eventually
 
 WAIT = "import sys, time; print('ready', flush=True); time.sleep(60)"
@@ -37,7 +36,7 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 def start(
     started: list[subprocess.Popen[str]], *arguments: str, env: dict[str, str] | None = None
 ) -> subprocess.Popen[str]:
-    """A Python process that has printed its first line."""
+    """Start a Python process, and wait for its first line."""
     process = subprocess.Popen(
         [sys.executable, *arguments], env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, text=True
     )
@@ -48,7 +47,7 @@ def start(
 
 
 def write_lock(layout: Layout, pid: int, *, host: str = "", stack: str = "local") -> Path:
-    """A lock as Pulumi 3.259 writes it, with the file of attributes that lies beside it."""
+    """Write a lock as Pulumi 3.259 does, with its file of attributes."""
     shutil.copy(layout_of().root / "Pulumi.yaml", layout.root)
     folder = layout.state / ".pulumi" / "locks" / "organization" / "distributed-training" / stack
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +80,7 @@ def test_the_lock_of_a_running_pulumi_is_respected(
     write_lock(layout, process.pid)
     assert [lock.process_runs for lock in locks(layout)] == [True]
     with pytest.raises(
-        ChoreError, match=f"Another pulumi is at work.*process {process.pid} of ada"
+        ChoreError, match=f"another pulumi is running, process {process.pid} of ada"
     ) as caught:
         stack.refuse_if_locked(layout, "local")
     assert "2026-11-21T10:47:43Z" in str(caught.value)
@@ -97,7 +96,7 @@ def test_the_lock_of_a_killed_pulumi_names_its_remedy(
     process.kill()
     process.wait()
     assert [lock.process_runs for lock in locks(layout)] == [False]
-    with pytest.raises(ChoreError, match=r"it was killed[\s\S]*make unlock$"):
+    with pytest.raises(ChoreError, match=r"which was killed[\s\S]*make unlock$"):
         stack.refuse_if_locked(layout, "local")
 
 
@@ -113,7 +112,7 @@ def test_a_lock_of_another_host_is_left_to_the_user(layout: Layout, report: Repo
     assert [lock.process_runs for lock in locks(layout)] == [None]
     with pytest.raises(ChoreError, match=r"on elsewhere, since .*make unlock FORCE=1"):
         stack.refuse_if_locked(layout, "local")
-    with pytest.raises(ChoreError, match="cannot be seen from here"):
+    with pytest.raises(ChoreError, match="cannot be checked from this host"):
         stack.unlock(layout, report, stack="local", force=False)
 
 
@@ -126,7 +125,7 @@ def test_a_lock_that_cannot_be_read_counts_as_held(layout: Layout) -> None:
 def companion(
     started: list[subprocess.Popen[str]], home: Path, port: int, *, command: str = "-m pulumi.dynamic"
 ) -> subprocess.Popen[str]:
-    """A process whose command line is that of Pulumi's plugin process."""
+    """Start a process with the command line of Pulumi's plugin process."""
     env = {"PULUMI_HOME": str(home)}
     return start(started, "-c", WAIT, command, f"127.0.0.1:{port}", env=env)
 
@@ -151,12 +150,12 @@ def test_only_companions_of_this_clone_without_an_engine_are_left_over(
         companion(started, home, alive)
         companion(started, home.with_name("pulumi-home-2"), gone)
         companion(started, home, gone, command="-m vertex_emulator")
-        found = backend_locks.left_overs(home)
+        found = backend_locks.orphaned_processes(home)
         assert {process.pid for process in found} == {process.pid for process in orphans}
         backend_locks.end(found, grace=0.2)
         for process in orphans:
             process.wait(5)
-        assert backend_locks.left_overs(home) == []
+        assert backend_locks.orphaned_processes(home) == []
 
 
 def test_what_does_not_listen_to_term_is_killed(started: list[subprocess.Popen[str]]) -> None:
@@ -174,7 +173,7 @@ time.sleep(60)
 
 
 def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, root: Path) -> None:
-    """The real CLI on the committed files of the stack; afterwards nothing is left running or changed."""
+    """Yield the real CLI on the committed files of the stack; end its processes afterwards."""
     cli = pulumi_cli.find(layout_of(root=root))
     assert cli, "the Pulumi CLI is not set up: make setup"
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
@@ -207,10 +206,10 @@ def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, 
         up.kill()
         up.communicate()
 
-    with pytest.raises(ChoreError, match="it was killed"):
+    with pytest.raises(ChoreError, match="was killed"):
         stack.refuse_if_locked(layout, "local")
-    backend_locks.end(backend_locks.left_overs(layout.pulumi_home))
-    assert stack.take_back(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
+    backend_locks.end(backend_locks.orphaned_processes(layout.pulumi_home))
+    assert stack.remove_lock(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
     assert locks(layout) == []
     eventually(lambda: not remaining(layout), what=lambda: remaining(layout))
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):

@@ -113,7 +113,7 @@ def test_what_cannot_be_had_is_named(
     assert machine.ran == []
 
 
-def test_a_build_that_fails_is_told(
+def test_a_failed_build_is_reported(
     layout: Layout, report: Report, machine: Machine, printed: io.StringIO
 ) -> None:
     machine.add("go", "#!/bin/sh\necho no such module; exit 1\n")

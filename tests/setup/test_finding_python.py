@@ -15,7 +15,7 @@ SHELL = shutil.which("sh") or "/bin/sh"
 
 @pytest.fixture
 def clone(root: Path, tmp_path: Path) -> Path:
-    """A clone whose only chore prints the Python that runs it and the arguments."""
+    """Make a clone whose only chore prints its Python and its arguments."""
     clone = tmp_path / "a clone"
     (clone / "scripts").mkdir(parents=True)
     shutil.copy(root / "scripts" / "chore", clone / "scripts")
@@ -27,7 +27,7 @@ def clone(root: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bin_folder(tmp_path: Path) -> Path:
-    """The only folder on PATH: what the shell script itself calls, and no Python."""
+    """Make the only folder on PATH, with the programs of the shell script and no Python."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("dirname", "uname"):
@@ -36,11 +36,11 @@ def bin_folder(tmp_path: Path) -> Path:
 
 
 def python(folder: Path, name: str, *, refuses: str = "", version: str = "3.11") -> Path:
-    """A Python called `name`: the real one, or one that fails on programs which contain `refuses`."""
+    """Make a Python called `name`: the real one, or one that fails on code that contains `refuses`."""
     file = folder / name
     refusal = f'case "$*" in *"{refuses}"*) exit 1;; esac\n' if refuses else ""
-    told = f'case "$*" in *%d.%d*) echo {version}; exit;; -V) echo Python {version}.0; exit;; esac\n'
-    file.write_text(f"#!{SHELL}\n{refusal}{told}export WRAPPER={name}\nexec '{BASE}' \"$@\"\n")
+    version_case = f'case "$*" in *%d.%d*) echo {version}; exit;; -V) echo Python {version}.0; exit;; esac\n'
+    file.write_text(f"#!{SHELL}\n{refusal}{version_case}export WRAPPER={name}\nexec '{BASE}' \"$@\"\n")
     file.chmod(0o755)
     return file
 
@@ -57,7 +57,7 @@ def chore(clone: Path, bin_folder: Path, **environ: str) -> subprocess.Completed
 
 
 def ran_with(done: subprocess.CompletedProcess[str], clone: Path) -> str:
-    """The Python that ran the chore, which must have had its arguments and the clone as its folder."""
+    """Return the Python that ran the chore; check its arguments and its folder."""
     assert done.returncode == 0, done.stderr
     name, _, rest = done.stdout.partition(" ")
     assert rest == f"['up', '--args=a b'] {clone.resolve()}\n"

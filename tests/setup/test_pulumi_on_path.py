@@ -1,4 +1,4 @@
-"""Which `pulumi` on PATH is used, and which is not."""
+"""Choosing a `pulumi` on PATH."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripts.pulumi_cli import COMPANIONS, MINIMUM, parse_version
 
 
 def program(folder: Path, name: str, prints: str = "") -> Path:
-    """An executable that prints a line, and counts in a file how often it was asked."""
+    """Make an executable that prints a line and counts its runs in a file."""
     folder.mkdir(exist_ok=True)
     file = folder / name
     file.write_text(f"#!/bin/sh\necho x >>'{folder}/asked'\necho '{prints}'\n")
@@ -23,7 +23,7 @@ def program(folder: Path, name: str, prints: str = "") -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder on PATH with a suitable CLI in it."""
+    """Make a folder on PATH with a suitable CLI."""
     folder = tmp_path / "bin"
     program(folder, "pulumi", "v3.230.1")
     for name in COMPANIONS:
@@ -80,7 +80,7 @@ def test_links_into_another_folder_are_followed(layout: Layout, installed: Path,
     [
         ("v3.215.9", r"is version 3\.215\.9, older than 3\.216\.0"),
         ("v2.99.0", r"is version 2\.99\.0, older than 3\.216\.0"),
-        ("", "does not tell its version"),
+        ("", "does not print its version"),
     ],
 )
 def test_an_unsuitable_one_is_not_used(layout: Layout, installed: Path, prints: str, reason: str) -> None:
@@ -95,7 +95,7 @@ def test_one_without_its_language_host_is_not_used(layout: Layout, installed: Pa
     (installed / missing).unlink()
     cli, said = pulumi_cli.search(layout, environ(installed))
     assert cli is None
-    assert f"comes without {missing}" in said
+    assert f"lacks {missing}" in said
 
 
 def test_the_one_in_the_cache_folder_is_ours_also_when_it_is_on_path(layout: Layout) -> None:

@@ -1,4 +1,4 @@
-"""When .venv is left alone, brought up to date, or made anew."""
+"""Keeping, updating and replacing .venv."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from scripts import python_packages
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.python_packages import Stamp
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -26,7 +25,7 @@ LOCK = f"nothing==1.0 \\\n    --hash=sha256:{'0' * 64}\n"
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment that was made by the Python of this test; copied, as making one takes 0.3 s."""
+    """Make an environment with this Python. Tests copy it, because making one takes 0.3 s."""
     venv = tmp_path_factory.mktemp("environment") / ".venv"
     subprocess.run([BASE, "-m", "venv", "--without-pip", venv], check=True)
     return venv
@@ -34,7 +33,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def clone(layout: Layout, environment: Path) -> Layout:
-    """A clone that wants one package, with an environment."""
+    """Make a clone with an environment and one locked package."""
     for name in ("requirements.txt", "requirements-dev.txt", "pyproject.toml"):
         (layout.root / name).write_text(LOCK)
     shutil.copytree(environment, layout.venv, symlinks=True)
@@ -43,7 +42,7 @@ def clone(layout: Layout, environment: Path) -> Layout:
 
 @pytest.fixture
 def stamp(clone: Layout) -> Stamp:
-    """The stamp of an environment where everything is installed."""
+    """Write and return the stamp of a complete environment."""
     stamp = python_packages.wanted(clone, None, development=True)
     stamp.write(clone.venv)
     return stamp
@@ -105,10 +104,10 @@ def test_an_environment_of_no_use_is_named(clone: Layout, stamp: Stamp) -> None:
     settings = clone.venv / "pyvenv.cfg"
     settings.write_text(settings.read_text().replace(f" {RUNNING}", f" {OTHER}"))
     said = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable}, prefix=inside)
-    assert said == f".venv has Python {OTHER}, PYTHON asks for {RUNNING}"
+    assert said == f".venv has Python {OTHER}, but PYTHON asks for {RUNNING}"
     clone.python.unlink()
     clone.python.symlink_to("/gone/python3")
-    assert "is gone" in python_packages.obstacle(clone, stamp, {}, prefix=inside)
+    assert "no longer exists" in python_packages.obstacle(clone, stamp, {}, prefix=inside)
 
 
 def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None:
@@ -124,7 +123,7 @@ def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None
 def test_what_cannot_be_installed_is_said_and_tried_again(
     clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO
 ) -> None:
-    """With the real pip, told to look nowhere for a package that a new lock asks for."""
+    """Use the real pip without an index for a package of a new lock."""
     (packages,) = clone.venv.glob("lib/python*/site-packages")
     (packages / "pip-of-this-test.pth").write_text(sysconfig.get_path("purelib") + "\n")
     (clone.root / "requirements.txt").write_text(LOCK + "# changed\n")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts import release
-from scripts.errors import ChoreError
 from scripts.layout import Layout
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 DAY = datetime.date(2030, 1, 2)
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- New: this.\n\n## 0.0.9 (2029-01-01)\n\n- Old.\n"
@@ -39,7 +38,7 @@ def test_it_writes_the_version_everywhere(clone: Layout, report: Report, printed
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [("", "has to be like"), ("1.0", "has to be like"), ("0.0.1", "is not newer than")]
+    ("version", "said"), [("", "must be like"), ("1.0", "must be like"), ("0.0.1", "is not newer than")]
 )
 def test_a_version_of_no_use_is_refused(clone: Layout, report: Report, version: str, said: str) -> None:
     before = (clone.root / "pyproject.toml").read_text()

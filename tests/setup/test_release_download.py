@@ -15,17 +15,16 @@ from pathlib import Path
 import pytest
 
 from scripts import pulumi_cli, pulumi_release
-from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.pulumi_release import PINNED, REQUIRED, NotObtainedError, Release
-from scripts.report import Report, Step
+from scripts.report import ChoreError, Report, Step
 
 MACHINE = "linux-x64"
 PROGRAMS = {name: f"#!/bin/sh\necho {name}\n".encode() for name in REQUIRED}
 
 
 def archive(files: dict[str, bytes] | None = None, *special: tarfile.TarInfo) -> bytes:
-    """A release as Pulumi packs it: programs in a folder `pulumi`."""
+    """Pack a release as Pulumi does: programs in a folder `pulumi`."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, content in (files or {f"pulumi/{name}": text for name, text in PROGRAMS.items()}).items():
@@ -144,18 +143,18 @@ def test_another_archive_than_the_pinned_one_is_refused(site: Site, into: Path, 
 
 def test_a_download_that_breaks_off_is_refused(site: Site, into: Path, step: Step) -> None:
     site.length = len(site.body) + 1000
-    assert f"broke off after {len(site.body)} of {site.length} bytes" in refused(site, into, step)
+    assert f"stopped after {len(site.body)} of {site.length} bytes" in refused(site, into, step)
 
 
 def test_a_missing_archive_is_said(site: Site, into: Path, step: Step) -> None:
     site.status = 404
-    assert "answers 404 Not Found" in refused(site, into, step)
+    assert "returned 404 Not Found" in refused(site, into, step)
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(site: Site, into: Path, step: Step) -> None:
     site.hold = threading.Event()
     try:
-        assert "does not answer within 0.2 s" in refused(site, into, step, wait=0.2)
+        assert "did not respond within 0.2 s" in refused(site, into, step, wait=0.2)
     finally:
         site.hold.set()
 
@@ -197,7 +196,7 @@ def test_members_that_do_not_belong_are_refused(
     site: Site, into: Path, step: Step, tmp_path: Path, body: bytes
 ) -> None:
     site.body = body
-    assert "which does not belong there" in refused(site, into, step)
+    assert "unexpected member" in refused(site, into, step)
     assert list(tmp_path.rglob("evil")) == []
 
 
@@ -245,9 +244,9 @@ def test_when_nothing_works_every_reason_and_remedy_is_named(
     with pytest.raises(ChoreError) as caught:
         pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
     for words in (
-        "there is no pulumi on PATH",
-        "answers 403 Forbidden",
-        "there is no go on PATH",
+        "pulumi is not on PATH",
+        "returned 403 Forbidden",
+        "go is not on PATH",
         "install the Pulumi CLI, 3.216 or newer",
         "install Go 1.25",
     ):

@@ -1,4 +1,4 @@
-"""What a chore prints, on a terminal and elsewhere; how it runs programs."""
+"""The output of chores, on a terminal and elsewhere, and how they run programs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.errors import ChoreError
-from scripts.exclusive import alone
-from scripts.processes import run_openly, run_quietly
-from scripts.report import Report, Step
+from scripts.processes import alone, run_openly, run_quietly
+from scripts.report import ChoreError, Report, Step
 from support.waiting import eventually
 
 
@@ -79,13 +77,13 @@ def test_the_output_of_a_quiet_program_is_shown_when_it_fails(tmp_path: Path) ->
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
             on_line=lines.append,
             failure="It broke",
-            remedy="Mend it.",
+            remedy="Fix it.",
             tail=1,
         )
     assert str(caught.value).splitlines() == [
         f"It broke ({Path(sys.executable).name} ended with code 3).",
         "  | two",
-        "Mend it.",
+        "Fix it.",
     ]
 
 
@@ -111,4 +109,4 @@ def test_one_at_a_time(tmp_path: Path, report: Report, printed: io.StringIO) -> 
         process.stdout.readline()
         with alone(tmp_path / "lock", Step(report, "Pulumi CLI")):
             assert process.wait(5) == 0
-    assert "waiting for another set-up that is at work" in printed.getvalue()
+    assert "waiting for another setup to finish" in printed.getvalue()

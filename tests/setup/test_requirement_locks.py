@@ -45,7 +45,7 @@ def test_what_a_deployment_needs_is_the_same_in_both(root: Path) -> None:
 
 @pytest.mark.parametrize(("name", "extra"), [(RUNTIME_LOCK, "dev"), (DEVELOPMENT_LOCK, "none")])
 def test_it_covers_what_the_package_asks_for(root: Path, name: str, extra: str) -> None:
-    """Only the requirements of the other extra may be missing."""
+    """Check that only requirements of the other extra are missing."""
     asked = metadata.requires("pulumi-vertex-training") or []
     wanted = {canonical(requirement) for requirement in asked if f'extra == "{extra}"' not in requirement}
     assert len(wanted) > 10

@@ -26,7 +26,7 @@ def cli(tmp_path: Path) -> PulumiCli:
 
 @pytest.fixture
 def user(tmp_path: Path) -> dict[str, str]:
-    """A user with a Pulumi of their own, which must be left in peace."""
+    """Return the environment of a user with their own Pulumi, which must not change."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": str(tmp_path),

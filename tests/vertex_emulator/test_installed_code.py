@@ -130,7 +130,7 @@ def test_the_status_says_so_in_one_line(
         status(tmp_path)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == lines
-    assert ("`vertex-training emulator start` replaces it" in said[-1]) == (lines == 2)
+    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 2)
 
 
 def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`python -m pulumi_vertex_training.cli`, where the command itself is not on PATH."""
+"""Run the command as `python -m pulumi_vertex_training.cli`, for when it is not on PATH."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The switches that `explain` and `diff` have in common, as options of the checks and in messages."""
+"""Check options of `explain` and `diff`: read them, and name them as flags in messages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from vertex_training.findings.problems import Problem
 from vertex_training.topology.rules import frameworks
 
 _SAME = {"torch": "pytorch"}
-"""Names under which `vertex_cluster` knows a framework of `topology.rules.frameworks`."""
-
+"""Names of `vertex_cluster` for frameworks, with those of `topology.rules.frameworks`."""
 
 _IN_A_PROGRAM = re.compile(
     r"(?<![\w'\"`.-])(set )?(allow_unknown_types|allow_legacy_types|drop_remainder)(?![\w'\"`-]|\.\w)"
@@ -23,9 +22,9 @@ _IN_A_PROGRAM = re.compile(
 
 
 def with_flags(message: str) -> str:
-    """The message of a rule with the command's flags in place of a program's switches.
+    """Replace the arguments of a program in a rule's message by the command's flags.
 
-    A name in quotes is what the user wrote, and stays.
+    A name in quotes is the user's own text and stays.
     """
     return _IN_A_PROGRAM.sub(
         lambda match: f"{'pass ' if match[1] else ''}--{match[2].replace('_', '-')}", message
@@ -33,12 +32,12 @@ def with_flags(message: str) -> str:
 
 
 def all_with_flags(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The findings, each `with_flags`."""
+    """Apply `with_flags` to the message of each finding."""
     return tuple(replace(problem, message=with_flags(problem.message)) for problem in problems)
 
 
 def of_options(options: argparse.Namespace) -> CheckOptions:
-    """Raises InputError for an unknown framework."""
+    """Return the check options that the arguments give. Raises InputError for an unknown framework."""
     return CheckOptions(
         location=options.location,
         framework=None if options.framework is None else _framework(options.framework),
@@ -48,18 +47,17 @@ def of_options(options: argparse.Namespace) -> CheckOptions:
 
 
 def settings_name(framework: str | None) -> str | None:
-    """The name under which `vertex_cluster` knows the framework; None when it needs no settings."""
+    """Return the framework if `vertex_cluster` makes settings for it, else None."""
     return framework if framework in framework_settings.FRAMEWORKS else None
 
 
 def _framework(name: str) -> str:
-    """The name that the rules know, in any case."""
+    """Return the rules' name of a framework, whose case is ignored."""
     known = frameworks.named(_SAME.get(name.casefold(), name))
     if known is not None:
         return known.name
     names = [*frameworks.FRAMEWORKS, *_SAME]
     raise InputError(
-        f"{name!r} is no framework that is known here.{did_you_mean(name, names)} "
-        f"Frameworks: {', '.join(names)}.",
+        f"{name!r} is not a known framework.{did_you_mean(name, names)} Frameworks: {', '.join(names)}.",
         path="--framework",
     )

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
 
-from pulumi_vertex_training.cli import machine
-from pulumi_vertex_training.cli.machine import Machine
+from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
+from vertex_emulator import launcher
+from vertex_emulator.custom_jobs.sandbox import probe
+from vertex_emulator.kernel import data_folder
 
 Level = Literal["ok", "note", "warning", "error"]
 
 OLDEST_PYTHON = (3, 10)
 OLDEST_PULUMI = (3, 216, 0)
 LITTLE_SPACE = 2 * 1024**3
-"""Bytes. Images and packages of jobs come into the data folder."""
+"""Free bytes below which `doctor` warns: the data folder holds images and packages of jobs."""
+
+
+_TIMEOUT = 20.0
+_PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """`remedy` is what to do, "" where nothing has to be done. A note concerns some users only."""
+    """Result of one check. `remedy` is "" if there is nothing to do. A note concerns only some users."""
 
     about: str
     level: Level
@@ -31,7 +45,7 @@ class Finding:
 
 
 def findings(machine: Machine) -> list[Finding]:
-    """One for each thing that was looked at, in a fixed order."""
+    """Return one finding for each check, in a fixed order; the check of the packages has 0 to 2."""
     return [
         _python(machine),
         _pulumi(machine),
@@ -48,24 +62,24 @@ def _python(machine: Machine) -> Finding:
     message = f"{_dotted(machine.python)} at {machine.executable}"
     if machine.python >= OLDEST_PYTHON:
         return Finding(about="Python", level="ok", message=message)
-    remedy = f"Install Python {_dotted(OLDEST_PYTHON)} or newer, and this package into it."
+    remedy = f"Install Python {_dotted(OLDEST_PYTHON)} or newer, then install this package into it."
     return Finding(about="Python", level="error", message=f"{message} is too old", remedy=remedy)
 
 
 def _pulumi(machine: Machine) -> Finding:
     remedy = (
-        "In a clone of this project `make setup` installs one, and `source ./activate` puts it on PATH; "
-        "elsewhere see https://www.pulumi.com/docs/install/."
+        "In a clone of this project, run `make setup`, then `source ./activate`. Otherwise install it from "
+        "https://www.pulumi.com/docs/install/."
     )
     oldest = _dotted(OLDEST_PULUMI[:2])
     if machine.pulumi is None:
-        fault = "there is none on PATH"
+        fault = "not found on PATH"
     elif machine.pulumi_version is None:
-        fault = f"{machine.pulumi} does not say its version"
+        fault = f"{machine.pulumi} does not print its version"
     elif machine.pulumi_version < OLDEST_PULUMI:
         fault = f"{_dotted(machine.pulumi_version)} at {machine.pulumi} is older than {oldest}"
     elif machine.missing_plugins:
-        fault = f"{' and '.join(machine.missing_plugins)} not found beside {machine.pulumi}"
+        fault = f"{' and '.join(machine.missing_plugins)} not found next to {machine.pulumi}"
     else:
         message = f"{_dotted(machine.pulumi_version)} at {machine.pulumi}"
         return Finding(about="Pulumi CLI", level="ok", message=message)
@@ -75,11 +89,11 @@ def _pulumi(machine: Machine) -> Finding:
 def _data_folder(machine: Machine) -> Finding:
     about = "Data folder"
     if machine.data_dir_problem:
-        remedy = "Name another one with --data-dir, or in VERTEX_TRAINING_DATA_DIR."
+        remedy = "Name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="error", message=machine.data_dir_problem, remedy=remedy)
     message = f"{machine.data_dir}, {machine.free_bytes / 1024**3:.1f} GiB free"
     if machine.free_bytes < LITTLE_SPACE:
-        remedy = "Make room, or name another folder with --data-dir or in VERTEX_TRAINING_DATA_DIR."
+        remedy = "Free some space, or name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="warning", message=message, remedy=remedy)
     return Finding(about=about, level="ok", message=message)
 
@@ -87,26 +101,27 @@ def _data_folder(machine: Machine) -> Finding:
 def _emulator(machine: Machine) -> Finding:
     about = "Emulator"
     if machine.emulator_problem:
-        remedy = "`vertex-training emulator stop`, then `vertex-training emulator start`."
+        remedy = "Run `vertex-training emulator stop`, then `vertex-training emulator start`."
         return Finding(about=about, level="error", message=machine.emulator_problem, remedy=remedy)
     if machine.address_given and machine.address_given != machine.emulator:
-        runs = f"one runs at {machine.emulator}" if machine.emulator else "none runs for this data folder"
-        message = f"this shell is set for {machine.address_given}, and {runs}"
+        found = f"the emulator runs at {machine.emulator}" if machine.emulator else "no emulator is running"
+        message = f"this shell points to {machine.address_given}, but {found} for this data folder"
         remedy = (
-            'In this shell: `vertex-training emulator start`, then `eval "$(vertex-training emulator env)"`.'
+            "In this shell, run `vertex-training emulator start`, then "
+            '`eval "$(vertex-training emulator env)"`.'
         )
         return Finding(about=about, level="warning", message=message, remedy=remedy)
-    message = f"runs at {machine.emulator}" if machine.emulator else "does not run; a deployment starts it"
+    message = f"running at {machine.emulator}" if machine.emulator else "not running; a deployment starts it"
     return Finding(about=about, level="ok", message=message)
 
 
 def _replicas(machine: Machine) -> Finding:
     about = "Replicas"
     if machine.sandbox_reason is None:
-        message = "have namespaces of their own, with the buckets at /gcs"
+        message = "run in namespaces of their own, with the buckets at /gcs"
         return Finding(about=about, level="ok", message=message)
-    message = f"are plain processes without /gcs: {machine.sandbox_reason}"
-    remedy = "On Linux allow unprivileged user namespaces; elsewhere let programs open gs:// addresses."
+    message = f"run as plain processes without /gcs: {machine.sandbox_reason}"
+    remedy = "On Linux, allow unprivileged user namespaces. Elsewhere, let programs open gs:// addresses."
     return Finding(about=about, level="warning", message=message, remedy=remedy)
 
 
@@ -115,15 +130,15 @@ def _packages(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             about="Package pulumi",
             level="error",
-            message=f"is not installed for {machine.executable}",
+            message=f"not installed for {machine.executable}",
             remedy="Install pulumi-vertex-training into the environment that Pulumi uses.",
         )
     if "cloudml-hypertune" in machine.missing_packages:
         yield Finding(
             about="Package cloudml-hypertune",
             level="note",
-            message="is not installed; trials of tuning jobs report their metrics with it",
-            remedy="For tuning jobs on the emulator: pip install cloudml-hypertune.",
+            message="not installed; trials of tuning jobs report their metrics with it",
+            remedy="For tuning jobs on the emulator, run `pip install cloudml-hypertune`.",
         )
 
 
@@ -131,14 +146,14 @@ def _container_tools(machine: Machine) -> Finding:
     about = "Container tools"
     if machine.container_tools:
         return Finding(about=about, level="ok", message=", ".join(machine.container_tools))
-    message = "neither docker nor podman nor buildah; only a Dockerfile with RUN needs one"
-    remedy = "For such a Dockerfile install one of them, or build with Cloud Build (build_bucket=)."
+    message = "no docker, podman or buildah; only a Dockerfile with RUN needs one"
+    remedy = "For such a Dockerfile, install one of them, or build with Cloud Build (build_bucket=)."
     return Finding(about=about, level="note", message=message, remedy=remedy)
 
 
 def _google(machine: Machine) -> Finding:
     about = "Google credentials"
-    remedy = "For Google Cloud: `gcloud auth application-default login`."
+    remedy = "For Google Cloud, run `gcloud auth application-default login`."
     if machine.credentials_problem:
         return Finding(about=about, level="warning", message=machine.credentials_problem, remedy=remedy)
     if machine.credentials is None:
@@ -154,10 +169,10 @@ _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "error": "red"}
 
 
 def doctor(options: argparse.Namespace, output: Output) -> int:
-    """The command `doctor`; 1 when something is an error. Changes and starts nothing."""
-    found = findings(machine.look(options.data_dir))
+    """Run the command `doctor`. Return 1 if a finding is an error. Changes and starts nothing."""
+    found = findings(inspect_machine(options.data_dir))
     if output.as_json:
-        output.document({"findings": [_document(finding) for finding in found]})
+        output.document({"findings": [asdict(finding) for finding in found]})
     else:
         for finding in found:
             level = output.paint(f"{finding.level:<7}", _STYLES[finding.level])
@@ -167,10 +182,96 @@ def doctor(options: argparse.Namespace, output: Output) -> int:
     return FAILED if any(finding.level == "error" for finding in found) else 0
 
 
-def _document(finding: Finding) -> dict[str, str]:
-    return {
-        "about": finding.about,
-        "level": finding.level,
-        "message": finding.message,
-        "remedy": finding.remedy,
-    }
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """State of this machine.
+
+    `pulumi` is the path of the CLI, `pulumi_version` is None if it does not print one. `missing_plugins` are
+    its programs for Python that are not on PATH. `missing_packages` are not installed for this Python.
+    `data_dir_problem` says why the data folder is not writable. `sandbox_reason` says why replicas have no
+    namespaces, None if they have. `emulator` is the address of the running emulator, `address_given` the one
+    in the shell's environment. `credentials` is the file of Application Default Credentials.
+    """
+
+    python: tuple[int, ...]
+    executable: str
+    pulumi: str | None
+    pulumi_version: tuple[int, ...] | None
+    missing_plugins: tuple[str, ...]
+    missing_packages: tuple[str, ...]
+    data_dir: Path
+    data_dir_problem: str | None
+    free_bytes: int
+    sandbox_reason: str | None
+    emulator: str | None
+    emulator_problem: str | None
+    address_given: str | None
+    container_tools: tuple[str, ...]
+    credentials: str | None
+    credentials_problem: str | None
+
+
+def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str] = os.environ) -> Machine:
+    """Read the state of this machine, in about a second. `data_dir` defaults to the user's data folder."""
+    folder = data_dir or data_folder.default_data_dir()
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
+    usable = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+    emulator, emulator_problem = _running_emulator(folder)
+    credentials, credentials_problem = _credentials(environment)
+    pulumi = shutil.which("pulumi")
+    sandbox = probe.probe()
+    return Machine(
+        python=sys.version_info[:3],
+        executable=sys.executable,
+        pulumi=pulumi,
+        pulumi_version=_pulumi_version(pulumi) if pulumi else None,
+        missing_plugins=tuple(name for name in _PLUGINS if shutil.which(name) is None),
+        missing_packages=tuple(
+            package
+            for package, module in (("pulumi", "pulumi"), ("cloudml-hypertune", "hypertune"))
+            if importlib.util.find_spec(module) is None
+        ),
+        data_dir=folder,
+        data_dir_problem=None if usable else f"{existing} is not a writable folder",
+        free_bytes=shutil.disk_usage(existing).free,
+        sandbox_reason=sandbox.reason if sandbox.kind == "process" else None,
+        emulator=emulator,
+        emulator_problem=emulator_problem,
+        address_given=environment.get("VERTEX_EMULATOR_HOST") or None,
+        container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find_tool([tool])),
+        credentials=credentials,
+        credentials_problem=credentials_problem,
+    )
+
+
+def _pulumi_version(pulumi: str) -> tuple[int, ...] | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the program that PATH names
+            [pulumi, "version"], capture_output=True, text=True, timeout=_TIMEOUT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", done.stdout.strip())
+    return tuple(map(int, found.groups())) if found else None
+
+
+def _running_emulator(folder: Path) -> tuple[str | None, str | None]:
+    try:
+        running = launcher.find(folder)
+    except launcher.LauncherError as error:
+        return None, str(error)
+    return (running.url if running else None), None
+
+
+def _credentials(environment: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return the credentials file that Google's libraries would use, or None, and a problem with it."""
+    named = environment.get("GOOGLE_APPLICATION_CREDENTIALS")
+    folder = environment.get("CLOUDSDK_CONFIG") or Path.home() / ".config" / "gcloud"
+    file = Path(named) if named else Path(folder) / "application_default_credentials.json"
+    try:
+        json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None, f"GOOGLE_APPLICATION_CREDENTIALS is {named}, which does not exist" if named else None
+    except (OSError, ValueError) as error:
+        return None, f"{file} cannot be read: {error}"
+    return str(file), None

@@ -1,4 +1,4 @@
-"""The files that a command is given: JSON or YAML, from a path or from standard input."""
+"""Read JSON or YAML from a path or from standard input."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(name: str, *, argument: str = "FILE") -> Any:
-    """The plain values in a file; `-` is standard input, `argument` what the command calls it.
+    """Read the plain values in a file. `-` is standard input; `argument` is the argument's name in errors.
 
-    JSON may have any name. A name that ends in .json holds nothing else, other files may be YAML.
-    Raises InputError, with line and column where there is one.
+    A file whose name ends in .json must be JSON. Other files may be JSON or YAML. Raises InputError, with
+    line and column if they are known.
     """
     text = _text(name, argument)
     if not text.strip():
-        raise _error(name, argument, "it is empty; write a job in it, as YAML or JSON")
+        raise _error(name, argument, "the file is empty; write a job in it, as YAML or JSON")
     try:
         value = _values(text, only_json=name.lower().endswith(".json"))
     except TextError as fault:
         place = f", line {fault.line}, column {fault.column}" if fault.line else ""
         raise InputError(f"{called(name)}{place}: {fault}.", path=argument) from None
     if value is None:
-        raise _error(name, argument, "there is nothing in it but null or comments; write a job in it")
+        raise _error(name, argument, "the file has only null or comments; write a job in it")
     return value
 
 
 def called(name: str) -> str:
-    """How messages call a file."""
+    """Return the name of a file in messages."""
     return "standard input" if name == STANDARD_INPUT else name
 
 
@@ -67,12 +67,12 @@ def _values(text: str, *, only_json: bool) -> Any:
 def _text(name: str, argument: str) -> str:
     data = _standard_input(argument) if name == STANDARD_INPUT else _content(name, argument)
     if len(data) > MAX_BYTES:
-        raise _error(name, argument, f"it has more than {MAX_BYTES >> 20} MiB; a job is far smaller")
+        raise _error(name, argument, f"the file has more than {MAX_BYTES >> 20} MiB; a job is far smaller")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if data.startswith(_UTF_16):
-            raise _error(name, argument, "it is UTF-16; save it as UTF-8") from None
+            raise _error(name, argument, "the file is UTF-16; save it as UTF-8") from None
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         raise InputError(
@@ -88,13 +88,13 @@ def _standard_input(argument: str) -> bytes:
     try:
         return sys.stdin.buffer.read(MAX_BYTES + 1)
     except OSError as error:
-        raise _error(STANDARD_INPUT, argument, f"cannot be read: {error.strerror or error}") from error
+        raise _error(STANDARD_INPUT, argument, f"it cannot be read: {error.strerror or error}") from error
 
 
 def _content(name: str, argument: str) -> bytes:
     try:
         path = Path(name)
-        # A pipe, as from `explain <(make-job)`, is fine; a device such as /dev/zero has no end.
+        # A pipe, as in `explain <(make-job)`, is allowed; a device such as /dev/zero never ends.
         if stat.S_ISCHR(path.stat().st_mode) and name != os.devnull:
             raise _error(name, argument, "it is a device, not a file")
         with path.open("rb") as file:
@@ -102,16 +102,16 @@ def _content(name: str, argument: str) -> bytes:
     except OSError as error:
         raise _error(name, argument, _why_not(error)) from error
     except ValueError as error:  # a NUL in the name
-        raise _error(name, argument, f"it cannot be the name of a file: {error}") from error
+        raise _error(name, argument, f"this is not a valid file name: {error}") from error
 
 
 def _why_not(error: OSError) -> str:
     if error.errno == errno.ENOENT:
-        return "there is no such file; `-` reads standard input"
+        return "the file does not exist; `-` reads standard input"
     if error.errno == errno.EISDIR:
-        return "it is a folder; name a file in it"
+        return "this is a folder; name a file in it"
     if error.errno in (errno.EACCES, errno.EPERM):
-        return "you have no permission to read it"
+        return "you do not have permission to read it"
     return f"it cannot be read: {error.strerror or error}"
 
 

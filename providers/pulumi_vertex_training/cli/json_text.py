@@ -1,4 +1,4 @@
-"""JSON to plain values: the standard library reads, and what it is too generous with is refused."""
+"""Read JSON as plain values, more strictly than the standard library."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 class _RefusedError(Exception):
-    """There is something in the text that `_fault` finds."""
+    """The text has a fault that `_fault` finds."""
 
 
 def read(text: str) -> Any:
-    """The values of a JSON text. Raises TextError."""
+    """Read a JSON text. Raises TextError."""
     try:
         value = json.loads(
             text,
@@ -34,11 +34,11 @@ def read(text: str) -> Any:
             parse_float=_number,
             parse_int=_number,
         )
-        if not _is_decent(value):
+        if not _is_within_limits(value):
             raise _RefusedError
     except json.JSONDecodeError as error:
         comment = text.startswith(("//", "/*"), error.pos)
-        reason = "it has no comments; remove them" if comment else _first_lower(error.msg)
+        reason = "comments are not allowed; remove them" if comment else _first_lower(error.msg)
         raise TextError(
             f"this is not JSON: {reason}", line=error.lineno, column=error.colno, syntax=True
         ) from None
@@ -65,8 +65,8 @@ def _number(text: str) -> int | float:
         raise _RefusedError from None
 
 
-def _is_decent(value: Any) -> bool:
-    """Whether the values keep the limits; level by level, since they may be nested as deep as Python goes."""
+def _is_within_limits(value: Any) -> bool:
+    """Return whether the values keep the limits. Works level by level, as nesting may exceed the stack."""
     level, count = [value], 0
     for _ in range(MAX_DEPTH):
         count += len(level)
@@ -87,7 +87,7 @@ def _is_decent(value: Any) -> bool:
 
 
 def _fault(text: str) -> TextError:
-    """The first thing that `read` refuses in a text which is JSON otherwise."""
+    """Return the first fault that `read` rejects in a text that is otherwise JSON."""
     open_: list[set[str] | None] = []
     key_next, values = False, 0
     for match in _TOKEN.finditer(text):
@@ -121,7 +121,7 @@ def _fault_of_string(token: str, keys: set[str] | None) -> str:
     except ValueError:
         return "this is not a JSON string"
     if has_half_characters(word):
-        return "half a character: \\ud800 to \\udfff come in pairs"
+        return "half a character: \\ud800 to \\udfff must come in pairs"
     if keys is None:
         return ""
     if word in keys:
@@ -132,7 +132,7 @@ def _fault_of_string(token: str, keys: set[str] | None) -> str:
 
 def _fault_of_number(token: str) -> str:
     if token in ("NaN", "Infinity", "-Infinity"):
-        return f"{token} is no number that JSON can hold; write a finite one"
+        return f"{token} is not a number in JSON; write a finite one"
     try:
         number(token)
     except ValueError as error:

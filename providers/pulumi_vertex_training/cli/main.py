@@ -1,8 +1,9 @@
-"""The entry point of `vertex-training`: one clean message for whatever goes wrong, never a traceback."""
+"""Entry point of `vertex-training`. Every failure becomes one message, never a traceback."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ Command = Callable[[argparse.Namespace, Output], "int | None"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code: 0, 1 (a failure), 2 (bad usage or input), 130 after Ctrl-C."""
+    """Run one command. Return 0, 1 (a failure), 2 (bad usage or input), or 130 after Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     output = output_module.for_streams(as_json="--json" in words)
     try:
@@ -35,14 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Python would complain once more at exit.
+        # The reader, such as `head`, has closed the pipe. Without this, Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         if os.environ.get(_DEBUG):
             raise
         what = f"{type(error).__name__}: {error}".split("\n", 1)[0]
-        return _end(output, f"{what}. With {_DEBUG}=1 the command says where.", FAILED)
+        return _end(output, f"{what}. Set {_DEBUG}=1 to get a traceback.", FAILED)
 
 
 def _end(output: Output, message: str, code: int, *, path: str = "", reason: str = "") -> int:
@@ -51,83 +52,50 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
     return code
 
 
-def _control_command(options: argparse.Namespace) -> Command | None:
-    """`emulator clock`, `quota`, `replica`, `export`, `import` and the settings."""
-    if options.action in ("export", "import"):
-        from pulumi_vertex_training.cli.emulator import state as emulator_state
-
-        return emulator_state.export if options.action == "export" else emulator_state.import_state
-    from pulumi_vertex_training.cli.emulator import settings as emulator_settings
-
-    actions: dict[str, Command] = {
-        "clock": emulator_settings.clock,
-        "quota": emulator_settings.quota,
-        "start-delay": emulator_settings.start_delay,
-        "persistent-resource-delay": emulator_settings.persistent_resource_delay,
-        "unknown-types": emulator_settings.unknown_types,
-        "contract": emulator_settings.contract,
-        "replica-limit": emulator_settings.replica_limit,
-        "replica": emulator_settings.replica,
-    }
-    return actions.get(options.action)
-
-
 def _command(options: argparse.Namespace) -> Command:
+    """Import the module of the command, and only this one, and return the command's function."""
     if options.command == "emulator":
-        from pulumi_vertex_training.cli.emulator import commands as emulator_commands
+        action = options.fault_action if options.action == "fault" else ""
+        module, function = _EMULATOR_COMMANDS[f"{options.action} {action}".rstrip()]
+    else:
+        module, function = _COMMANDS[options.command]
+    command: Command = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    return command
 
-        actions: dict[str, Command] = {
-            "start": emulator_commands.start,
-            "stop": emulator_commands.stop,
-            "status": emulator_commands.status,
-            "env": emulator_commands.env,
-            "reset": emulator_commands.reset,
-        }
-        if options.action in actions:
-            return actions[options.action]
-        if (control := _control_command(options)) is not None:
-            return control
-        from pulumi_vertex_training.cli.emulator import faults as emulator_faults
 
-        if options.action == "requests":
-            return emulator_faults.requests
-        faults: dict[str, Command] = {
-            "add": emulator_faults.add,
-            "list": emulator_faults.list_faults,
-            "clear": emulator_faults.clear,
-        }
-        return faults[options.fault_action]
-    if options.command == "explain":
-        from pulumi_vertex_training.cli.explain import command as explain_command
+_COMMANDS = {
+    "explain": ("explain.command", "explain"),
+    "diff": ("explain.diff", "diff"),
+    "placement": ("placement_command", "placement"),
+    "doctor": ("doctor", "doctor"),
+    "jobs": ("jobs.listing", "list_jobs"),
+    "status": ("jobs.commands", "status"),
+    "logs": ("jobs.commands", "print_logs"),
+    "cancel": ("jobs.commands", "cancel"),
+    "import": ("jobs.commands", "import_job"),
+    "gc": ("gc.command", "collect"),
+}
+"""Module and function of each command."""
 
-        return explain_command.explain
-    if options.command == "diff":
-        from pulumi_vertex_training.cli.explain import diff as diff_command
-
-        return diff_command.diff
-    if options.command == "placement":
-        from pulumi_vertex_training.cli import placement_command
-
-        return placement_command.placement
-    if options.command == "import":
-        from pulumi_vertex_training.cli.jobs import import_command
-
-        return import_command.import_job
-    if options.command == "gc":
-        from pulumi_vertex_training.cli.gc import command as gc_command
-
-        return gc_command.collect
-    if options.command == "doctor":
-        from pulumi_vertex_training.cli import doctor as doctor_command
-
-        return doctor_command.doctor
-    from pulumi_vertex_training.cli.jobs import commands as job_commands
-    from pulumi_vertex_training.cli.jobs import listing as jobs_command
-
-    commands: dict[str, Command] = {
-        "jobs": jobs_command.list_jobs,
-        "status": job_commands.status,
-        "logs": job_commands.print_logs,
-        "cancel": job_commands.cancel,
-    }
-    return commands[options.command]
+_EMULATOR_COMMANDS = {
+    "start": ("emulator.commands", "start"),
+    "stop": ("emulator.commands", "stop"),
+    "status": ("emulator.commands", "status"),
+    "env": ("emulator.commands", "env"),
+    "reset": ("emulator.commands", "reset"),
+    "export": ("emulator.commands", "export"),
+    "import": ("emulator.commands", "import_state"),
+    "fault add": ("emulator.faults", "add"),
+    "fault list": ("emulator.faults", "list_faults"),
+    "fault clear": ("emulator.faults", "clear"),
+    "requests": ("emulator.faults", "requests"),
+    "clock": ("emulator.settings", "clock"),
+    "quota": ("emulator.settings", "quota"),
+    "replica": ("emulator.settings", "replica"),
+    "start-delay": ("emulator.settings", "setting"),
+    "persistent-resource-delay": ("emulator.settings", "setting"),
+    "unknown-types": ("emulator.settings", "setting"),
+    "contract": ("emulator.settings", "setting"),
+    "replica-limit": ("emulator.settings", "setting"),
+}
+"""Module and function of each command of `emulator`."""

@@ -1,4 +1,4 @@
-"""`placement`: which replica of a cluster builds and trains which part of an ensemble."""
+"""`placement`: print which replica of a cluster builds and trains which part of an ensemble."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from vertex_cluster import (
 from vertex_training.fields.schema import camel_case
 
 STRATEGIES = ("replication", "round-robin")
-"""What --strategy can be."""
+"""Values of --strategy."""
 
 _OPTIONS = {"workers": "--workers", "parameter_servers": "--ps"}
 
 
 def placement(options: argparse.Namespace, output: Output) -> int:
-    """The command `placement`.
+    """Run the command `placement`.
 
-    Options: `strategy` (one of `STRATEGIES`), `workers` (with the chief), `ps`, `subnetworks` (a number, or
-    one for each iteration), `drop_remainder`, `no_dedicate`. Raises InputError for numbers that no cluster
-    has.
+    Options: `strategy` (one of `STRATEGIES`), `workers` (including the chief), `ps`, `subnetworks` (a number,
+    or one for each iteration), `drop_remainder`, `no_dedicate`. Raises InputError for an impossible cluster.
     """
     strategy = _strategy(options)
     subnetworks = _subnetworks(options.subnetworks)
@@ -78,7 +77,7 @@ def _unused_options(options: argparse.Namespace) -> list[str]:
         return []
     given = {"--drop-remainder": options.drop_remainder, "--no-dedicate": options.no_dedicate}
     return [
-        f"{name} changes nothing: with replication every worker trains everything on all parameter servers. "
+        f"{name} has no effect: with replication, every worker trains everything on all parameter servers. "
         "Leave it out, or use --strategy round-robin."
         for name, present in given.items()
         if present
@@ -149,7 +148,7 @@ def _print_plan(strategy: PlacementStrategy, plan: Plan, output: Output, *, titl
         for one in _costs(strategy, plan)
     ]
     output.table(("COST", "ORDER", "FORMULA", "COUNTED", "MEANING"), costs, state_column=1)
-    output.line("m workers, n parameter servers, k subnetworks. An order leaves out constant factors.")
+    output.line("m workers, n parameter servers, k subnetworks. ORDER leaves out constant factors.")
     output.line()
     dropped = plan.dropped_subnetworks
     output.line(
@@ -166,7 +165,7 @@ def _costs(strategy: PlacementStrategy, plan: Plan) -> tuple[Cost, ...]:
 
 
 def numbers(values: Sequence[int]) -> str:
-    """Ascending numbers in short: "0-2, 5"; "-" for none."""
+    """Shorten ascending numbers to ranges, such as "0-2, 5"; "-" for an empty list."""
     runs: list[list[int]] = []
     for value in values:
         if runs and value == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""Which endpoint a command talks to: options, then environment, then the emulator that runs."""
+"""Choose the endpoint of a command: from its options, the environment and the running emulator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _JOB_NAME = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What the user said of the endpoint; None where nothing."""
+    """Endpoint options of the user; None for an option that is not given."""
 
     kind: str | None = None
     project: str | None = None
@@ -39,7 +39,7 @@ class Choice:
 
 
 def of_options(options: argparse.Namespace) -> Choice:
-    """From the command's options; a job's full name says project and location too."""
+    """Return the command's endpoint options. A job's full name also gives project and location."""
     match = _JOB_NAME.fullmatch(getattr(options, "job", ""))
     named = match.groupdict() if match else {}
     return Choice(
@@ -51,16 +51,16 @@ def of_options(options: argparse.Namespace) -> Choice:
 
 
 def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endpoint:
-    """The endpoint to call. Never starts anything.
+    """Return the endpoint to call. Starts nothing.
 
-    In this order: --endpoint google; the emulator of --data-dir; that of the default folder, when it runs;
-    VERTEX_EMULATOR_HOST and VERTEX_EMULATOR_TOKEN; Google Cloud, when project or location is given.
-    Raises InputError, and CommandError when an emulator was asked for that does not run.
+    The first that applies: --endpoint google; the emulator of --data-dir; the emulator of the default folder,
+    if it is running; VERTEX_EMULATOR_HOST and VERTEX_EMULATOR_TOKEN; Google Cloud, if project or location is
+    given. Raises InputError, and CommandError if the chosen emulator is not running.
     """
     if choice.kind == "google":
         if choice.data_dir is not None:
             raise InputError(
-                "--data-dir is the emulator's; leave it out with --endpoint google.", path="--data-dir"
+                "--data-dir is for the emulator. Leave it out with --endpoint google.", path="--data-dir"
             )
         return _google(choice, environment)
     running = find_emulator(choice.data_dir)
@@ -76,21 +76,21 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
     if choice.project or choice.location:
         return _google(choice, environment)
     raise CommandError(
-        f"No project is given, and the emulator of {folder(None)} does not run. Name a Google Cloud project, "
-        "--project P --location L; or start that emulator with `vertex-training emulator start`; or name the "
+        f"No project is given, and the emulator of {folder(None)} is not running. For Google Cloud, give "
+        "--project P --location L. For the emulator, run `vertex-training emulator start`, or name the "
         "folder of another one with --data-dir or VERTEX_TRAINING_DATA_DIR."
     )
 
 
-def doubt_about(location: str) -> str:
-    """Said where nothing was found in a location that no table has, with a space before; "" of others."""
+def location_hint(location: str) -> str:
+    """Return a hint, with a leading space, about a location that is not a known region, else ""."""
     if location in REGIONS:
         return ""
-    return f" {location!r} is no region that is known here; {nearest(location, REGIONS) or 'is it right?'}"
+    return f" {location!r} is not a known region; {nearest(location, REGIONS) or 'check its spelling.'}"
 
 
 def find_emulator(data_dir: Path | None) -> Emulator | None:
-    """The emulator of the folder, by default the user's, when it runs."""
+    """Return the running emulator of the folder, by default the user's folder, or None."""
     from vertex_emulator import launcher
 
     try:
@@ -100,16 +100,17 @@ def find_emulator(data_dir: Path | None) -> Emulator | None:
 
 
 def not_running(data_dir: Path | None) -> CommandError:
+    """Return the error for an emulator that is not running."""
     option = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir is not None else ""
-    elsewhere = "" if option else " Another one's folder is named by --data-dir or VERTEX_TRAINING_DATA_DIR."
+    elsewhere = "" if option else " For another emulator, give --data-dir or set VERTEX_TRAINING_DATA_DIR."
     return CommandError(
-        f"The emulator of {folder(data_dir)} does not run. Start it with "
+        f"The emulator of {folder(data_dir)} is not running. Start it with "
         f"`vertex-training emulator start{option}`.{elsewhere}"
     )
 
 
 def folder(chosen: Path | None) -> Path:
-    """The emulator's folder: the one of --data-dir, else the user's."""
+    """Return the emulator's folder: that of --data-dir, else the user's."""
     from vertex_emulator.kernel.data_folder import chosen_data_dir
 
     return chosen_data_dir(chosen)
@@ -119,13 +120,13 @@ def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) ->
     token = environment.get("VERTEX_EMULATOR_TOKEN")
     if not token:
         raise InputError(
-            f"VERTEX_EMULATOR_HOST is {url}, but VERTEX_EMULATOR_TOKEN is not set. Both come from "
+            f"VERTEX_EMULATOR_HOST is {url}, but VERTEX_EMULATOR_TOKEN is not set. To set both, run "
             '`eval "$(vertex-training emulator env)"`.',
             path="VERTEX_EMULATOR_TOKEN",
         )
     if not re.fullmatch(r"http://(127\.0\.0\.1|localhost)(:\d+)?/?", url):
         raise InputError(
-            f"VERTEX_EMULATOR_HOST is {url!r}; it has to be like http://127.0.0.1:8765. It comes from "
+            f"VERTEX_EMULATOR_HOST is {url!r}; it must be like http://127.0.0.1:8765. To set it, run "
             '`eval "$(vertex-training emulator env)"`.',
             path="VERTEX_EMULATOR_HOST",
         )
@@ -149,6 +150,7 @@ def _google(choice: Choice, environment: Mapping[str, str]) -> Endpoint:
     )
     if not project:
         raise InputError(
-            "Which Google Cloud project? Give --project P, or set GOOGLE_CLOUD_PROJECT.", path="--project"
+            "No Google Cloud project is given. Give --project P, or set GOOGLE_CLOUD_PROJECT.",
+            path="--project",
         )
     return Endpoint(kind="google", project=project, location=choice.location or DEFAULT_LOCATION)

@@ -1,7 +1,7 @@
-"""YAML to plain values: the core schema of YAML 1.2, in which `no` is a word and a date is a text.
+"""Read YAML as plain values by the core schema of YAML 1.2, in which `no` and dates are strings.
 
-Keys are texts as they are written, and `<<: *name` merges as everywhere. Tags of a language make nothing:
-every tag outside the core schema is refused. Aliases are counted as what they stand for.
+Keys are strings as they are written, and `<<: *name` merges as usual. Tags outside the core schema are
+rejected. An alias counts as many values as the node that it refers to.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MERGE = "<<"
 
 
 def read(text: str) -> Any:
-    """The values of a YAML text of one document; None for an empty one. Raises TextError."""
+    """Read a YAML text with one document, None for an empty one. Raises TextError."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Builder(yaml.parse(text, Loader=loader)).document()
@@ -63,7 +63,7 @@ def read(text: str) -> Any:
 
 @dataclass(frozen=True)
 class _Node:
-    """A value, how many values it is with all below it, and how deep."""
+    """A value with the number of values in it, itself included, and its number of levels."""
 
     value: Any
     size: int
@@ -71,7 +71,7 @@ class _Node:
 
 
 class _Builder:
-    """One document, event by event."""
+    """Builds the values of one document from the parser's events."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self._events = events
@@ -87,7 +87,7 @@ class _Builder:
         node = self._node(self._next(), 1)
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
-                raise _at(event.start_mark, "a second document begins here; give one job in a file")
+                raise _at(event.start_mark, "a second document begins here; write one job to a file")
         return node.value
 
     def _next(self) -> Any:
@@ -109,11 +109,11 @@ class _Builder:
     def _alias(self, event: Any) -> _Node:
         name = event.anchor
         if name not in self._anchors:
-            raise _at(event.start_mark, f"*{name} refers to no anchor; write &{name} at an earlier value")
+            raise _at(event.start_mark, f"*{name} has no anchor; write &{name} at an earlier value")
         node = self._anchors[name]
         if node is None:
-            raise _at(event.start_mark, f"*{name} stands within &{name} itself; a job cannot contain itself")
-        self._add(node.size, event, "with what the aliases stand for, ")
+            raise _at(event.start_mark, f"*{name} is inside &{name} itself; a job cannot contain itself")
+        self._add(node.size, event, "with aliases expanded, ")
         return node
 
     def _made(self, event: Any, depth: int) -> _Node:
@@ -141,7 +141,7 @@ class _Builder:
             yield self._node(event, depth + 1)
 
     def _mapping(self, depth: int) -> tuple[dict[str, Any], int]:
-        """The mapping and the height of what is in it."""
+        """Return the mapping and the number of levels in it."""
         given: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         height = 0
@@ -160,7 +160,7 @@ class _Builder:
         return {**merged, **given}, height
 
     def _key(self, event: Any) -> str:
-        """A key as it is written: `2026: x` has the key "2026", as JSON would."""
+        """Return a key as it is written: `2026: x` has the key "2026", as in JSON."""
         if isinstance(event, ScalarEvent):
             self._add(1, event)
             if event.anchor is not None:
@@ -180,7 +180,7 @@ class _Builder:
 
 
 def _merged(value: Any, event: Any) -> dict[str, Any]:
-    """What `<<` brings in: of several mappings the first has the last word."""
+    """Return the keys that `<<` merges in. If several mappings have a key, the first one wins."""
     mappings = value if isinstance(value, list) else [value]
     merged: dict[str, Any] = {}
     for mapping in reversed(mappings):
@@ -206,12 +206,12 @@ def _scalar(event: Any) -> Any:
         if kind is None:
             raise _refused_tag(event)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # type: ignore[arg-type]
-            raise _at(event.start_mark, f"{shown(text)} is not what its tag {_tag_in_words(event)} says")
+            raise _at(event.start_mark, f"{shown(text)} does not fit its tag {_tag_in_words(event)}")
     return value
 
 
 def _resolved(text: str) -> Any:
-    """A plain word by the core schema. Raises ValueError for numbers that JSON cannot hold."""
+    """Convert a plain scalar by the core schema. Raises ValueError for numbers that JSON cannot hold."""
     if text in _NULL:
         return None
     if text in _BOOLEANS:
@@ -221,7 +221,7 @@ def _resolved(text: str) -> Any:
     if _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
         return number(text)
     if _NOT_FINITE.fullmatch(text):
-        raise ValueError(f"{text} is no number that JSON can hold; write a finite one, or quotes for a text")
+        raise ValueError(f"{text} is not a number in JSON; write a finite one, or put it in quotes")
     return text
 
 
@@ -231,7 +231,7 @@ def _check_tag(event: Any, kind: str) -> None:
 
 
 def _refused_tag(event: Any) -> TextError:
-    return _at(event.start_mark, f"the tag {_tag_in_words(event)} has no meaning in a job; leave it out")
+    return _at(event.start_mark, f"the tag {_tag_in_words(event)} is not supported; leave it out")
 
 
 def _tag_in_words(event: Any) -> str:
@@ -245,19 +245,22 @@ def _at(mark: Any, message: str, *, syntax: bool = False) -> TextError:
 
 
 def _tab_before(text: str, mark: Any) -> TextError | None:
-    """The tab that a line of a fault is indented with."""
+    """Return a fault about the tab that the line is indented with, or None if there is no tab."""
     lines = text.split("\n")
     line = lines[mark.line] if mark and mark.line < len(lines) else ""
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     if "\t" not in indent:
         return None
     return TextError(
-        "a tab; YAML is indented with spaces", line=mark.line + 1, column=indent.index("\t") + 1, syntax=True
+        "a tab; indent YAML with spaces", line=mark.line + 1, column=indent.index("\t") + 1, syntax=True
     )
 
 
 def _bad_character(text: str, character: int) -> TextError:
-    """The reader counts in bytes or characters, as it was built: look for the character itself."""
+    """Return a fault about a character that YAML does not allow, with its position.
+
+    The reader counts in bytes or in characters, depending on its build, so its own position is not used.
+    """
     before = text[: max(text.find(chr(character)), 0)]
     return TextError(
         f"this is not YAML: the character U+{character:04X} is not allowed in it",

@@ -1,1 +1,1 @@
-"""The process of a Pulumi program: bases of the resources, arguments, waiting."""
+"""Code of the Pulumi program's process: base classes of resources, arguments, waiting."""

@@ -1,23 +1,26 @@
-"""What is wrong with the arguments of a resource that no provider sees: all at once, each with its remedy."""
+"""Check the arguments of a resource that its provider does not see. All findings are reported at once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import TypeVar, cast
 
 import pulumi
 
 from vertex_training.findings.words import nearest
 
+T = TypeVar("T")
+
 
 def require(resource: str, findings: Iterable[str | None]) -> None:
-    """Raise `pulumi.RunError` with every finding that there is, a line each."""
+    """Raise `pulumi.RunError` with all findings, one a line, unless all of them are empty."""
     found = [finding for finding in findings if finding]
     if found:
         raise pulumi.RunError("\n".join(f"{resource}: {finding}" for finding in found))
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str | None:
+    """Return a finding unless the value is one of the allowed ones."""
     if isinstance(value, str) and value in allowed:
         return None
     *most, last = [repr(one) for one in allowed]
@@ -25,16 +28,19 @@ def one_of(name: str, value: object, allowed: Sequence[str]) -> str | None:
 
 
 def flag(name: str, value: object) -> str | None:
+    """Return a finding unless the value is a bool."""
     return None if isinstance(value, bool) else f"{name} is {shown(value)}; it must be True or False"
 
 
 def whole_number(name: str, value: object) -> str | None:
+    """Return a finding unless the value is an int of 0 or more."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return None
     return f"{name} is {shown(value)}; it must be a whole number, 0 or more"
 
 
-def seconds(name: str, value: Any) -> str | None:
+def seconds(name: str, value: object) -> str | None:
+    """Return a finding unless the value is a number of 0 or more."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         return None
     return (
@@ -48,27 +54,28 @@ def unknown(
     known: Collection[str],
     *,
     inner: Collection[str] = (),
-    places: Sequence[str] = (),
+    parents: Sequence[str] = (),
 ) -> list[str]:
-    """A finding for each name that is no argument; those of `inner` stand in one of `places`."""
+    """Return a finding for each unknown argument. Those in `inner` belong into one of `parents`."""
 
     def remedy(name: str) -> str:
-        if places and name in inner:
-            return f"it stands in {' or '.join(places)}"
+        if parents and name in inner:
+            return f"it belongs in {' or '.join(parents)}"
         return nearest(name, known) or f"the arguments are {', '.join(sorted(known))}"
 
-    return [f"{name}: there is no such argument; {remedy(name)}" for name in names]
+    return [f"{name}: unknown argument; {remedy(name)}" for name in names]
 
 
-def not_none(resource: str, name: str, value: Any, *, remedy: str) -> Any:
-    """An input whose output raises `pulumi.RunError` where it turns out to be None."""
+def not_none(resource: str, name: str, value: T, *, remedy: str) -> T:
+    """Return an input that raises `pulumi.RunError` if its value turns out to be None."""
 
-    def known(found: Any) -> Any:
+    def known(found: object) -> object:
         require(resource, [f"{name} is None; {remedy}" if found is None else None])
         return found
 
-    return value.apply(known) if isinstance(value, pulumi.Output) else value
+    return cast(T, value.apply(known)) if isinstance(value, pulumi.Output) else value
 
 
 def shown(value: object) -> str:
-    return "an Output, which is known too late" if isinstance(value, pulumi.Output) else repr(value)
+    """Return a value in words of a finding."""
+    return "an Output, whose value is known too late" if isinstance(value, pulumi.Output) else repr(value)

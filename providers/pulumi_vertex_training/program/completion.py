@@ -1,13 +1,14 @@
-"""Wait for a job in the program's own process, and show on the job's row how far it is.
+"""Wait for a job in the program's own process, and show its progress on the job's row.
 
 The provider process serves all resources of a stack with four threads, so nothing waits there. Here a wait
-is an asyncio task: any number of jobs are waited for at once, and nothing else is held up.
+is an asyncio task: any number of jobs can be waited for at the same time, and nothing else is blocked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,7 @@ from pulumi_vertex_training.plugin.running.declaration import JobResourceType, d
 from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
-from pulumi_vertex_training.program.progress import Progress
-from pulumi_vertex_training.program.wait_policy import WaitPolicy
+from pulumi_vertex_training.program.run_options import WaitPolicy
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from pulumi_vertex_training.program.log_stream import LogStream
 
 CANCEL_SECONDS = 4.0
-"""How long an interrupted program tries to cancel its job: the engine kills it 5 s after Ctrl-C."""
+"""Time limit for cancelling the job of an interrupted program: the engine kills it 5 s after Ctrl-C."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """One wait: for which job, of which resource. `ours`: this deployment submitted it. `label` begins the
-    lines of its log; `held_run` is the key of the run that was held while its job was created; `engine` is
-    the address of the engine, None without one.
+    """A wait for the job of a resource.
+
+    `ours` means that this deployment submitted the job. `label` begins the lines of its log. `held_run` is
+    the key of the run that was held while the job was created. `engine` is the engine's address, or None.
     """
 
     resource: pulumi.Resource
@@ -63,7 +64,7 @@ class Waiting:
 
     @property
     def logs(self) -> str:
-        """The command that prints its log."""
+        """Command that prints the job's log."""
         return f"vertex-training logs {self.job_id}"
 
 
@@ -79,12 +80,11 @@ async def completion(
     held_run: str | None = None,
     engine: str | None = None,
 ) -> dict[str, Any]:
-    """Wait as the policy says; the job's state, error, times, model directory and metrics.
+    """Wait as the policy says. Return the job's state, error, times, model directory and metrics.
 
-    `connect` gives the endpoint; it is asked again when the endpoint does not answer, and starts an emulator
-    that was killed. Raises `pulumi.RunError` for a job that failed or was deleted and that this deployment
-    started or joined; of an older failure it only warns, so that one failed job does not fail every later
-    deployment.
+    `connect` returns the endpoint. It is called again if the endpoint does not respond, and starts a killed
+    emulator. Raises `pulumi.RunError` if a job that this deployment started or joined failed or was
+    deleted. An older failure is only a warning, so that one failed job does not fail every later deployment.
     """
     engine = engine or plugin.engine_address()
     ours = asked_by is not None and asked_by == engine
@@ -104,7 +104,7 @@ async def completion(
         link = _Link(waiting, await asyncio.to_thread(connect))
         watched = await _watched(waiting, link, progress)
     except NotFound:
-        words = f"{waiting.title} does not exist any more; `pulumi refresh` shows what is left"
+        words = f"{waiting.title} no longer exists; `pulumi refresh` shows what is left"
         if policy.waits and (ours or progress.saw_it):
             raise pulumi.RunError(f"{words}. It was deleted while this deployment waited for it.") from None
         pulumi.log.warn(words, resource)
@@ -123,10 +123,9 @@ async def completion(
 
 
 def ended_outcome(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any] | None:
-    """Return the outcome of a job that has ended, else None, for a preview. Queries once, and never raises.
+    """Return the outcome of a job that has ended, else None, for a preview. Queries once and never raises.
 
-    The directory is the one that the service has: an output of a resource that is null is unknown in a
-    preview.
+    The output directory is that of the service, because a null output is unknown in a preview.
     """
     try:
         endpoint = connect()
@@ -143,7 +142,7 @@ def ended_outcome(connect: Callable[[], Endpoint | None], name: str) -> dict[str
 
 
 async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched[JobRecord]:
-    """Wait, with the log beside it where that is wanted; Ctrl-C is answered here."""
+    """Wait for the job, and stream its log if the policy says so. Handles Ctrl-C."""
     policy = waiting.policy
     streams = policy.waits and policy.stream_logs
     log: LogStream | None = None
@@ -153,11 +152,11 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
         if streams and log is None:
             job_id = waiting.declared.log_of(record)
             from pulumi_vertex_training.program.log_stream import (
-                LogStream,  # when it is wanted: see `__init__`
+                LogStream,  # imported only if needed
             )
 
             log = LogStream(waiting.resource, waiting.label, job_id) if job_id else None
-        # Of a job that an earlier deployment saw end, nothing is shown again.
+        # If an earlier deployment saw the job end, its log is not shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
             await unless_interrupted(log.begin(link.endpoint, record, joins=not waiting.ours))
         await progress.show(link.endpoint, record)
@@ -186,10 +185,10 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
 
 
 async def _interrupted(waiting: Waiting, link: _Link) -> str:
-    """Do what is to be done after Ctrl-C; a sentence about it. It is shown where the engine still listens."""
-    goes_on = f"`pulumi up` joins it again, `vertex-training cancel {waiting.job_id}` stops it"
+    """Cancel the job after Ctrl-C if the policy says so. Return a message, which a running engine shows."""
+    remedy = f"`pulumi up` joins it again, `vertex-training cancel {waiting.job_id}` stops it"
     if not waiting.policy.cancels:
-        return f"interrupted; {waiting.title} goes on: {goes_on}"
+        return f"interrupted; {waiting.title} keeps running: {remedy}"
     try:
         await asyncio.wait_for(
             asyncio.to_thread(waiting.declared.gateway.cancel, link.endpoint, waiting.name), CANCEL_SECONDS
@@ -197,17 +196,15 @@ async def _interrupted(waiting: Waiting, link: _Link) -> str:
     except (NotFound, FailedPrecondition):
         return f"interrupted; {waiting.title} has ended"
     except (CloudError, asyncio.TimeoutError) as error:
-        # The guard tries it when this process has ended.
-        link.keep_guard = True
-        why = str(error) or f"no answer in {CANCEL_SECONDS:g} s"
-        return (
-            f"interrupted; {waiting.title} could not be cancelled yet: {why}; it is tried for a minute more"
-        )
+        # The watchdog tries it when this process has ended.
+        link.keep_watchdog = True
+        why = str(error) or f"no response in {CANCEL_SECONDS:g} s"
+        return f"interrupted; {waiting.title} could not be cancelled yet: {why}; retrying for one more minute"
     return f"interrupted; {waiting.title} was cancelled"
 
 
 def _hold(waiting: Waiting, link: _Link) -> None:
-    """Hold the job by its name; by the key of its run it has been held while it was created."""
+    """Hold the job by its name. Until now it was held by the key of its run."""
     if waiting.policy.cancels:
         interruption.hold(waiting.name, link.endpoint)
         if waiting.held_run is not None:
@@ -215,7 +212,7 @@ def _hold(waiting: Waiting, link: _Link) -> None:
 
 
 def _release(waiting: Waiting, link: _Link) -> None:
-    if waiting.policy.cancels and not link.keep_guard:
+    if waiting.policy.cancels and not link.keep_watchdog:
         interruption.release(waiting.name)
 
 
@@ -229,8 +226,8 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
     policy = waiting.policy
     if watched.timed_out and policy.waits:
         pulumi.log.warn(
-            f"{waiting.title} is {record.state.word} after {policy.timeout:g} s; not waiting any longer. "
-            f"`{waiting.logs} --follow` shows what it does.",
+            f"{waiting.title} is {record.state.word} after {policy.timeout:g} s; no longer waiting. "
+            f"To follow its log, run `{waiting.logs} --follow`.",
             waiting.resource,
         )
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
@@ -238,14 +235,14 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
         if policy.waits and (waiting.ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
-            f"{message}\nThis deployment did not wait for it; docs/rerun.md says what runs it again.",
+            f"{message}\nThis deployment did not wait for it. docs/rerun.md explains how to run it again.",
             waiting.resource,
         )
 
 
 async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
-    """The one message about a job that failed; lines of its log that were streamed are not repeated."""
-    from pulumi_vertex_training.runs.diagnosis import post_mortem  # when it is wanted, as above
+    """Return the message about a failed job, without log lines that were already streamed."""
+    from pulumi_vertex_training.runs.diagnosis import post_mortem  # imported only if needed
     from pulumi_vertex_training.runs.diagnosis.diagnosis import report
 
     diagnosis = await asyncio.to_thread(post_mortem.examine, link.endpoint, record)
@@ -259,13 +256,13 @@ async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
 
 
 class _Link:
-    """The connection to the service, made again when it breaks."""
+    """Connection to the service, which is made again if it breaks."""
 
     def __init__(self, waiting: Waiting, endpoint: Endpoint) -> None:
         self._waiting = waiting
         self.endpoint = endpoint
         self.log_was_shown = False
-        self.keep_guard = False
+        self.keep_watchdog = False
 
     async def ask(self, name: str) -> JobRecord:
         try:
@@ -279,8 +276,59 @@ class _Link:
 
 
 async def _sleep(seconds: float, *, engine: str | None) -> None:
-    """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
+    """Sleep between two polls. Raises Interrupted after Ctrl-C, or if the deployment was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
     if not await asyncio.to_thread(plugin.engine_is_alive, engine):
         raise Interrupted
+
+
+ANNOUNCE_SECONDS = 3.0
+"""Delay before the effect of Ctrl-C is announced. If it cancels the job, there is no delay."""
+
+
+class Progress:
+    """Progress of a job, shown once for each change on the row of its resource."""
+
+    def __init__(self, resource: pulumi.Resource, policy: WaitPolicy, declared: JobResourceType) -> None:
+        self._resource = resource
+        self._policy = policy
+        self._declared = declared
+        self._shown = ""
+        self._trouble = ""
+        self._began = time.monotonic()
+        self._announced = not policy.waits
+
+    @property
+    def saw_it(self) -> bool:
+        """True once the job has been found."""
+        return bool(self._shown)
+
+    async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
+        """Show the state if it changed, or if an error is on the row."""
+        # The engine's log needs the program's own thread, so only the query runs in another one.
+        counts = await asyncio.to_thread(self._declared.progress, endpoint, record)
+        line = record.state.word.lower() + counts
+        if line != self._shown or self._trouble:
+            self._shown, self._trouble = line, ""
+            pulumi.log.info(line, self._resource, ephemeral=True)
+        due = self._policy.cancels or time.monotonic() - self._began > ANNOUNCE_SECONDS
+        if due and not self._announced and not record.state.is_terminal:
+            self._announced = True
+            pulumi.log.info(announcement(self._declared.noun, record.job_id, self._policy), self._resource)
+
+    def trouble(self, error: CloudError) -> None:
+        """Show an error of the service, once while it stays the same."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)
+
+
+def announcement(noun: str, job_id: str, policy: WaitPolicy) -> str:
+    """Return the effect of Ctrl-C. It is shown before: the engine may kill the program right after Ctrl-C."""
+    if policy.cancels:
+        return f"waiting for {noun} {job_id}. Ctrl-C cancels it (on_interrupt)."
+    return (
+        f"waiting for {noun} {job_id}. Ctrl-C leaves it running: `pulumi up` joins it again, "
+        f"`vertex-training cancel {job_id}` stops it."
+    )

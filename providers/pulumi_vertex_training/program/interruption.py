@@ -1,9 +1,9 @@
-"""Ctrl-C while a program waits: the wait ends, without a call stack.
+"""Handle Ctrl-C while a program waits: end the wait without a traceback.
 
-The engine sends SIGINT to the program, and closes its connection to the language host, which then kills the
-program; either may come first. What has to be done after Ctrl-C is done by the program when there is time for
-it, and by the process of `runs.cancel_watchdog` when there is none: `hold` and `release` tell that process
-what to cancel if the program ends.
+The engine sends SIGINT to the program and closes its connection to the language host, which then kills the
+program. Either may come first. If there is time, the program does the work after Ctrl-C, otherwise the
+process of `runs.cancel_watchdog` does. `hold` and `release` tell this process what to cancel if the program
+ends.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ Answer = TypeVar("Answer")
 
 
 class Interrupted(Exception):  # noqa: N818
-    """The program got SIGINT."""
+    """The program received SIGINT."""
 
 
 def listen() -> None:
-    """Take note of SIGINT from now on, where a program runs in an event loop.
+    """Handle SIGINT from now on, if the program runs in an event loop.
 
-    Without it, Ctrl-C while a job is being created would end the program with a call stack.
+    Without this, Ctrl-C while a job is being created would end the program with a traceback.
     """
     with contextlib.suppress(RuntimeError):
         _interruption(asyncio.get_running_loop())
 
 
 async def interrupted_within(seconds: float) -> bool:
-    """Sleep; True as soon as the process has been interrupted, at any time since the first call."""
+    """Sleep. Return True at once if the process is or was interrupted since the first call."""
     try:
         await asyncio.wait_for(_interruption(asyncio.get_running_loop()).wait(), seconds)
     except asyncio.TimeoutError:
@@ -47,7 +47,7 @@ async def interrupted_within(seconds: float) -> bool:
 
 
 async def unless_interrupted(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """The result of the work. Raises `Interrupted` as soon as the process is: work in a thread goes on."""
+    """Return the result of the work. Raises Interrupted at once on SIGINT; work in a thread continues."""
     interruption = asyncio.ensure_future(_interruption(asyncio.get_running_loop()).wait())
     task = asyncio.ensure_future(work)
     try:
@@ -62,7 +62,10 @@ async def unless_interrupted(work: Coroutine[Any, Any, Answer]) -> Answer:
 
 @functools.lru_cache(maxsize=1)
 def _interruption(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
-    """Set by SIGINT from now on; never where the program does not own its signals (Automation API)."""
+    """Return an event that SIGINT sets.
+
+    It is never set if the program does not own its signals, as with the Automation API.
+    """
     event = asyncio.Event()
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
         loop.add_signal_handler(signal.SIGINT, event.set)
@@ -70,40 +73,40 @@ def _interruption(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
 
 
 def hold(name: str, endpoint: Endpoint) -> None:
-    """Have the job cancelled if this process ends before `release`."""
+    """Have the watchdog cancel the job if this process ends before `release`."""
     collection = name.rpartition("/")[0].rpartition("/")[2]
-    _tell(Order(name=name, hold=True, endpoint=endpoint, collection=collection))
+    _send(Order(name=name, hold=True, endpoint=endpoint, collection=collection))
 
 
 def hold_run(key: str, endpoint: Endpoint, collection: str) -> None:
-    """As `hold`, for the job of this kind that is about to be created under the key of a run."""
-    _tell(Order(name=RUN_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
+    """Hold a job of this kind that is about to be created under the key of a run."""
+    _send(Order(name=RUN_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
 
 
 def release(name: str) -> None:
-    """Stop holding a job, given by its name or by "run:" and the key of its run."""
-    _tell(Order(name=name, hold=False))
+    """Stop holding a job, given by its name or by RUN_PREFIX and the key of its run."""
+    _send(Order(name=name, hold=False))
 
 
-def end_guard() -> None:
-    """End the guard process, in a process that continues after a deployment; held jobs are cancelled."""
-    if _guard.cache_info().currsize:
-        _guard(os.getpid()).communicate()
-        _guard.cache_clear()
+def end_watchdog() -> None:
+    """End the watchdog in a process that outlives its deployment. It cancels the held jobs."""
+    if _watchdog.cache_info().currsize:
+        _watchdog(os.getpid()).communicate()
+        _watchdog.cache_clear()
 
 
-def _tell(order: Order) -> None:
-    # Without its guard a job goes on after Ctrl-C: no reason to fail the deployment.
+def _send(order: Order) -> None:
+    # Without a watchdog the job keeps running after Ctrl-C, which need not fail the deployment.
     with contextlib.suppress(OSError):
-        pipe = _guard(os.getpid()).stdin
+        pipe = _watchdog(os.getpid()).stdin
         if pipe is not None:
             pipe.write(order.line())
             pipe.flush()
 
 
 @functools.lru_cache(maxsize=1)
-def _guard(_pid: int) -> subprocess.Popen[bytes]:
-    """The process, started with the first order; away from the engine's process groups and streams."""
+def _watchdog(_pid: int) -> subprocess.Popen[bytes]:
+    """Start the watchdog, detached from the engine's process groups and streams."""
     terminal = _terminal()
     try:
         return subprocess.Popen(  # noqa: S603
@@ -120,7 +123,7 @@ def _guard(_pid: int) -> subprocess.Popen[bytes]:
 
 
 def _terminal() -> int:
-    """The terminal that the deployment was started from; -1 without one."""
+    """Open the terminal of the deployment. Return -1 if there is no terminal."""
     try:
         return os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:

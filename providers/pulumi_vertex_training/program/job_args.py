@@ -1,4 +1,4 @@
-"""Typed arguments, named and shaped as the API's messages in snake case; plain dictionaries do as well."""
+"""Typed arguments, named and shaped as the API's messages in snake case. Dictionaries work as well."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from vertex_training.topology.pools import chief_worker_counts
 T = TypeVar("T")
 
 _IMAGES = ("image_uri", "executor_image_uri")
-"""Arguments that take an image resource as well as its name."""
+"""Arguments that take an image resource or its name."""
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
 
     def dataclass_transform(**_: object) -> Any:
+        """Do nothing at runtime: the real decorator is for type checkers."""
         return lambda decorated: decorated
 
 
 @dataclass_transform(kw_only_default=True)
 def arguments_class(cls: type[T]) -> type[T]:
-    """A Pulumi input type whose keyword-only constructor follows from the class's annotations."""
+    """Make a Pulumi input type with a keyword-only constructor from the class's annotations."""
     defaults = {name: cls.__dict__.get(name, Parameter.empty) for name in cls.__annotations__}
     for name, default in defaults.items():
         if default is not Parameter.empty:
@@ -56,9 +57,9 @@ def arguments_class(cls: type[T]) -> type[T]:
 
 
 def _hint(name: str, known: Collection[str]) -> str:
-    """Said of a misspelt argument."""
-    others = nearest(name, known) or f"they are {all_of(list(known))}"
-    return f"{name!r} is not one of its arguments; {others}"
+    """Return a hint about a misspelt argument."""
+    others = nearest(name, known) or f"the arguments are {all_of(list(known))}"
+    return f"{name!r} is not an argument; {others}"
 
 
 @arguments_class
@@ -73,7 +74,7 @@ class EnvVarArgs:
 class ContainerSpecArgs:
     """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD.
 
-    `image_uri` may be left out in a `DistributedTraining`, which has an image of its own.
+    In a `DistributedTraining`, which has an image of its own, `image_uri` may be left out.
     """
 
     image_uri: ImageLike | None = None
@@ -86,7 +87,7 @@ class ContainerSpecArgs:
 class PythonPackageSpecArgs:
     """Packages to install on every replica of the pool, and the module to run with `python3 -m`.
 
-    What a `DistributedTraining` has a package for may be left out there.
+    In a `DistributedTraining` with a package, the fields that it fills in may be left out.
     """
 
     executor_image_uri: ImageLike | None = None
@@ -98,8 +99,9 @@ class PythonPackageSpecArgs:
 
 @arguments_class
 class ReservationAffinityArgs:
-    """Which reserved capacity a machine may use: NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION
-    with `key` and `values`.
+    """Reserved capacity that a machine may use.
+
+    The type is NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION with `key` and `values`.
     """
 
     reservation_affinity_type: Input[str]
@@ -109,7 +111,7 @@ class ReservationAffinityArgs:
 
 @arguments_class
 class MachineSpecArgs:
-    """The machine of every replica of a pool; accelerator type and count are given both or not at all."""
+    """Machine of every replica of a pool. Give accelerator type and count together or not at all."""
 
     machine_type: Input[str]
     accelerator_type: Input[str] | None = None
@@ -121,7 +123,7 @@ class MachineSpecArgs:
 
 @arguments_class
 class DiskSpecArgs:
-    """The boot disk of every replica of a pool; the service's default is 100 GB of `pd-ssd`."""
+    """Boot disk of every replica of a pool. The service's default is 100 GB of `pd-ssd`."""
 
     boot_disk_type: Input[str] | None = None
     boot_disk_size_gb: Input[int] | None = None
@@ -148,7 +150,7 @@ class LustreMountArgs:
 
 @arguments_class
 class WorkerPoolSpecArgs:
-    """A pool of equal replicas with one task; its role follows from its place in the list, see `topology`."""
+    """Pool of equal replicas with one task. Its position in the list gives its role, see `topology`."""
 
     machine_spec: Input[MachineSpecArgs]
     replica_count: Input[int] | Literal["auto"] = 1
@@ -161,8 +163,10 @@ class WorkerPoolSpecArgs:
 
 @arguments_class
 class SchedulingArgs:
-    """`timeout` is a duration such as "3600s" (the service's default is 7 days); `strategy` is STANDARD, SPOT
-    or FLEX_START, which waits `max_wait_duration` for its machines.
+    """Scheduling of a job.
+
+    `timeout` is a duration such as "3600s" (the service's default is 7 days). `strategy` is STANDARD, SPOT or
+    FLEX_START, which waits up to `max_wait_duration` for machines.
     """
 
     timeout: Input[str] | None = None
@@ -174,7 +178,7 @@ class SchedulingArgs:
 
 @arguments_class
 class DnsPeeringConfigArgs:
-    """A domain, with its dot at the end, that the job resolves in another network."""
+    """Domain, with a final dot, that the job resolves in another network."""
 
     domain: Input[str]
     target_project: Input[str]
@@ -183,7 +187,7 @@ class DnsPeeringConfigArgs:
 
 @arguments_class
 class PscInterfaceConfigArgs:
-    """A Private Service Connect interface, through which the job reaches a network."""
+    """Private Service Connect interface, through which the job reaches a network."""
 
     network_attachment: Input[str] | None = None
     dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]]] | None = None
@@ -191,16 +195,16 @@ class PscInterfaceConfigArgs:
 
 @arguments_class
 class EncryptionSpecArgs:
-    """The customer-managed key that the job's resources are encrypted with."""
+    """Customer-managed key that encrypts the job's resources."""
 
     kms_key_name: Input[str]
 
 
 class JobSpecOptions(TypedDict, total=False):
-    """What a job takes besides its worker pools: the fields of the API's CustomJobSpec.
+    """Arguments of a job besides its worker pools: the fields of the API's CustomJobSpec.
 
-    `JobOptions` extends it. `CustomJob` and `TrialJobSpecArgs` list the same names in their signatures, which
-    is where editors and `help` look; a test compares all of them with `JobSpec`.
+    `JobOptions` extends it. `CustomJob` and `TrialJobSpecArgs` repeat the names in their signatures, for
+    editors and `help`. A test compares all of them with `JobSpec`.
     """
 
     scheduling: Input[SchedulingArgs | Mapping[str, Any]] | None
@@ -229,14 +233,14 @@ _TASK_KEYS = {
 
 
 def with_image_names(pools: Any) -> Any:
-    """Pools in which images that are resources have become their names, also in plain dictionaries."""
+    """Replace image resources in pools by their names, also in plain dictionaries."""
     if isinstance(pools, (list, tuple)):
         return [_with_image_names(pool) for pool in pools]
     return pools.apply(with_image_names) if isinstance(pools, pulumi.Output) else pools
 
 
 def _with_image_names(pool: Any) -> Any:
-    """A pool, or the task of one; classes of ours have done it by themselves."""
+    """Replace image resources in a pool or a task; our own classes have already done it."""
     if not isinstance(pool, Mapping):
         return pool
     return {
@@ -257,14 +261,14 @@ def topology(
     reduction_servers: WorkerPool | Literal["auto"] | None = None,
     evaluator: WorkerPool | None = None,
 ) -> list[WorkerPool]:
-    """Worker pools by role, as the list by position that `CustomJob(worker_pool_specs=...)` takes.
+    """Return the list of worker pools for `CustomJob(worker_pool_specs=...)` from pools by role.
 
-    `reduction_servers="auto"` asks for as many as the network bandwidth of chief and workers needs, with
-    Google's image for the job's region; a pool with `replica_count="auto"` does so with another machine.
+    `reduction_servers="auto"` makes as many as the network bandwidth of chief and workers needs, with
+    Google's image for the job's region. To choose their machine, give a pool with `replica_count="auto"`.
 
     Positions are chief, workers, parameter or reduction servers, evaluator; an unused one becomes the empty
-    pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` when both kinds of
-    servers are given: they share one position.
+    pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` if both parameter
+    and reduction servers are given: they share one position.
     """
     if parameter_servers is not None and reduction_servers is not None:
         raise pulumi.RunError(
@@ -281,15 +285,16 @@ def topology(
 
 
 def _with_default_count(pool: WorkerPool) -> WorkerPool:
-    """A dictionary has one replica unless it says otherwise, as `WorkerPoolSpecArgs` does."""
+    """Set the default of one replica in a dictionary, as `WorkerPoolSpecArgs` does."""
     if not isinstance(pool, Mapping) or not pool or {"replica_count", "replicaCount"} & set(pool):
         return pool
     return {**pool, "replica_count": 1}
 
 
 def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[WorkerPool]:
-    """`replica_count` equal replicas as worker pools: one chief and the rest workers, with the same machine
-    and task on each. Raises `pulumi.RunError` for a count below 1.
+    """Return worker pools with `replica_count` equal replicas: one chief, and workers for the rest.
+
+    All have the same machine and task. Raises `pulumi.RunError` for a count below 1.
     """
     if isinstance(replica_count, pulumi.Output):
         return [_with_replicas(pool, 1), _with_replicas(pool, replica_count.apply(_workers_of))]
@@ -298,7 +303,7 @@ def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[Wo
     except ValueError:
         raise pulumi.RunError(
             f"chief_worker_pool: replica_count is {replica_count!r}; give a whole number of 1 or more, "
-            "the chief included"
+            "including the chief"
         ) from None
     return [_with_replicas(pool, count) for count in counts]
 

@@ -1,4 +1,4 @@
-"""The base of the resources of all kinds of job: their options, their run, and the wait for them."""
+"""Base class of the resources of all kinds of job, with their options, run and wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
-    marks,
+    ownership,
     stack_settings,
     start_emulator,
     with_outputs,
@@ -35,10 +35,10 @@ OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "
 
 
 class JobResource(Resource, module="vertex-training", name="JobResource"):
-    """The base of a resource that runs once for what is declared, and again when the declaration changes.
+    """Base of a resource that runs once, and again when its declaration changes.
 
     A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of
-    its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of its kind alone.
+    its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of only its kind.
     """
 
     provider: ClassVar[type[JobProvider]]
@@ -61,17 +61,17 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         options: RunOptions,
         unknown: Iterable[str] = (),
     ) -> None:
-        """Declare what runs.
+        """Declare a job.
 
-        :param spec: the fields of the spec; those that are None are not given.
-        :param unknown: arguments that there are not; they are refused by name.
+        :param spec: the fields of the spec; None means that a field is not given.
+        :param unknown: unsupported arguments; each one is rejected by name.
         """
         waits = options.wait_policy
         misplaced = arguments.unknown(
             unknown,
             _keywords_of(type(self)),
             inner=[item.name for item in dataclasses.fields(JobSpec)],
-            places=[place for place in self.provider.declared.spec.at if place],
+            parents=[path for path in self.provider.declared.spec.at if path],
         )
         arguments.require(resource_name, [*misplaced, *options.findings()])
         declaration = options.declaration(spec)
@@ -88,9 +88,9 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             {
                 **declaration,
                 **options.of_job,
-                # The hash is filled in by check; a secret in the declaration makes its hash one.
+                # The provider's check fills the hash in. It is secret if anything in the declaration is.
                 HIDDEN_INPUT: {"key": run.key, "spec_hash": as_secret_as(declaration)},
-                "marks": marks(resource_name),
+                "marks": ownership(resource_name),
             },
             *OUTPUTS,
             *("display_name", DIRECTORY),
@@ -103,8 +103,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
-        self._completion: pulumi.Output[Any] | None = None
-        self._held: pulumi.Output[Any] | None = None
+        self._completion: pulumi.Output[dict[str, Any]] | None = None
+        self._held: pulumi.Output[str | None] | None = None
         if waits.waits and not pulumi.runtime.is_dry_run():
             interruption.listen()
             if waits.cancels:
@@ -124,10 +124,12 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         return hidden.apply(lambda run: (run or {}).get("output_directory") or pulumi.UNKNOWN)
 
     @property
-    def completion(self) -> pulumi.Output[Any]:
-        """How the run ended, or stands when `wait` is not `done`: a dictionary of `state`, `job`, `error`,
-        `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
-        directory; what is not there is None). In a preview it is known for a job that has ended.
+    def completion(self) -> pulumi.Output[dict[str, Any]]:
+        """Result of the run, or its present state if `wait` is not `done`.
+
+        A dictionary with `state`, `job`, `error`, `start_time`, `end_time`, `model_directory` and `metrics`
+        (the contents of metrics.json in the model directory; missing keys are None). In a preview it is known
+        if the job has ended.
         """
         if self._completion is None:
             facts: dict[str, Any] = {
@@ -146,28 +148,28 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         return self._completion
 
     @property
-    def state(self) -> pulumi.Output[Any]:
-        """Its state when the deployment has waited for it: `SUCCEEDED`, `RUNNING`, ..."""
+    def state(self) -> pulumi.Output[str | None]:
+        """State of the job after the wait, such as `SUCCEEDED` or `RUNNING`."""
         return self.completion["state"]
 
     @property
-    def error(self) -> pulumi.Output[Any]:
-        """The service's words on why it failed; None without an error."""
+    def error(self) -> pulumi.Output[str | None]:
+        """Error message of the service, None without an error."""
         return self.completion["error"]
 
     @property
-    def start_time(self) -> pulumi.Output[Any]:
-        """When it began to run, RFC 3339; None before."""
+    def start_time(self) -> pulumi.Output[str | None]:
+        """Time when the job started to run (RFC 3339), None before that."""
         return self.completion["start_time"]
 
     @property
-    def end_time(self) -> pulumi.Output[Any]:
-        """When it ended, RFC 3339; None before."""
+    def end_time(self) -> pulumi.Output[str | None]:
+        """Time when the job ended (RFC 3339), None before that."""
         return self.completion["end_time"]
 
     @property
     def logs_command(self) -> pulumi.Output[str]:
-        """The command that prints the logs of all replicas."""
+        """Command that prints the logs of all replicas."""
         return self.id.apply(lambda name: f"vertex-training logs {name.rpartition('/')[2]}")
 
     async def _complete(self, facts: dict[str, Any]) -> Any:
@@ -191,20 +193,21 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         )
 
 
-async def _hold_run(facts: dict[str, Any]) -> Any:
-    """Have the job that is about to be created cancelled if the deployment ends while it is; the key."""
+async def _hold_run(facts: Mapping[str, Any]) -> str | None:
+    """Hold the job that is about to be created, so that it is cancelled on Ctrl-C. Return the run key."""
     try:
         endpoint = await asyncio.to_thread(
             connection.connect, facts["endpoint"], facts["project"], facts["location"], stack_settings()
         )
     except LauncherError:
-        return None  # the job's creation says so
-    interruption.hold_run(facts["key"], endpoint, facts["collection"])
-    return facts["key"]
+        return None  # the creation of the job reports it
+    key: str = facts["key"]
+    interruption.hold_run(key, endpoint, facts["collection"])
+    return key
 
 
 def _keywords_of(resource: type) -> list[str]:
-    """The names of the arguments that a resource class takes."""
+    """Return the names of the arguments of a resource class."""
     return [
         name
         for name, parameter in inspect.signature(resource.__init__).parameters.items()  # type: ignore[misc]

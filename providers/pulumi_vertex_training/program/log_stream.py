@@ -1,4 +1,4 @@
-"""The log of a job in the output of the deployment that waits for it."""
+"""Stream the log of a job in the output of the deployment that waits for it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.log_sources import RunLog
 from pulumi_vertex_training.runs.streaming import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, stream
 
-ENTRIES_OF_A_LOOK = 5000
-"""What is there besides is read by the next look, so that nothing else of the program waits for long."""
+MAX_ENTRIES_PER_READ = 5000
+"""Further entries are read by the next read, so that the rest of the program never waits for long."""
 
 _LOCAL_DRAIN_SECONDS, _CLOUD_DRAIN_SECONDS = 5.0, 30.0
 _ANSWER_SECONDS = 15.0
 _LOOP_TURNS = 20
-_CLOUD_SECONDS_BETWEEN_LOOKS = 1.5
-"""All streams of a program together stay below Cloud Logging's 60 reads a minute."""
+_CLOUD_SECONDS_BETWEEN_READS = 1.5
+"""Keeps all streams of a program together below Cloud Logging's limit of 60 reads a minute."""
 
 
 class LogStream:
-    """A log that is being shown, from `begin` to `finish`."""
+    """A log that is streamed from `begin` to `finish`."""
 
     def __init__(self, resource: pulumi.Resource, label: str, job_id: str) -> None:
         self._resource = resource
@@ -44,14 +44,14 @@ class LogStream:
 
     @property
     def shown_in_full(self) -> bool:
-        """Whether all of the log has been shown, once it is finished."""
+        """True if the whole log was shown, known once it is finished."""
         return self._task is not None and self._drain_seconds > 0.0 and self._lines.complete
 
     async def begin(self, endpoint: Endpoint, record: JobRecord, *, joins: bool) -> None:
-        """Show the log: from its beginning, or, of a job that an earlier deployment started, from now on.
+        """Show the log from its beginning, or from now on if an earlier deployment started the job.
 
-        So a deployment that goes on where another one was interrupted does not show the same lines again.
-        Called again with what has become of the job, whose log may have more parts then.
+        So a deployment that continues after an interrupted one does not repeat its lines. Call it again with
+        each new record of the job, whose log may have more parts then.
         """
         self._endpoint = endpoint
         first = self._log is None
@@ -61,11 +61,13 @@ class LogStream:
             return
         if joins:
             self._lines.complete = False
-            self._show(f"[{self._label}] the log from here on; all of it: {self._command}")
+            self._show(
+                f"[{self._label}] showing the log from now on; to print all of it, run {self._command}"
+            )
         local = endpoint.is_emulator
         self._task = asyncio.ensure_future(
             stream(
-                self._look,
+                self._read,
                 self._lines,
                 self._show,
                 finished=self._finished,
@@ -76,44 +78,46 @@ class LogStream:
         )
 
     async def finish(self, *, job_ended: bool) -> None:
-        """Show what has been logged until now and end; of a job that has ended also what is on its way."""
+        """Show all entries until now and end. If the job has ended, also wait for late entries."""
         if self._task is None or self._endpoint is None:
             return
         if job_ended:
             self._drain_seconds = _LOCAL_DRAIN_SECONDS if self._endpoint.is_emulator else _CLOUD_DRAIN_SECONDS
         self._finished.set()
         done, _ = await asyncio.wait({self._task}, timeout=self._drain_seconds + _ANSWER_SECONDS)
-        if not done:  # the service does not answer
+        if not done:  # the service does not respond
             self._lines.complete = False
             self._task.cancel()
-        # What Pulumi is given to show for a resource it hands to the engine in tasks of its own.
+        # Pulumi sends the log lines of a resource to the engine in its own tasks: let them run.
         for _ in range(_LOOP_TURNS):
             await asyncio.sleep(0)
 
     def stop(self) -> None:
-        """End it at once, if it has not ended."""
+        """End the stream at once."""
         if self._task is not None:
             self._task.cancel()
 
-    async def _look(self) -> Sequence[LogEntry]:
+    async def _read(self) -> Sequence[LogEntry]:
         endpoint, log = self._endpoint, self._log
         if endpoint is None or log is None:
             return ()
         if not endpoint.is_emulator:
-            await _turnstile(asyncio.get_running_loop()).acquire()
-        return await asyncio.to_thread(lambda: list(itertools.islice(log.poll(endpoint), ENTRIES_OF_A_LOOK)))
+            await _rate_limit(asyncio.get_running_loop()).acquire()
+        return await asyncio.to_thread(
+            lambda: list(itertools.islice(log.poll(endpoint), MAX_ENTRIES_PER_READ))
+        )
 
     def _show(self, line: str) -> None:
         pulumi.log.info(line, self._resource)
 
 
 def _see(log: RunLog, endpoint: Endpoint, record: JobRecord, *, from_now: bool) -> None:
-    with contextlib.suppress(CloudError):  # the next look at the job tries it again
+    with contextlib.suppress(CloudError):  # the next poll tries it again
         log.see(endpoint, record, from_now=from_now)
 
 
-class _Turnstile:
-    """Lets one through every so many seconds."""
+class _RateLimit:
+    """Lets one caller through at a fixed interval."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -127,5 +131,5 @@ class _Turnstile:
 
 
 @functools.lru_cache(maxsize=1)
-def _turnstile(_loop: asyncio.AbstractEventLoop) -> _Turnstile:
-    return _Turnstile(_CLOUD_SECONDS_BETWEEN_LOOKS)
+def _rate_limit(_loop: asyncio.AbstractEventLoop) -> _RateLimit:
+    return _RateLimit(_CLOUD_SECONDS_BETWEEN_READS)

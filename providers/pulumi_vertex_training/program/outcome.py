@@ -1,4 +1,4 @@
-"""What `job.completion` is: how a run ended, and what its program left behind."""
+"""The value of `job.completion`: the outcome of a run and the metrics that its program wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METRICS_OBJECT = "metrics.json"
 
 
 class Metrics(dict[str, Any]):
-    """The contents of metrics.json; what is not there is None, so that a program can export it regardless."""
+    """Contents of metrics.json. A missing key is None, so that a program can export it in any case."""
 
     def __missing__(self, name: str) -> None:
         return None
@@ -32,9 +32,9 @@ NOTHING: Mapping[str, Any] = {
 def outcome(
     record: JobRecord, base_output_directory: str | None, declared: JobResourceType
 ) -> dict[str, Any]:
-    """All but the metrics and what a kind has of its own.
+    """Return the outcome without metrics and without the results of its kind.
 
-    Times are RFC 3339; the model directory is None unless the job succeeded.
+    Times are RFC 3339. The model directory is None unless the job succeeded.
     """
     succeeded = record.state.name == "JOB_STATE_SUCCEEDED"
     return {
@@ -50,7 +50,7 @@ def outcome(
 
 
 def gone(name: str, declared: JobResourceType) -> dict[str, Any]:
-    """Of a job that does not exist any more, and that this deployment did not see."""
+    """Return the outcome of a job that no longer exists and that this deployment never saw."""
     return {**NOTHING, **declared.no_results, "state": "GONE", "job": name.rpartition("/")[2]}
 
 
@@ -61,8 +61,7 @@ def with_results(
     base_output_directory: str | None,
     declared: JobResourceType,
 ) -> dict[str, Any]:
-    """The outcome with what a kind has of its own, and with what the training program left in its model
-    directory.
+    """Add the results of the kind, and the metrics in the model directory, to an outcome.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """
@@ -70,7 +69,7 @@ def with_results(
 
 
 def _with_metrics(found: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
-    """With the contents of metrics.json, if that is a JSON object."""
+    """Add the contents of metrics.json, if the file exists and is JSON."""
     if found["model_directory"] is None:
         return found
     address = uris.parse(found["model_directory"] + METRICS_OBJECT)

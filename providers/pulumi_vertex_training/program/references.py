@@ -1,8 +1,8 @@
-"""Accept what people bring: our resources, those of pulumi_gcp, strings and their outputs; any name."""
+"""Accept references to resources: ours, those of pulumi_gcp, names, and outputs of names."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import pulumi
 
@@ -28,7 +28,7 @@ class WithEmail(Protocol):
 
 @runtime_checkable
 class WithUrl(Protocol):
-    """A repository of ours."""
+    """Our `ImageRepository`."""
 
     @property
     def url(self) -> pulumi.Output[str]: ...
@@ -50,7 +50,7 @@ class GcpRepository(Protocol):
 
 @runtime_checkable
 class WithUri(Protocol):
-    """An image of ours."""
+    """Our `TrainingImage`."""
 
     @property
     def uri(self) -> pulumi.Output[str]: ...
@@ -58,7 +58,7 @@ class WithUri(Protocol):
 
 @runtime_checkable
 class WithRef(Protocol):
-    """`pulumi_docker_build.Image`: its name with its digest."""
+    """`pulumi_docker_build.Image`; `ref` is its name with its digest."""
 
     @property
     def ref(self) -> pulumi.Output[str]: ...
@@ -74,7 +74,7 @@ class WithRepoDigest(Protocol):
 
 @runtime_checkable
 class WithReadyId(Protocol):
-    """A persistent resource of ours: its id, once jobs can run on it."""
+    """Our `PersistentResource`; `ready` is its id, known once jobs can run on it."""
 
     @property
     def ready(self) -> pulumi.Output[str]: ...
@@ -87,7 +87,7 @@ ServiceAccountLike = WithEmail | pulumi.Input[str]
 
 
 def bucket_name(bucket: BucketLike) -> pulumi.Input[str]:
-    """The bucket's name; of a string, with or without `gs://`."""
+    """Return the bucket's name. A string may begin with `gs://`."""
     if isinstance(bucket, pulumi.Output):
         return bucket.apply(_without_scheme)
     if isinstance(bucket, NamedBucket):
@@ -96,21 +96,21 @@ def bucket_name(bucket: BucketLike) -> pulumi.Input[str]:
 
 
 def bucket_location(bucket: BucketLike | None) -> pulumi.Input[str] | None:
-    """The bucket's location where a resource was given, else None: a name does not tell it."""
+    """Return the location of a bucket resource, or None for a name, which does not tell it."""
     if bucket is None or isinstance(bucket, pulumi.Output) or not isinstance(bucket, NamedBucket):
         return None
     return bucket.location
 
 
 def service_account_email(account: ServiceAccountLike | None) -> pulumi.Input[str] | None:
-    """The account's e-mail address."""
+    """Return the account's e-mail address."""
     if isinstance(account, pulumi.Output) or not isinstance(account, WithEmail):
         return account
     return account.email
 
 
 def repository_url(repository: RepositoryLike) -> pulumi.Input[str]:
-    """The repository's address, HOST/PROJECT/NAME."""
+    """Return the repository's address, HOST/PROJECT/NAME."""
     if isinstance(repository, (str, pulumi.Output)):
         return repository
     if isinstance(repository, WithUrl):
@@ -122,16 +122,16 @@ def repository_url(repository: RepositoryLike) -> pulumi.Input[str]:
 
 
 def artifact_registry_url(project: str, location: str, name: str) -> str:
-    """The address of somebody else's repository: HOST/PROJECT/NAME.
+    """Return the address of a repository, HOST/PROJECT/NAME.
 
-    In a project of a domain ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
+    In a domain-scoped project ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
     "Repository and image names").
     """
     return f"{location}-docker.pkg.dev/{project.replace(':', '/')}/{name}"
 
 
 def image_uri(image: ImageLike) -> pulumi.Input[str]:
-    """The image's name, with its digest where a resource was given."""
+    """Return the image's name; that of a resource includes its digest."""
     if isinstance(image, (str, pulumi.Output)):
         return image
     if isinstance(image, WithUri):
@@ -141,5 +141,5 @@ def image_uri(image: ImageLike) -> pulumi.Input[str]:
     return image.repo_digest if isinstance(image, WithRepoDigest) else image
 
 
-def _without_scheme(name: Any) -> str:
+def _without_scheme(name: object) -> str:
     return str(name).removeprefix("gs://").rstrip("/")

@@ -1,4 +1,4 @@
-"""What every resource class does first: find out where the stack's resources live."""
+"""Read the stack's endpoint, project and location, and prepare the inputs of a resource."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vertex_emulator import launcher
 
 
 def stack_settings() -> Settings:
-    """The stack's settings. Raises `pulumi.RunError` for a configuration that cannot be used."""
+    """Return the stack's settings. Raises `pulumi.RunError` for an invalid configuration."""
     try:
         return settings.read(config.get_config)
     except settings.SettingsError as error:
@@ -25,9 +25,9 @@ def stack_settings() -> Settings:
 
 
 def start_emulator() -> None:
-    """Start the emulator of a stack that lives on it, when this is a deployment.
+    """Start the emulator if the stack uses it and this is a deployment.
 
-    How a job stands decides whether it runs again, so somebody has to be there to be asked. A preview starts
+    The state of a job decides whether it runs again, so the emulator must be running. A preview starts
     nothing, nor does a program without an engine, as in a unit test. Raises `pulumi.RunError`.
     """
     configured = stack_settings()
@@ -44,17 +44,17 @@ def _start_once(configured: Settings) -> None:
 
 
 def on_google() -> bool:
-    """Whether the stack's resources live on Google Cloud (`vertex-training:endpoint`)."""
+    """Return whether the stack uses Google Cloud (`vertex-training:endpoint`)."""
     return stack_settings().endpoint == "google"
 
 
 def project() -> str:
-    """The stack's project id. Raises `pulumi.RunError` where the configuration does not give it."""
+    """Return the stack's project id. Raises `pulumi.RunError` if it is not configured."""
     return _required(stack_settings().project, "project", "PROJECT_ID")
 
 
 def location() -> str:
-    """The stack's region. Raises `pulumi.RunError` where the configuration does not give it."""
+    """Return the stack's region. Raises `pulumi.RunError` if it is not configured."""
     return _required(stack_settings().location, "location", "us-central1")
 
 
@@ -65,10 +65,10 @@ def _required(value: str | None, key: str, example: str) -> str:
     return value
 
 
-def place(
+def target_inputs(
     project: pulumi.Input[str] | None, location: pulumi.Input[str] | None
 ) -> dict[str, pulumi.Input[str] | None]:
-    """The inputs that say where a resource lives: the arguments, else the stack's configuration."""
+    """Return endpoint, project and location from the arguments or the stack's configuration."""
     configured = stack_settings()
     return {
         "endpoint": configured.endpoint,
@@ -77,18 +77,18 @@ def place(
     }
 
 
-def marks(resource_name: str) -> dict[str, str]:
-    """Whose declaration it is: the provider puts it on what it makes, as labels."""
+def ownership(resource_name: str) -> dict[str, str]:
+    """Return the ownership labels, which the provider puts on the resources that it makes."""
     return {"project": pulumi.get_project(), "stack": pulumi.get_stack(), "resource": resource_name}
 
 
-def as_secret_as(value: Any) -> pulumi.Output[None] | None:
-    """A place for an output that tells something of the value: secret where anything in the value is."""
+def as_secret_as(value: object) -> pulumi.Output[None] | None:
+    """Return an empty output that is secret if anything in the value is, None without outputs in it."""
     return pulumi.Output.from_input(value).apply(lambda _: None) if _has_outputs(value) else None
 
 
 def _has_outputs(value: object) -> bool:
-    """Whether a value may hold something that is known later, or secret."""
+    """Return whether a value may contain an output."""
     if isinstance(value, Mapping):
         return any(map(_has_outputs, value.values()))
     if isinstance(value, (list, tuple)):
@@ -97,10 +97,11 @@ def _has_outputs(value: object) -> bool:
 
 
 def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
-    """The inputs without those left out, and a place for every output, without which Pulumi hides it; and
-    beside them where their secrets are, for the provider.
+    """Return the given inputs, a None for every output, and the paths of secrets for the provider.
+
+    Pulumi does not show an output without an input of the same name.
     """
     given = {name: value for name, value in inputs.items() if value is not None}
     paths = secret_paths(given)
-    beside = {} if paths is None else {KEY: paths}
-    return {**given, **{name: None for name in outputs if name not in given}, **beside}
+    secrets = {} if paths is None else {KEY: paths}
+    return {**given, **{name: None for name in outputs if name not in given}, **secrets}

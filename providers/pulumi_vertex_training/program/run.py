@@ -1,4 +1,4 @@
-"""`Run`: the record of a job's present run. Internal; it shows in the list of resources beside its job."""
+"""`Run`: the record of a job's present run. Internal, but shown in the list of resources."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.resource import with_outputs
 from pulumi_vertex_training.registry import type_token
 
+AliasLike = pulumi.Input[str | pulumi.Alias]
+
 
 class Run(Resource, module="run", name="Run"):
-    """The key under which the job of the present run is found; a new run updates it in place.
+    """Key by which the job of the present run is found. A new run updates it in place.
 
-    `Run` itself is that of custom jobs; every other kind has a subclass with a type of its own, so that two
-    resources of different kinds may have one name. `of` is the name of the kind's resource class.
+    `Run` is for custom jobs. Every other kind has a subclass with its own type, so that resources of
+    different kinds may have the same name. `of` is the name of the kind's resource class.
     """
 
     of: ClassVar[str] = "CustomJob"
@@ -51,29 +53,27 @@ class Run(Resource, module="run", name="Run"):
             },
             *("key", "generation", "reruns", "reason"),
         )
-        super().__init__(RunProvider(), resource_name, props, self._same_place(opts))
+        super().__init__(RunProvider(), resource_name, props, self._options(opts))
 
-    def _same_place(self, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
-        """The job's options that say where it stands in the tree, what it was called and what stays as it
-        is.
-        """
+    def _options(self, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
+        """Return the job's options that also apply to its run: parent, aliases, and protections."""
         if opts is None:
             return pulumi.ResourceOptions()
         return pulumi.ResourceOptions(
             parent=opts.parent,
-            aliases=opts.aliases and [self._of_run(alias) for alias in opts.aliases],
+            aliases=opts.aliases and [self._run_alias(alias) for alias in opts.aliases],
             protect=opts.protect,
             retain_on_delete=opts.retain_on_delete,
-            # The run has the job's fields in one hash, so it cannot ignore one of them. The job itself is
-            # compared field by field; a protected one is refused, and no run is on record for what was
-            # refused.
+            # The run has all of the job's fields in one hash, so it cannot ignore just some of them. The
+            # job itself is compared field by field. A change of a protected job is refused, so its run must
+            # not change either.
             ignore_changes=[f"{HIDDEN_INPUT}.spec"] if opts.ignore_changes or opts.protect else None,
         )
 
-    def _of_run(self, alias: Any) -> Any:
-        """An alias of the job, said of its run: a URN names a type, and the run has its own."""
+    def _run_alias(self, alias: AliasLike) -> AliasLike:
+        """Convert an alias of the job to its run. A URN contains the type, which differs."""
         if isinstance(alias, pulumi.Output):
-            return alias.apply(self._of_run)
+            return alias.apply(self._run_alias)
         if not isinstance(alias, str):
             return alias
         return alias.replace(f"{type_token(self.of)}::", f"{type_token(type(self).__name__)}::")

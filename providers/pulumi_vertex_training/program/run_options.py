@@ -1,28 +1,64 @@
-"""The options that all resources which run share, beside the spec of their kind."""
+"""Options that all runnable resources share, besides the spec of their kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import pulumi
 
-from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import wait_policy
+from pulumi_vertex_training.program.checks import flag, one_of, seconds, whole_number
 from pulumi_vertex_training.program.references import BucketLike, bucket_location, bucket_name
-from pulumi_vertex_training.program.resource import place
-from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait, WaitPolicy
+from pulumi_vertex_training.program.resource import target_inputs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
+
+Wait = Literal["none", "running", "done"]
+OnInterrupt = Literal["leave", "cancel"]
+
+DEFAULT_WAIT_TIMEOUT = 24 * 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitPolicy:
+    """How the program waits for a job. It is not part of the job, its state or its hash.
+
+    `until` is the event to wait for. After `timeout` seconds (`inf` for never) the wait ends with a warning.
+    `on_interrupt` is what happens to the job if the deployment is interrupted. `stream_logs` shows the log.
+    """
+
+    until: Wait = "running"
+    timeout: float = DEFAULT_WAIT_TIMEOUT
+    on_interrupt: OnInterrupt = "leave"
+    stream_logs: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.until != "none"
+
+    @property
+    def cancels(self) -> bool:
+        """True if an interrupted wait cancels the job."""
+        return self.waits and self.on_interrupt == "cancel"
+
+
+def wait_findings(policy: WaitPolicy) -> list[str | None]:
+    """Return the findings about a policy, None for each argument that is valid."""
+    return [
+        one_of("wait", policy.until, get_args(Wait)),
+        seconds("wait_timeout", policy.timeout),
+        one_of("on_interrupt", policy.on_interrupt, get_args(OnInterrupt)),
+        flag("stream_logs", policy.stream_logs),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """`CustomJob` says what each means.
+    """Options of a runnable resource; `CustomJob` documents them.
 
-    A resource has each in its signature and hands it on by name: editors, `help` and the hint for a misspelt
-    argument get names and defaults from the signature. A test holds the signatures together.
+    Each resource repeats them in its signature, for editors, `help` and the hint for a misspelt argument. A
+    test compares the signatures.
     """
 
     staging_bucket: BucketLike | None = None
@@ -37,7 +73,7 @@ class RunOptions:
     adopt: pulumi.Input[str] | None = None
     taking_over: pulumi.Input[str] | None = None
     wait: Wait = "running"
-    wait_timeout: float = wait_policy.DEFAULT_TIMEOUT
+    wait_timeout: float = DEFAULT_WAIT_TIMEOUT
     on_interrupt: OnInterrupt = "leave"
     stream_logs: bool = False
     project: pulumi.Input[str] | None = None
@@ -54,33 +90,31 @@ class RunOptions:
         )
 
     def findings(self) -> Iterator[str | None]:
-        """What is wrong with the options as they were given."""
-        yield from wait_policy.findings(self.wait_policy)
-        yield arguments.one_of("rerun", self.rerun, [one.value for one in Policy])
-        yield arguments.whole_number("rerun_limit", self.rerun_limit)
-        yield arguments.flag("protect_running", self.protect_running)
-        yield arguments.one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
+        """Yield the findings about the options, None for each one that is valid."""
+        yield from wait_findings(self.wait_policy)
+        yield one_of("rerun", self.rerun, [one.value for one in Policy])
+        yield whole_number("rerun_limit", self.rerun_limit)
+        yield flag("protect_running", self.protect_running)
+        yield one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
         if self.taking_over is not None and self.adopt is None:
-            yield "taking_over says whose job is adopted, and adopt is not given; give both"
+            yield "taking_over names the run whose job is adopted, but adopt is not given; give both"
 
     def declaration(self, spec: Mapping[str, Any]) -> dict[str, Any]:
-        """The spec's fields and the options that belong to the declaration, without those that are not
-        given.
-        """
+        """Return the fields of the spec and the options of the declaration that are given."""
         declared = {
             **spec,
             "framework": self.framework,
             "allow_unknown_types": self.allow_unknown_types or None,
             "allow_legacy_types": self.allow_legacy_types or None,
             "staging_bucket": None if self.staging_bucket is None else bucket_name(self.staging_bucket),
-            **place(self.project, self.location),
+            **target_inputs(self.project, self.location),
             "staging_bucket_location": bucket_location(self.staging_bucket),
         }
         return {name: value for name, value in declared.items() if value is not None}
 
     @property
     def of_run(self) -> dict[str, Any]:
-        """The policies that the record of runs has."""
+        """Policies that the record of runs has."""
         return {
             "rerun": self.rerun,
             "protect_running": self.protect_running,
@@ -91,7 +125,7 @@ class RunOptions:
 
     @property
     def of_job(self) -> dict[str, Any]:
-        """The policies that the job's resource has."""
+        """Policies that the job's resource has."""
         return {
             "rerun": self.rerun,
             "protect_running": self.protect_running,

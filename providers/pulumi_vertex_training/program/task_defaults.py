@@ -1,7 +1,7 @@
-"""The tasks of pools that leave open which image or package they run: a `DistributedTraining` fills them in.
+"""Fill in the tasks of pools that do not name an image or package, for `DistributedTraining`.
 
-A container spec without `image_uri` runs the training's image, a Python package spec without `package_uris`
-its package; a pool with neither runs the image where there is one, else the package.
+A container spec without `image_uri` gets the training's image, a Python package spec without `package_uris`
+its package. A pool with neither spec gets the image if there is one, else the package.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pulumi
 from pulumi import _types
@@ -17,10 +17,12 @@ from pulumi import _types
 from pulumi_vertex_training.program.job_args import WorkerPool
 from vertex_training.fields.schema import camel_case
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
-    """What a training has for its pools to run. `executor_image_uri`: in what its package is installed."""
+    """Image and package of a training. The package is installed in `executor_image_uri`."""
 
     image_uri: pulumi.Input[str] | None = None
     package_uris: pulumi.Input[Sequence[pulumi.Input[str]]] = ()
@@ -29,8 +31,8 @@ class Tasks:
 
 
 def missing(role: str, pool: WorkerPool | None, tasks: Tasks) -> list[str]:
-    """What a pool leaves open and nothing is given for; a line each."""
-    if pool is None or not _is_filled(pool):
+    """Return a finding for each task field that neither the pool nor the training gives."""
+    if pool is None or not _is_used(pool):
         return []
     container, package = field_of(pool, "container_spec"), field_of(pool, "python_package_spec")
     if container is None and package is None:
@@ -57,8 +59,8 @@ def missing(role: str, pool: WorkerPool | None, tasks: Tasks) -> list[str]:
 
 
 def filled(pool: WorkerPool | None, tasks: Tasks) -> WorkerPool | None:
-    """The pool with what it leaves open filled in."""
-    if pool is None or not _is_filled(pool):
+    """Return the pool with its missing task fields filled in."""
+    if pool is None or not _is_used(pool):
         return pool
     container, package = field_of(pool, "container_spec"), field_of(pool, "python_package_spec")
     if container is None and package is None:
@@ -73,35 +75,35 @@ def filled(pool: WorkerPool | None, tasks: Tasks) -> WorkerPool | None:
             "executor_image_uri": tasks.executor_image_uri,
         }
         changed["python_package_spec"] = _with(package, defaults)
-    done: WorkerPool = with_fields(pool, changed)
-    return done
+    return with_fields(pool, changed)
 
 
 def _listed(uris: Any) -> Any:
-    """Addresses as a property; None for none of them."""
+    """Return URIs as a property, None if there are no URIs."""
     return uris if isinstance(uris, pulumi.Output) else list(uris) or None
 
 
-def _is_filled(pool: WorkerPool) -> bool:
-    """Whether the pool is for us to complete: `{}` is an unused one."""
+def _is_used(pool: WorkerPool) -> bool:
+    """Return whether the pool is used: `{}` is an unused one."""
     return not isinstance(pool, Mapping) or bool(pool)
 
 
-def has_fields(value: Any) -> bool:
-    """Whether it is a dictionary or typed arguments: `with_fields` takes nothing else."""
+def has_fields(value: object) -> bool:
+    """Return whether the value is a dictionary or typed arguments, as `with_fields` requires."""
     return isinstance(value, Mapping) or _types.is_input_type(type(value))
 
 
-def field_of(value: Any, name: str) -> Any:
-    """A field of typed arguments, or of a dictionary in either spelling; None where it is not given, and of
-    everything else, which the check refuses.
+def field_of(value: object, name: str) -> Any:
+    """Return a field of typed arguments, or of a dictionary in snake or camel case.
+
+    None if it is not given, or if the value is neither of them, which the check rejects.
     """
     if isinstance(value, Mapping):
         return value.get(name, value.get(camel_case(name)))
     return pulumi.get(value, name) if has_fields(value) else None
 
 
-def _lacks(value: Any, name: str) -> bool:
+def _lacks(value: object, name: str) -> bool:
     return not isinstance(value, pulumi.Output) and field_of(value, name) is None
 
 
@@ -113,11 +115,11 @@ def _with(value: Any, defaults: Mapping[str, Any]) -> Any:
     return value.apply(fill) if isinstance(value, pulumi.Output) else fill(value)
 
 
-def with_fields(value: Any, changes: Mapping[str, Any]) -> Any:
-    """A copy of typed arguments, or of a dictionary, with these fields."""
+def with_fields(value: T, changes: Mapping[str, Any]) -> T:
+    """Return a copy of typed arguments, or of a dictionary, with these fields."""
     if isinstance(value, Mapping):
         replaced = {*changes, *map(camel_case, changes)}
-        return {**{name: each for name, each in value.items() if name not in replaced}, **changes}
+        return cast(T, {**{name: each for name, each in value.items() if name not in replaced}, **changes})
     other = copy.copy(value)
     for name, each in changes.items():
         pulumi.set(other, name, each)

@@ -37,7 +37,7 @@ from vertex_emulator import reset as emulator_reset
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """An emulator's folder; what runs in it is ended afterwards."""
+    """Yield an emulator's folder, and reset it afterwards."""
     folder = tmp_path / "emulator"
     yield folder
     emulator_reset.reset(folder)
@@ -50,7 +50,7 @@ def env(tmp_path: Path, data_dir: Path) -> dict[str, str]:
 
 @pytest.fixture
 def endpoint(env: dict[str, str], data_dir: Path) -> Endpoint:
-    """The emulator, started by the command."""
+    """Start the emulator by the command, and return its endpoint."""
     started = run("emulator", "start", env=env)
     assert (started.code, started.err) == (0, "")
     return target.resolve(target.Choice(data_dir=data_dir), {})
@@ -78,14 +78,14 @@ def has_ended(pid: int) -> bool:
 def test_start_status_stop(env: dict[str, str], data_dir: Path) -> None:
     before = run("emulator", "status", "--json", env=env)
     assert (before.code, before.json) == (1, {"running": False, "dataDir": str(data_dir)})
-    assert "does not run" in run("emulator", "status", env=env).out
+    assert "is not running" in run("emulator", "status", env=env).out
     first = run("emulator", "start", "--json", env=env)
     assert first.code == 0
     assert first.json["started"] is True
     assert first.json["dataDir"] == str(data_dir)
     again = run("emulator", "start", "--json", env=env)
     assert again.json == {**first.json, "started": False}
-    assert f"already runs at {first.json['url']}" in run("emulator", "start", env=env).out
+    assert f"already running at {first.json['url']}" in run("emulator", "start", env=env).out
     status = run("emulator", "status", "--json", env=env)
     assert (status.code, status.json["running"], status.json["liveJobs"]) == (0, True, 0)
     assert "no live job" in run("emulator", "status", env=env).out
@@ -120,7 +120,7 @@ def test_start_returns_although_its_output_is_read_to_the_end(env: dict[str, str
         capture_output=True,
         timeout=PATIENCE,
     )
-    assert b"answers at" in out.stdout
+    assert b"is running at" in out.stdout
 
 
 def test_a_port_that_is_taken(env: dict[str, str]) -> None:
@@ -283,7 +283,7 @@ def test_ctrl_c_ends_following_and_not_the_job(env: dict[str, str], endpoint: En
 
 
 def processes_in(folder: Path) -> list[psutil.Process]:
-    """All processes whose command line or environment names the folder."""
+    """Return all processes whose command line or environment names the folder."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -307,7 +307,7 @@ def test_reset_leaves_nothing_behind(env: dict[str, str], endpoint: Endpoint, da
     assert processes_in(data_dir) == []
     assert not (data_dir / "buckets").exists() and not (data_dir / "jobs").exists()
     again = run("emulator", "reset", env=env)
-    assert (again.code, again.out) == (0, f"There was nothing to delete in {data_dir}.\n")
+    assert (again.code, again.out) == (0, f"There is nothing to delete in {data_dir}.\n")
     assert run("emulator", "start", env=env).code == 0
     assert run("jobs", "--json", env=env).json["jobs"] == []
     restarted = target.resolve(target.Choice(data_dir=data_dir), {})
@@ -322,7 +322,7 @@ def test_reset_asks_on_a_terminal(env: dict[str, str], endpoint: Endpoint) -> No
     assert buckets.get(endpoint, "kept")
     agreed = run_on_terminal("emulator", "reset", env=env, typed="y\n")
     assert agreed.code == 0
-    assert "are deleted" in agreed.plain
+    assert "Deleted all jobs" in agreed.plain
 
 
 def test_reset_of_a_folder_that_is_no_emulators_touches_nothing(env: dict[str, str], tmp_path: Path) -> None:
@@ -330,5 +330,5 @@ def test_reset_of_a_folder_that_is_no_emulators_touches_nothing(env: dict[str, s
     (other / "jobs").mkdir(parents=True)
     (other / "jobs" / "chapter").write_text("words")
     done = run("emulator", "reset", "--data-dir", str(other), env=env)
-    assert (done.code, done.out) == (0, f"There was nothing to delete in {other}.\n")
+    assert (done.code, done.out) == (0, f"There is nothing to delete in {other}.\n")
     assert (other / "jobs" / "chapter").read_text() == "words"

@@ -79,12 +79,12 @@ def bare(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def env(bare: dict[str, str], service: Service) -> dict[str, str]:
-    """The shell after `emulator env`, for the scripted service."""
+    """Return the environment after `emulator env`, for the scripted service."""
     return {**bare, "VERTEX_EMULATOR_HOST": service.url, "VERTEX_EMULATOR_TOKEN": "t"}
 
 
 def assert_clean_error(ended: Ended, *words: str, code: int) -> None:
-    """One line on standard error, nothing on standard output."""
+    """Check for one line on standard error, and nothing on standard output."""
     assert ended.code == code, ended
     assert ended.out == ""
     assert ended.err.startswith("error: ")
@@ -108,14 +108,14 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("job", ["no command 'job'", "Did you mean 'jobs'?"]),
     ("emulator strat", ["no command 'strat'", "Did you mean 'start'?"]),
     ("zebra", ["no command 'zebra'.", "Commands: emulator, jobs"]),
-    ("logs digits --folow", ["does not know '--folow'", "Did you mean '--follow'?"]),
+    ("logs digits --folow", ["has no option '--folow'", "Did you mean '--follow'?"]),
     ("logs digits --task", ["--task"]),
     ("status", ["JOB"]),
     ("jobs --endpoint gogle", ["--endpoint", "gogle"]),
-    ("jobs --proj x", ["does not know '--proj x'", "Did you mean '--project'?"]),
-    ("emulator start --port 99999", ["--port", "'99999' is no port", "1 to 65535"]),
-    ("jobs --endpoint google --data-dir /tmp/x --project p", ["--data-dir is the emulator's"]),
-    ("jobs --endpoint google", ["Which Google Cloud project?", "--project"]),
+    ("jobs --proj x", ["has no option '--proj x'", "Did you mean '--project'?"]),
+    ("emulator start --port 99999", ["--port", "'99999' is not a port", "1 to 65535"]),
+    ("jobs --endpoint google --data-dir /tmp/x --project p", ["--data-dir is for the emulator"]),
+    ("jobs --endpoint google", ["No Google Cloud project is given", "--project"]),
 ]
 
 
@@ -156,10 +156,10 @@ def test_version(bare: dict[str, str]) -> None:
 
 def test_no_emulator_and_no_project(bare: dict[str, str]) -> None:
     assert_clean_error(run("jobs", env=bare), "vertex-training emulator start", "--project", code=1)
-    assert_clean_error(run("jobs", "--endpoint", "emulator", env=bare), "does not run", code=1)
+    assert_clean_error(run("jobs", "--endpoint", "emulator", env=bare), "is not running", code=1)
     ended = run("logs", "x", "--data-dir", "/nowhere/at/all", env=bare)
     assert_clean_error(ended, "emulator start --data-dir /nowhere/at/all", code=1)
-    folder = f"The emulator of {bare['HOME']}/.local/share/vertex-training/emulator does not run."
+    folder = f"The emulator of {bare['HOME']}/.local/share/vertex-training/emulator is not running."
     assert_clean_error(run("emulator", "env", env=bare), folder, "VERTEX_TRAINING_DATA_DIR", code=1)
 
 
@@ -233,7 +233,7 @@ def test_a_mistyped_job_says_which_exist(env: dict[str, str], command: str) -> N
     assert_clean_error(run(command, "digts", env=env), *said, code=2)
     assert_json_error(run(command, "digts", "--json", env=env), *said, code=2)
     assert_clean_error(run(command, "12345", env=env), "no job '12345'", "1 (digits, RUNNING)", code=2)
-    assert_clean_error(run(command, "projects/p/jobs/1", env=env), "is no job's name", code=2)
+    assert_clean_error(run(command, "projects/p/jobs/1", env=env), "is not a job name", code=2)
 
 
 def test_an_unknown_job_where_there_are_none(service: Service, env: dict[str, str]) -> None:
@@ -245,7 +245,7 @@ def test_a_display_name_of_several_jobs(service: Service, env: dict[str, str]) -
     ended_ones = [job(number, "digits", "JOB_STATE_FAILED") for number in range(1, 8)]
     service.script(Vertex(*ended_ones))
     ended = run("logs", "digits", env=env)
-    said = ["7 jobs are called 'digits': 7 (digits, FAILED), 6", "and 2 more", "Give the id"]
+    said = ["7 jobs are named 'digits': 7 (digits, FAILED), 6", "and 2 more", "Give the id"]
     assert_clean_error(ended, *said, code=2)
     service.script(Vertex(*ended_ones, job(9, "digits")))
     assert run("status", "digits", "--json", env=env).json["id"] == "9"
@@ -258,7 +258,7 @@ def test_cancel(service: Service, env: dict[str, str]) -> None:
     service.script(vertex)
     assert run("cancel", "digits", env=env).out == "Job 1 (digits): RUNNING.\n"
     assert vertex.cancelled == ["1"]
-    assert_clean_error(run("cancel", "words", env=env), "has ended before: SUCCEEDED", code=1)
+    assert_clean_error(run("cancel", "words", env=env), "has already ended: SUCCEEDED", code=1)
     again = run("cancel", "old", "--json", env=env)
     assert (again.code, again.json["state"]) == (0, "JOB_STATE_CANCELLED")
     assert vertex.cancelled == ["1"]
@@ -276,7 +276,7 @@ def entry(seconds: int, task: str, message: str, severity: str = "INFO") -> dict
 
 @pytest.fixture
 def chatty(service: Service, env: dict[str, str]) -> dict[str, str]:
-    """The environment; the finished job 1 has a log."""
+    """Return the environment of a service whose finished job 1 has a log."""
     vertex = Vertex(job(1, "digits", "JOB_STATE_FAILED", error={"code": 3, "message": "It broke."}))
     vertex.entries = [
         entry(0, "service", "Job is running."),
@@ -326,7 +326,7 @@ def test_logs_of_one_task(service: Service, chatty: dict[str, str]) -> None:
 def test_a_log_that_is_empty_so_far(env: dict[str, str]) -> None:
     ended = run("logs", "digits", env=env)
     assert (ended.code, ended.out) == (0, "")
-    assert "Job 1 (RUNNING) has logged nothing so far." in ended.err
+    assert "Job 1 (RUNNING) has no log entries yet." in ended.err
 
 
 def test_a_reader_that_leaves_early(service: Service, env: dict[str, str]) -> None:

@@ -203,8 +203,8 @@ COMPARED: list[tuple[str, Any, Any, bool, bool]] = [
 def test_what_is_compared(diff: Diff, old: Any, new: Any, tasks: bool, job_fields: bool) -> None:
     assert diff.json(old, new)["compared"] == {"tasks": tasks, "jobFields": job_fields, "unsaid": []}
     out, _ = diff(old, new)
-    assert ("Tasks are not compared: one of the two has none." in out) is not tasks
-    assert ("Only worker pools are compared: one of the two has nothing else." in out) is not job_fields
+    assert ("Tasks are not compared: one of the two files has none." in out) is not tasks
+    assert ("Only worker pools are compared: one of the two files has nothing else." in out) is not job_fields
 
 
 def test_reduction_servers_by_role_and_by_image_are_the_same(diff: Diff) -> None:
@@ -252,7 +252,7 @@ def test_a_repair_of_what_broke_a_rule_can_be_seen(diff: Diff, old: Job) -> None
     (warning,) = found["warnings"]
     assert (warning["file"], bool(warning["rule"])) == ("old.json", True)
     _, err = diff(old, pools(pool()))
-    assert err.startswith("old.json has 1 error; it is the old one, so it is compared all the same.")
+    assert err.startswith("old.json has 1 error, but as the old version it is still compared.")
 
 
 @pytest.mark.parametrize(
@@ -307,10 +307,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (2, "")
     first, second = ended.err.replace(f"{tmp_path}/", "").splitlines()
     assert first == "error: bad.yaml, line 2, column 1: the key 'a' is given twice in one mapping; keep one."
-    assert second == "error: missing: there is no such file; `-` reads standard input."
+    assert second == "error: missing: the file does not exist; `-` reads standard input."
     both = run("diff", "-", "-", env=env, stdin="{}")
     assert (both.code, both.out) == (2, "")
-    assert both.err == "error: Only one of OLD and NEW can be standard input; give a file for the other.\n"
+    assert both.err == "error: Only one of OLD and NEW can be standard input. Give a file for the other.\n"
     found = run("diff", "-", str(tmp_path / "missing"), "--json", env=env, stdin="[]").json["errors"]
     assert [(each["file"], each["path"]) for each in found] == [
         ("standard input", ""),

@@ -1,4 +1,4 @@
-"""The command `doctor`: what is said of a machine, one thing at a time, and of this one."""
+"""The command `doctor`: its findings about made-up machines and about this one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, findings
-from pulumi_vertex_training.cli.machine import Machine, look
+from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, Machine, findings, inspect_machine
 from support.command import environment, run
 from support.tables import every_row
 
@@ -46,11 +45,11 @@ def test_what_is_in_order_has_no_remedy() -> None:
         pytest.param(
             {"python": (3, 9, 1)}, "Python", "error", "3.9.1 at /usr/bin/python3 is too old", id="old"
         ),
-        pytest.param({"pulumi": None}, "Pulumi CLI", "error", "none on PATH", id="no Pulumi"),
+        pytest.param({"pulumi": None}, "Pulumi CLI", "error", "not found on PATH", id="no Pulumi"),
         pytest.param(
             {"pulumi_version": (3, 215, 9)}, "Pulumi CLI", "error", "older than 3.216", id="old Pulumi"
         ),
-        pytest.param({"pulumi_version": None}, "Pulumi CLI", "error", "does not say", id="broken Pulumi"),
+        pytest.param({"pulumi_version": None}, "Pulumi CLI", "error", "does not print", id="broken Pulumi"),
         pytest.param(
             {"missing_plugins": ("pulumi-language-python",)},
             "Pulumi CLI",
@@ -79,15 +78,15 @@ def test_what_is_in_order_has_no_remedy() -> None:
             {"address_given": "http://127.0.0.1:1"},
             "Emulator",
             "warning",
-            "one runs at",
-            id="a shell that is set for another emulator",
+            "the emulator runs at",
+            id="a shell that points to another emulator",
         ),
         pytest.param(
             {"address_given": "http://127.0.0.1:1", "emulator": None},
             "Emulator",
             "warning",
-            "none runs",
-            id="a shell that is set for one that has gone",
+            "no emulator is running",
+            id="a shell that points to a stopped emulator",
         ),
         pytest.param(
             {"sandbox_reason": "no namespaces"}, "Replicas", "warning", "without /gcs", id="no sandbox"
@@ -125,12 +124,12 @@ def test_one_thing_that_is_not_in_order(
 def test_an_emulator_that_does_not_run_is_in_order() -> None:
     stopped = findings(replace(GOOD, emulator=None))
     assert [one.message for one in stopped if one.about == "Emulator"] == [
-        "does not run; a deployment starts it"
+        "not running; a deployment starts it"
     ]
 
 
 def test_looking_makes_no_folder(tmp_path: Path) -> None:
-    found = look(tmp_path / "deep" / "data", {})
+    found = inspect_machine(tmp_path / "deep" / "data", {})
     assert (found.data_dir_problem, found.emulator) == (None, None)
     assert list(tmp_path.iterdir()) == []
 
@@ -138,21 +137,21 @@ def test_looking_makes_no_folder(tmp_path: Path) -> None:
 def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert (
-        look(tmp_path / "file", {}).data_dir_problem
-        == f"{tmp_path / 'file'} is no folder that you may write to"
+        inspect_machine(tmp_path / "file", {}).data_dir_problem
+        == f"{tmp_path / 'file'} is not a writable folder"
     )
 
 
 def test_credentials_that_do_not_exist(tmp_path: Path) -> None:
     named = {"GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "key.json")}
-    assert "which does not exist" in (look(tmp_path, named).credentials_problem or "")
+    assert "which does not exist" in (inspect_machine(tmp_path, named).credentials_problem or "")
 
 
 def test_the_command_without_pulumi(tmp_path: Path) -> None:
     bare = {**environment(tmp_path), "PATH": "/usr/bin:/bin"}
     ended = run("doctor", env=bare)
     assert (ended.code, ended.err) == (1, "")
-    assert "error    Pulumi CLI: there is none on PATH." in ended.out.splitlines()
+    assert "error    Pulumi CLI: not found on PATH." in ended.out.splitlines()
 
 
 def test_the_command_as_json(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def said(*words: str, env: dict[str, str]) -> str:
 
 
 def printed(*words: str, env: dict[str, str]) -> Any:
-    """The JSON, whose keys are those of the page."""
+    """Return the JSON of a command, whose keys must be those of the page."""
     ended = run("emulator", *words, "--json", env=env)
     assert (ended.code, ended.err) == (0, ""), ended
     command = "emulator " + " ".join(words[:2] if words[0] in ("clock", "quota", "replica") else words[:1])
@@ -71,14 +71,14 @@ def refused(*words: str, env: dict[str, str], code: int = 2) -> str:
 
 
 def test_the_clock(env: dict[str, str]) -> None:
-    assert "the clock goes as ever." in said("clock", env=env)
+    assert "(real speed)" in said("clock", env=env)
     frozen = printed("clock", "freeze", env=env)
     assert frozen["rate"] == 0
-    assert "; the clock stands still. On this machine it is 20" in said("clock", "show", env=env)
+    assert "(frozen). Machine time: 20" in said("clock", "show", env=env)
     later = printed("clock", "advance", "86400", env=env)
     assert later["time"][11:] == frozen["time"][11:]
     assert later["time"][:10] > frozen["time"][:10]
-    assert "; 1000 s pass in one." in said("clock", "scale", "1000", env=env)
+    assert "(1000 times real speed)" in said("clock", "scale", "1000", env=env)
     assert printed("clock", "scale", "0.5", env=env)["rate"] == 0.5
     assert printed("clock", "reset", env=env)["rate"] == 1
     assert printed("clock", "show", env=env)["rate"] == 1
@@ -90,16 +90,16 @@ def test_the_clock(env: dict[str, str]) -> None:
         pytest.param(("clock", "halt"), "has no command 'halt'", id="no command"),
         pytest.param(("clock", "advance"), "required: SECONDS", id="how far"),
         pytest.param(("clock", "advance", "-5"), "-5", id="back"),
-        pytest.param(("clock", "scale", "0"), "`freeze` lets the clock stand still", id="scaled by nothing"),
+        pytest.param(("clock", "scale", "0"), "use `freeze` to stop the clock", id="scaled by nothing"),
         pytest.param(("clock", "scale", "1e9"), "from 0.0001 to 10000", id="too fast"),
-        pytest.param(("replica-limit", "0"), "'0' is not possible", id="no replica"),
-        pytest.param(("persistent-resource-delay", "soon"), "'soon' is no time", id="no time of a change"),
-        pytest.param(("start-delay", "soon"), "'soon' is no time", id="no time"),
+        pytest.param(("replica-limit", "0"), "'0' is not allowed", id="no replica"),
+        pytest.param(("persistent-resource-delay", "soon"), "'soon' is not a time", id="no time of a change"),
+        pytest.param(("start-delay", "soon"), "'soon' is not a time", id="no time"),
         pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
-        pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not possible", id="less than nothing"),
+        pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not allowed", id="less than nothing"),
         pytest.param(("quota", "set", "NVIDIA_L44", "1"), "Did you mean NVIDIA_L4?", id="misspelt"),
         pytest.param(("replica", "kill", "digits", "workerpool0-0"), "no job 'digits'", id="no job"),
-        pytest.param(("import", "nowhere.tar"), "There is no file nowhere.tar", id="no file"),
+        pytest.param(("import", "nowhere.tar"), "nowhere.tar does not exist", id="no file"),
         pytest.param(("import", __file__), "The archive was not imported", id="no archive"),
     ],
 )
@@ -110,25 +110,26 @@ def test_what_cannot_be_done(env: dict[str, str], words: tuple[str, ...], says: 
 def test_quotas(env: dict[str, str], control: Control) -> None:
     assert said("quota", "list", env=env) == "No quota is set.\n"
     assert said("quota", "set", "NVIDIA_L4", "4", "--region", "us-central1", env=env) == (
-        "At most 4 of nvidia_l4_gpus in us-central1: jobs that need more are refused, others are queued.\n"
+        "Quota of nvidia_l4_gpus in us-central1: 4. Above it, jobs larger than the quota are refused, "
+        "others are queued.\n"
     )
     found = printed("quota", "set", "cpus", "8", "--preemptible", "--when-exceeded", "queue", env=env)
     assert found["metric"] == "aiplatform.googleapis.com/custom_model_training_preemptible_cpus"
     printed("quota", "set", "cpus", "4", "--when-exceeded", "refuse", env=env)
     create(control)
     lines = said("quota", "list", env=env).splitlines()
-    assert lines[0].split() == ["METRIC", "REGION", "LIMIT", "USED", "BEYOND", "IT"]
+    assert lines[0].split() == ["METRIC", "REGION", "LIMIT", "USED", "WHEN", "EXCEEDED"]
     assert lines[3].split()[:7] == ["cpus", "*", "4", "4", "in", "us-central1", "jobs"]
     assert len(printed("quota", "list", env=env)["quotas"]) == 3
     assert printed("quota", "clear", "cpus", env=env) == {"removed": 1}
-    assert said("quota", "clear", "--region", "us-central1", env=env) == "Quotas that were removed: 1.\n"
+    assert said("quota", "clear", "--region", "us-central1", env=env) == "Removed quotas: 1.\n"
     assert run_on_terminal("emulator", "quota", "clear", env=env).code == 0
     assert said("quota", "list", env=env) == "No quota is set.\n"
 
 
 def test_the_start_delay(env: dict[str, str], control: Control) -> None:
     assert said("start-delay", env=env) == "New jobs start at once.\n"
-    assert said("start-delay", "3600", env=env) == "New jobs wait for 3600 s before their replicas start.\n"
+    assert said("start-delay", "3600", env=env) == "New jobs wait 3600 s before their replicas start.\n"
     assert printed("start-delay", env=env) == {"seconds": 3600}
     create(control)
     assert control.jobs()[0]["state"] == "JOB_STATE_PENDING"
@@ -145,7 +146,7 @@ def test_the_delay_of_persistent_resources(env: dict[str, str]) -> None:
 
 
 def test_the_replica_limit(env: dict[str, str]) -> None:
-    words = "At most 64 replicas run at once; further jobs wait.\n"
+    words = "At most 64 replicas run at the same time; other jobs wait.\n"
     assert said("replica-limit", "64", env=env) == words
     assert printed("replica-limit", env=env) == {"replicas": 64}
 
@@ -154,7 +155,7 @@ def test_a_replica_is_killed(env: dict[str, str], control: Control) -> None:
     name = create(control)
     words = ("replica", "kill", "digits", "workerpool0-0", "--out-of-memory")
     assert said(*words, env=env) == (
-        f"workerpool0-0 of job {job_id(name)} is killed as if it had used up the memory as soon as it runs.\n"
+        f"workerpool0-0 of job {job_id(name)} will be killed as if it ran out of memory as soon as it runs.\n"
     )
     eventually(lambda: control.jobs()[0]["state"] == "JOB_STATE_FAILED")
     assert "ran out of memory" in control.jobs()[0]["error"]
@@ -167,14 +168,12 @@ def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control
     for text in (name, job_id(name)):
         order = printed("replica", "preempt", text, "workerpool0-0", "--after", "5", env=env)
         assert (order["job"], order["kind"], order["after"]) == (job_id(name), "preempt", 5)
-    assert "Several jobs are called 'digits'" in refused(
-        "replica", "kill", "digits", "workerpool0-0", env=env
-    )
+    assert "Several jobs are named 'digits'" in refused("replica", "kill", "digits", "workerpool0-0", env=env)
     control.call("POST", f"/v1/{other}:cancel", {})
     order = printed("replica", "kill", "digits", "workerpool0-0", "--times", "3", env=env)
     assert (order["job"], order["times"]) == (job_id(name), 3)
     says = said("replica", "kill", "digits", "workerpool0-0", "--times", "3", "--after", "1.5", env=env)
-    assert says.endswith(" is killed 1.5 s after it runs, at 3 starts.\n")
+    assert says.endswith(" will be killed 1.5 s after it starts, 3 times.\n")
     assert "Did you mean workerpool0-0?" in refused("replica", "kill", "digits", "workerpool0-1", env=env)
 
 
@@ -185,7 +184,7 @@ def test_export_and_import(env: dict[str, str], control: Control, emulator: Emul
     file = tmp_path / "state.tar"
     assert str(file) in said("export", str(file), env=env)
     assert tarfile.is_tarfile(file)
-    assert "is there already" in refused("export", str(file), env=env)
+    assert "already exists" in refused("export", str(file), env=env)
     assert "has bucket some-bucket, job" in refused("import", str(file), env=env)
     assert printed("export", str(tmp_path / "again.tar"), env=env)["bytes"] == file.stat().st_size
     elsewhere = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "other"))
@@ -201,15 +200,15 @@ def test_export_and_import(env: dict[str, str], control: Control, emulator: Emul
 
 
 def test_unknown_types(env: dict[str, str], control: Control) -> None:
-    assert said("unknown-types", env=env) == "Machine types that the emulator does not know are refused.\n"
-    assert said("unknown-types", "allow", env=env).endswith("are taken.\n")
+    assert said("unknown-types", env=env) == "Unknown machine types are refused.\n"
+    assert said("unknown-types", "allow", env=env).endswith("are allowed.\n")
     assert printed("unknown-types", env=env) == {"allowed": True}
     assert printed("unknown-types", "refuse", env=env) == {"allowed": False}
 
 
 def test_contract(env: dict[str, str], control: Control) -> None:
     assert said("contract", env=env) == "New jobs get CLUSTER_SPEC as real jobs do.\n"
-    assert said("contract", "documented", env=env).endswith("as the documentation has it.\n")
+    assert said("contract", "documented", env=env).endswith("as it is documented.\n")
     assert control.contract() == "documented"
     assert printed("contract", env=env) == {"contract": "documented"}
     assert printed("contract", "observed", env=env) == {"contract": "observed"}
@@ -217,7 +216,7 @@ def test_contract(env: dict[str, str], control: Control) -> None:
 
 def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
-    assert "does not run" in refused("clock", "freeze", env=env, code=1)
+    assert "is not running" in refused("clock", "freeze", env=env, code=1)
     assert not (tmp_path / "nothing").exists()
 
 

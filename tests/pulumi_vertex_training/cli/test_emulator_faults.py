@@ -40,13 +40,13 @@ def test_a_fault_is_set_listed_and_removed(emulator: Emulator, env: dict[str, st
     added = run("emulator", "fault", "add", "ListCustomJobs", "--status", "503", "--nth", "2", env=env)
     assert (added.code, added.err) == (0, "")
     number, _, words = added.out.removeprefix("Fault ").partition(": ")
-    assert words == "the 2nd call of ListCustomJobs is answered with 503.\n"
+    assert words == "the 2nd call of ListCustomJobs gets the response 503.\n"
     assert [status(emulator) for _ in range(3)] == [200, 503, 200]
     listed = run("emulator", "fault", "list", env=env).out.splitlines()
-    assert listed[0].split() == ["FAULT", "WHAT", "CALLS", "SPOILT"]
+    assert listed[0].split() == ["FAULT", "EFFECT", "CALLS", "AFFECTED"]
     assert listed[1].split()[0] == number
     assert listed[1].split()[-2:] == ["3", "1"]
-    assert run("emulator", "fault", "clear", number, env=env).out == "1 fault is removed.\n"
+    assert run("emulator", "fault", "clear", number, env=env).out == "Removed 1 fault.\n"
     assert run("emulator", "fault", "clear", env=env).out == "No fault was set.\n"
     again = run("emulator", "fault", "clear", number, env=env)
     assert (again.code, again.out) == (2, "")
@@ -78,27 +78,27 @@ def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--status 429", "the next call of * is answered with 429."),
-        ("--status 429 --times 3", "each of the next 3 calls of * is answered with 429."),
-        ("--status 500 --nth 11 --times 2", "each of the 11th to 12th call of * is answered with 500."),
+        ("--status 429", "the next call of * gets the response 429."),
+        ("--status 429 --times 3", "each of the next 3 calls of * gets the response 429."),
+        ("--status 500 --nth 11 --times 2", "each of the 11th to 12th call of * gets the response 500."),
         (
             "--stall 2 --status 500 --always --nth 3",
-            "every call of * from the 3rd on waits for 2 s and is answered with 500.",
+            "every call of * from the 3rd on waits for 2 s and gets the response 500.",
         ),
         ("--stall 0.5 --always", "every call of * waits for 0.5 s."),
-        ("--delay 3", "the next call of * is carried out, and answered 3 s later."),
+        ("--delay 3", "the next call of * is carried out, and gets its response 3 s later."),
         (
             "--drop before",
-            "the next call of * is not carried out: the connection is closed without an answer.",
+            "the next call of * is not carried out: the connection is closed without a response.",
         ),
         (
             "--drop after --stall 3",
-            "the next call of * is carried out, and the connection is closed after 3 s without an answer.",
+            "the next call of * is carried out, and the connection is closed after 3 s without a response.",
         ),
-        ("--stale-seconds 5", "the next call of * shows the list as it was 5 s ago."),
+        ("--stale-seconds 5", "the next call of * gets the list of 5 s ago."),
         (
             "--stale-changes 1",
-            "the next call of * shows the list as it was before the last job was created or deleted.",
+            "the next call of * gets the list before the last job was created or deleted.",
         ),
     ],
 )
@@ -116,8 +116,8 @@ def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
         ("add *", "The fault has no effect"),
         ("add * --drop later", "invalid choice: 'later'"),
         ("add * --status 503 --times 2 --always", "not allowed with"),
-        ("add * --stall -1", "'-1' is no time"),
-        ("add * --stall soon", "'soon' is no time"),
+        ("add * --stall -1", "'-1' is not a time"),
+        ("add * --stall soon", "'soon' is not a time"),
         ("add * --status 503 --nth 0", "give a whole number from 1"),
         ("add storage.objects.list --stale-changes 1", "cannot be stale"),
         ("add * --stale-changes 1 --stale-seconds 2", "must be like"),
@@ -137,13 +137,13 @@ def test_without_an_emulator(tmp_path: Path, command: tuple[str, ...]) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "none"))
     ended = run("emulator", *command, env=env)
     assert ended.code == 1
-    assert "does not run. Start it with" in ended.err
+    assert "is not running. Start it with" in ended.err
     assert not (tmp_path / "none").exists()
 
 
 def test_requests(emulator: Emulator, env: dict[str, str]) -> None:
     run("emulator", "requests", "--forget", env=env)
-    assert run("emulator", "requests", env=env).out == "No request has come yet.\n"
+    assert run("emulator", "requests", env=env).out == "No requests yet.\n"
     number = run("emulator", "fault", "add", LIST, "--status", "503", "--json", env=env).json["number"]
     assert [status(emulator) for _ in range(3)] == [503, 200, 200]
     shown = run("emulator", "requests", "--last", "2", env=env).out.splitlines()

@@ -1,4 +1,4 @@
-"""What the command says and does of the emulator's container registry."""
+"""The command and the emulator's container registry."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ DOCUMENTS = (
 
 
 def run(*words: str, stdin: str = "") -> tuple[int, str, str]:
-    """In this process: exit code, standard output, standard error."""
+    """Run the command in this process; return exit code, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with _stdin(stdin), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(words)

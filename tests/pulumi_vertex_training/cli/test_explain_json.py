@@ -316,8 +316,8 @@ LISTED: list[tuple[str, Any, int]] = [
     ("two chiefs", pools(pool(2)), 0),
     ("no chief", pools({}, pool(2)), 0),
     ("five pools", pools(pool(), pool(), pool(), pool(), pool()), 0),
-    ("a pool that is none", pools(pool(), 5), 0),
-    ("labels that are none", {**JOB, "labels": 5}, 4),
+    ("not a pool", pools(pool(), 5), 0),
+    ("not labels", {**JOB, "labels": 5}, 4),
     ("an unknown role", {"chief": {"replica_count": 1}, "wroker": {"replica_count": 2}}, 0),
     (
         "a role twice",
@@ -334,7 +334,7 @@ LISTED: list[tuple[str, Any, int]] = [
 
 
 @every_row(("document", "count"), [each[1:] for each in LISTED], ids=[each[0] for each in LISTED])
-def test_replicas_are_listed_beside_errors_when_there_is_no_doubt_who_they_are(
+def test_replicas_are_listed_with_errors_if_their_number_is_clear(
     explain: Explain, document: Any, count: int
 ) -> None:
     found = explain(document, "--framework", "ParameterServerStrategy")
@@ -396,7 +396,7 @@ def test_a_file_that_cannot_be_read_has_the_same_keys(
 
 
 def test_every_environment_is_that_of_the_replica(explain: Explain) -> None:
-    """What is spliced from shared texts is what each replica's environment is."""
+    """Check that the text made of shared parts is each replica's environment."""
     document = pools(pool(env=[{"name": "A", "value": 'é\n"'}]), pool(30), pool(2), pool())
     for contract in ("observed", "documented"):
         found = explain(document, "--contract", contract, "--trial", "2")["replicas"]
@@ -431,7 +431,7 @@ def test_invented_addresses_are_marked(explain: Explain) -> None:
     assert "cmle-training-workerpool0-22085aa929-0" in found["sample"]["addresses"]
 
 
-def test_a_wrong_replica_beside_errors_is_one_more(explain: Explain) -> None:
+def test_an_unknown_replica_is_one_more_error(explain: Explain) -> None:
     found = explain(UNKNOWN, "--replica", "workerpool0-1")
     assert [error["path"] for error in found["errors"]][-1] == "--replica"
 

@@ -80,7 +80,7 @@ KEYS = {
 
 @pytest.fixture
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """What a command prints, run beside the files of the page."""
+    """Return the output of a command that runs next to the files of the page."""
     monkeypatch.chdir(tmp_path)
     for language, text in BLOCKS:
         if language == "yaml":
@@ -98,7 +98,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def shortened(full: Any, example: Any) -> Any:
-    """What was printed, without the keys that the example leaves out."""
+    """Remove the keys that the example leaves out from the output."""
     if isinstance(full, dict) and isinstance(example, dict):
         return {key: shortened(full[key], example[key]) for key in example}
     if isinstance(full, list) and isinstance(example, list) and len(full) == len(example):
@@ -112,7 +112,7 @@ def test_an_example(printed: Any, words: list[str], example: Any) -> None:
 
 
 def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
-    """The paths of the keys; nothing below one below which the page has no keys."""
+    """Yield the paths of the keys, except below a key for which the page lists no keys."""
     if isinstance(value, dict):
         for key, item in value.items():
             here = f"{path}.{key}".lstrip(".")
@@ -126,7 +126,7 @@ def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
 
 @pytest.mark.parametrize("command", RUNS)
 def test_the_table_has_every_key_and_no_other(printed: Any, command: str) -> None:
-    """That of a kind besides those of `explain`."""
+    """Check that the page has every key; the table of a kind adds to that of `explain`."""
     shared = KEYS["explain"] if command.startswith("explain ") else set()
     known = KEYS[command] | shared
     found = {path for words in RUNS[command] for path in paths(printed(words.split()), known)}

@@ -73,7 +73,7 @@ TUNING_PIPELINE: Document = {
 
 
 def changed(document: Document, path: str, value: Any) -> Document:
-    """A copy with one value replaced; None takes it out. `studySpec.parameters.0.parameterId`."""
+    """Copy a document with one value replaced, None to remove it. `studySpec.parameters.0.parameterId`."""
     copied = copy.deepcopy(document)
     *above, last = path.split(".")
     inner: Any = copied
@@ -87,7 +87,7 @@ def changed(document: Document, path: str, value: Any) -> Document:
 
 
 def snake(value: Any) -> Any:
-    """The same document in snake case."""
+    """Convert a document to snake case."""
     if isinstance(value, dict):
         return {"".join(f"_{c.lower()}" if c.isupper() else c for c in k): snake(v) for k, v in value.items()}
     return [snake(item) for item in value] if isinstance(value, list) else value
@@ -347,7 +347,7 @@ def test_a_mistake(command: Run, document: Document, path: str, words: str) -> N
 
 
 def test_a_grid_without_bounds(command: Run) -> None:
-    """The number of its points has more digits than Python writes."""
+    """Explain a study whose number of points has more digits than Python prints."""
     wide = {"integerValueSpec": {"minValue": 1, "maxValue": 10**9}}
     parameters = [{"parameterId": f"p{i}", **wide} for i in range(500)]
     study = {**STUDY, "parameters": parameters, "algorithm": "GRID_SEARCH"}
@@ -481,8 +481,8 @@ def test_what_one_leaves_to_gcloud_is_said(command: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (TUNING, PIPELINE, "this is a training pipeline, and OLD is a tuning job; compare two of one kind"),
-        (TUNING, JOB, "this is a custom job, and OLD is a tuning job; compare two of one kind"),
+        (TUNING, PIPELINE, "this is a training pipeline, but OLD is a tuning job; compare two of one kind"),
+        (TUNING, JOB, "this is a custom job, but OLD is a tuning job; compare two of one kind"),
     ],
     ids=["tuning and pipeline", "tuning and job"],
 )

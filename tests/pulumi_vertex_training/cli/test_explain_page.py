@@ -75,7 +75,7 @@ What the replicas see
   workerpool1-1  worker 1     cmle-training-workerpool1-22085aa929-1  2
   workerpool3-0  evaluator 0  cmle-training-workerpool3-22085aa929-0
 
-What the emulator sets besides
+Also set by the emulator
   VERTEX_CLUSTER_LOCAL_DEVICES  2  (chief and workers)
   XLA_FLAGS                     --xla_force_host_platform_device_count=2  (chief and workers)
 """
@@ -146,7 +146,7 @@ HEADINGS: list[tuple[str, str]] = [
         "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers 3 x n1-standard-4.",
     ),
     (pools(), "A job without replicas."),
-    ("[]", "This is no job."),
+    ("[]", "This is not a job."),
     (
         "chief: {replica_count: 1}",
         "A job of one replica: chief 1 x n1-standard-4. It has no tasks, so they are not checked.",
@@ -180,7 +180,7 @@ def test_many_findings_are_cut(env: dict[str, str]) -> None:
     variables = [{"name": "1", "value": "x"} for _ in range(150)]
     out = explained(env, pools(pool(env=variables))).out
     assert out.count("error: ") == 100
-    assert "... and 51 more; --json has all" in out
+    assert "... and 51 more; --json prints all" in out
 
 
 def test_a_file_cannot_draw_on_the_terminal(env: dict[str, str]) -> None:
@@ -212,7 +212,7 @@ def test_reduction_servers_have_their_arithmetic(env: dict[str, str]) -> None:
 def test_settings_of_a_framework(env: dict[str, str]) -> None:
     ended = explained(env, pools(pool(), pool(2)), "--framework", "jax")
     assert ended.code == 0
-    section = ended.out.partition("What jax wants, as arguments\n")[2].splitlines()
+    section = ended.out.partition("Settings of jax, as arguments\n")[2].splitlines()
     assert section[0] == "  coordinator_address  cmle-training-workerpool0-22085aa929-0:2222"
     assert section[4].split() == ["workerpool0-0", "0"]
 
@@ -237,7 +237,7 @@ def test_one_replica_can_be_pasted_into_a_shell(env: dict[str, str]) -> None:
     assert json.loads(found["TF_CONFIG"])["task"]["index"] == 1
 
 
-def test_one_replica_beside_errors(env: dict[str, str]) -> None:
+def test_one_replica_of_a_job_with_errors(env: dict[str, str]) -> None:
     ended = explained(env, pools(pool(machine="n1-standard-5")), "--replica", "workerpool0-0")
     assert ended.code == 2
     assert ended.err.startswith("error: worker_pool_specs[0].machine_spec.machine_type: 'n1-standard-5'")
@@ -253,7 +253,7 @@ MISTAKES: list[tuple[str, list[str], list[str]]] = [
     (
         "a framework that nobody knows",
         ["--framework", "pytroch"],
-        ["'pytroch' is no framework", "Did you mean 'pytorch'?", "MultiWorkerMirroredStrategy"],
+        ["'pytroch' is not a known framework", "Did you mean 'pytorch'?", "MultiWorkerMirroredStrategy"],
     ),
     (
         "a replica of another spelling",
@@ -261,8 +261,12 @@ MISTAKES: list[tuple[str, list[str], list[str]]] = [
         ["no replica 'worker'", "Replicas: workerpool0-0."],
     ),
     ("a contract that nobody knows", ["--contract", "real"], ["--contract", "'real'", "observed"]),
-    ("a trial of zero", ["--trial", "0"], ["--trial", "'0' is no trial; it is a whole number from 1"]),
-    ("a trial of words", ["--trial", "one"], ["--trial", "'one' is no trial"]),
+    (
+        "a trial of zero",
+        ["--trial", "0"],
+        ["--trial", "'0' is not a trial; give a whole number of 1 or more"],
+    ),
+    ("a trial of words", ["--trial", "one"], ["--trial", "'one' is not a trial"]),
     ("an unknown switch", ["--replicas", "x"], ["'--replicas x'", "Did you mean '--replica'?"]),
 ]
 
@@ -282,7 +286,7 @@ def test_a_mistake_is_one_line(env: dict[str, str], words: list[str], said: list
 def test_a_file_is_not_there(env: dict[str, str]) -> None:
     ended = run("explain", "missing.yaml", env=env)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "error: missing.yaml: there is no such file; `-` reads standard input.\n"
+    assert ended.err == "error: missing.yaml: the file does not exist; `-` reads standard input.\n"
 
 
 @pytest.mark.parametrize(
@@ -373,12 +377,12 @@ def test_a_slice_of_several_machines(env: dict[str, str], machine: dict[str, Any
     text = pools({**json.loads(pools(pool()))["workerPoolSpecs"][0], "machineSpec": machine})
     ended = explained(env, text, "--framework", "jax")
     assert said in ended.out.splitlines()[0]
-    assert "that of the others is not known" in ended.out
+    assert "those of the others are not known" in ended.out
     assert "num_processes" not in ended.out
     assert "warning: framework: each replica of worker pool 0 is a TPU slice of 4 machines" in ended.out
     one = explained(env, text, "--framework", "jax", "--replica", "workerpool0-0")
     assert "num_processes" not in one.out
-    assert "that of the others is not known" in one.err
+    assert "those of the others are not known" in one.err
     (replica,) = explained(env, text, "--framework", "jax", "--json").json["replicas"]
     assert (replica["machines"], "frameworkSettings" in replica) == (4, False)
 

@@ -55,7 +55,7 @@ def test_whether_it_fits(
 
 @pytest.mark.parametrize("unset", [0, "ACCELERATOR_TYPE_UNSPECIFIED"])
 def test_a_description_that_spells_out_what_is_not_set(unset: object, tmp_path: Path) -> None:
-    """As `PersistentResource.to_json` of google-cloud-aiplatform writes it."""
+    """Read a resource as `PersistentResource.to_json` of google-cloud-aiplatform writes it."""
     (pool,) = DESCRIBED["resourcePools"]
     spec = {"machineType": "n1-standard-4", "acceleratorType": unset, "acceleratorCount": 0}
     (tmp_path / "job.json").write_text(json.dumps(job("n1-standard-4", 3)))
@@ -83,7 +83,7 @@ def test_what_is_no_description_is_refused(
 
 
 @pytest.mark.parametrize("text", ["{}", '{"resourcePools": []}', '{"workerPoolSpecs": []}'])
-def test_what_has_no_resource_pools_is_named_and_told_what_to_hold(
+def test_a_file_without_resource_pools_is_named_with_the_remedy(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "job.json").write_text(json.dumps(job("n1-standard-4", 1)))
@@ -91,4 +91,7 @@ def test_what_has_no_resource_pools_is_named_and_told_what_to_hold(
     words = ["explain", str(tmp_path / "job.json")]
     assert main([*words, "--persistent-resource", str(tmp_path / "resource.json")]) == 2
     err = capsys.readouterr().err
-    assert "resource.json has no resourcePools; give what `gcloud ai persistent-resources describe`" in err
+    assert (
+        "resource.json has no resourcePools; give the output of `gcloud ai persistent-resources describe`"
+        in err
+    )

@@ -52,7 +52,7 @@ GOOD: list[tuple[str, str, str, Any]] = [
     ("keys are texts", "a.yaml", "1: a\ntrue: b\n~: c", {"1": "a", "true": "b", "~": "c"}),
     ("an alias", "a.yaml", "a: &x {n: 1}\nb: *x", {"a": {"n": 1}, "b": {"n": 1}}),
     ("an alias as a key", "a.yaml", "&k a: 1\nb: {*k : 2}", {"a": 1, "b": {"a": 2}}),
-    ("an anchor used anew", "a.yaml", "[&x 1, *x, &x 2, *x]", [1, 1, 2, 2]),
+    ("an anchor used again", "a.yaml", "[&x 1, *x, &x 2, *x]", [1, 1, 2, 2]),
     (
         "a merge",
         "a.yaml",
@@ -89,11 +89,11 @@ LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
 DEEP_ALIASES = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, MAX_DEPTH + 1))
 
 BAD: list[tuple[str, str, bytes | str, list[str]]] = [
-    ("an empty file", "a.yaml", "", ["it is empty"]),
-    ("blanks only", "a.json", " \n\t\n", ["it is empty"]),
-    ("a comment only", "a.yaml", "# nothing\n", ["nothing in it but null or comments"]),
-    ("null", "a.json", "null", ["nothing in it but null"]),
-    ("marks only", "a.yaml", "---\n...\n", ["nothing in it but null"]),
+    ("an empty file", "a.yaml", "", ["the file is empty"]),
+    ("blanks only", "a.json", " \n\t\n", ["the file is empty"]),
+    ("a comment only", "a.yaml", "# nothing\n", ["only null or comments"]),
+    ("null", "a.json", "null", ["only null"]),
+    ("marks only", "a.yaml", "---\n...\n", ["only null"]),
     (
         "a key twice in yaml",
         "a.yaml",
@@ -115,67 +115,72 @@ BAD: list[tuple[str, str, bytes | str, list[str]]] = [
         "a python object",
         "a.yaml",
         "a: !!python/object/apply:os.system [ls]",
-        ["column 4", "'!!python/object/apply:os.system'", "no meaning"],
+        ["column 4", "'!!python/object/apply:os.system'", "is not supported"],
     ),
-    ("a python name", "a.yaml", "a: !!python/name:os.system ''", ["'!!python/name:os.system'", "no meaning"]),
+    (
+        "a python name",
+        "a.yaml",
+        "a: !!python/name:os.system ''",
+        ["'!!python/name:os.system'", "is not supported"],
+    ),
     ("a tag of one's own", "a.yaml", "a: !secret x", ["column 4", "the tag '!secret'"]),
     ("a tag on a key", "a.yaml", "!!int 1: x", ["column 1", "the tag '!!int'"]),
     ("a date by tag", "a.yaml", "a: !!timestamp 2026-01-01", ["the tag '!!timestamp'"]),
-    ("a tag that lies", "a.yaml", "a: !!int x", ["'x' is not what its tag '!!int' says"]),
-    ("a boolean as a number", "a.yaml", "a: !!int true", ["'true' is not what its tag '!!int' says"]),
-    ("NaN in json", "a.json", '{"a":\n NaN}', ["line 2, column 2", "NaN is no number that JSON can hold"]),
-    ("NaN in json without a suffix", "job", '{"a": NaN}', ["NaN is no number"]),
-    ("minus infinity in json", "a.json", "[-Infinity]", ["column 2", "-Infinity is no number"]),
-    ("a number past the end", "a.json", "[1, 1e999]", ["column 5", "1e999 is no number that JSON can hold"]),
-    ("nan in yaml", "a.yaml", "a: .nan", ["column 4", ".nan is no number"]),
-    ("infinity in yaml", "a.yaml", "a: -.inf", ["column 4", "-.inf is no number"]),
-    ("a number past the end in yaml", "a.yaml", "a: 1e999", ["1e999 is no number"]),
+    ("a tag that lies", "a.yaml", "a: !!int x", ["'x' does not fit its tag '!!int'"]),
+    ("a boolean as a number", "a.yaml", "a: !!int true", ["'true' does not fit its tag '!!int'"]),
+    ("NaN in json", "a.json", '{"a":\n NaN}', ["line 2, column 2", "NaN is not a number in JSON"]),
+    ("NaN in json without a suffix", "job", '{"a": NaN}', ["NaN is not a number"]),
+    ("minus infinity in json", "a.json", "[-Infinity]", ["column 2", "-Infinity is not a number"]),
+    ("a number past the end", "a.json", "[1, 1e999]", ["column 5", "1e999 is not a number in JSON"]),
+    ("nan in yaml", "a.yaml", "a: .nan", ["column 4", ".nan is not a number"]),
+    ("infinity in yaml", "a.yaml", "a: -.inf", ["column 4", "-.inf is not a number"]),
+    ("a number past the end in yaml", "a.yaml", "a: 1e999", ["1e999 is not a number"]),
     ("5,000 digits in json", "a.json", "[" + "9" * 5000 + "]", ["column 2", "a number of 5000 digits"]),
     ("5,000 digits in yaml", "a.yaml", "a: " + "9" * 5000, ["column 4", "a number of 5000 digits"]),
     ("half a character", "a.json", '{"a": "\\ud800"}', ["column 7", "half a character"]),
     ("half a character in a key", "a.json", '{"\\udc00": 1}', ["column 2", "half a character"]),
-    ("deep json", "a.json", deep("[", "]", MAX_DEPTH + 1), [f"column {MAX_DEPTH + 1}", "100 deep"]),
+    ("deep json", "a.json", deep("[", "]", MAX_DEPTH + 1), [f"column {MAX_DEPTH + 1}", "100 levels deep"]),
     (
         "a value below deep json",
         "a.json",
         "[" * MAX_DEPTH + "1" + "]" * MAX_DEPTH,
-        [f"column {MAX_DEPTH + 1}", "100 deep"],
+        [f"column {MAX_DEPTH + 1}", "100 levels deep"],
     ),
-    ("deep yaml", "a.yaml", deep("[", "]", MAX_DEPTH + 1), [f"column {MAX_DEPTH + 1}", "100 deep"]),
-    ("very deep json", "a.json", deep("[", "]", 200_000), [f"column {MAX_DEPTH + 1}", "100 deep"]),
-    ("very deep json, never closed", "a.json", '{"a":' * 200_000, ["100 deep"]),
-    ("very deep yaml", "a.yaml", deep("[", "]", 200_000), [f"column {MAX_DEPTH + 1}", "100 deep"]),
-    ("deep yaml without brackets", "a.yaml", "- " * 5000 + "x", ["100 deep"]),
+    ("deep yaml", "a.yaml", deep("[", "]", MAX_DEPTH + 1), [f"column {MAX_DEPTH + 1}", "100 levels deep"]),
+    ("very deep json", "a.json", deep("[", "]", 200_000), [f"column {MAX_DEPTH + 1}", "100 levels deep"]),
+    ("very deep json, never closed", "a.json", '{"a":' * 200_000, ["100 levels deep"]),
+    ("very deep yaml", "a.yaml", deep("[", "]", 200_000), [f"column {MAX_DEPTH + 1}", "100 levels deep"]),
+    ("deep yaml without brackets", "a.yaml", "- " * 5000 + "x", ["100 levels deep"]),
     (
         "a billion laughs",
         "a.yaml",
         LAUGHS,
-        ["line 5", "with what the aliases stand for, more than 50,000 values"],
+        ["line 5", "with aliases expanded, more than 50,000 values"],
     ),
-    ("deep by aliases", "a.yaml", DEEP_ALIASES, ["100 deep"]),
-    ("itself", "a.yaml", "a: &x [1, *x]", ["line 1, column 11", "*x stands within &x itself"]),
-    ("itself as a mapping", "a.yaml", "&x {a: {b: *x}}", ["*x stands within &x itself"]),
-    ("itself by a merge", "a.yaml", "&x\n<<: *x", ["*x stands within &x itself"]),
-    ("an alias of nothing", "a.yaml", "a: *nobody", ["column 4", "*nobody refers to no anchor"]),
+    ("deep by aliases", "a.yaml", DEEP_ALIASES, ["100 levels deep"]),
+    ("itself", "a.yaml", "a: &x [1, *x]", ["line 1, column 11", "*x is inside &x itself"]),
+    ("itself as a mapping", "a.yaml", "&x {a: {b: *x}}", ["*x is inside &x itself"]),
+    ("itself by a merge", "a.yaml", "&x\n<<: *x", ["*x is inside &x itself"]),
+    ("an alias of nothing", "a.yaml", "a: *nobody", ["column 4", "*nobody has no anchor"]),
     ("two documents", "a.yaml", "a: 1\n---\nb: 1", ["line 2, column 1", "a second document begins here"]),
     ("a second, empty document", "a.yaml", "a: 1\n---\n", ["line 2, column 1", "a second document"]),
     ("a list as a key", "a.yaml", "? [a]\n: 1", ["line 1, column 3", "cannot be a key"]),
     ("an alias of a list as a key", "a.yaml", "a: &x [1]\n*x : 1", ["line 2, column 1", "cannot be a key"]),
     ("no yaml", "a.yaml", "a: b: c", ["line 1, column 5", "this is not YAML"]),
     ("an open bracket", "a.yaml", "a: [1", ["this is not YAML", "while parsing a flow sequence"]),
-    ("a tab in yaml", "a.yaml", "a:\n\t- 1", ["line 2, column 1: a tab; YAML is indented with spaces."]),
+    ("a tab in yaml", "a.yaml", "a:\n\t- 1", ["line 2, column 1: a tab; indent YAML with spaces."]),
     ("another yaml", "a.yaml", "%YAML 2.0\n---\na: 1", ["this is not YAML"]),
     ("no json", "a.json", '{"a": 1\n "b": 2}', ["line 2, column 2", "this is not JSON", "',' delimiter"]),
     (
         "a comment",
         "a.json",
         '{\n // pools\n "a": 1}',
-        ["line 2, column 2", "it has no comments; remove them"],
+        ["line 2, column 2", "comments are not allowed; remove them"],
     ),
-    ("a comment behind a value", "a.json", '{"a": /* one */ 1}', ["column 7", "it has no comments"]),
+    ("a comment behind a value", "a.json", '{"a": /* one */ 1}', ["column 7", "comments are not allowed"]),
     ("yaml called json", "a.json", "a: 1", ["line 1, column 1", "this is not JSON"]),
     ("broken json that is no yaml either", "job", '{"a": 1,\n "b": "2}', ["line 2, column 7", "not JSON"]),
-    ("UTF-16", "a.yaml", "a: 1".encode("utf-16"), ["it is UTF-16", "save it as UTF-8"]),
+    ("UTF-16", "a.yaml", "a: 1".encode("utf-16"), ["the file is UTF-16", "save it as UTF-8"]),
     ("Latin-1", "a.yaml", b"a: 1\nb: caf\xe9\n", ["line 2, column 7", "the byte 0xe9 is not UTF-8"]),
     ("a picture", "a.yaml", b"\x89PNG\r\n\x1a\n\x00", ["line 1, column 1", "0x89"]),
     ("a bell", "a.yaml", "a: 1\nb: \x07", ["line 2, column 4", "U+0007 is not allowed"]),
@@ -203,14 +208,14 @@ def test_whatever_else_is_one_finding(tmp_path: Path, name: str, data: bytes | s
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     for name, said in [
-        (tmp_path / "missing.yaml", "there is no such file; `-` reads standard input"),
-        (tmp_path, "it is a folder"),
-        (tmp_path / "x" / "y", "there is no such file"),
+        (tmp_path / "missing.yaml", "the file does not exist; `-` reads standard input"),
+        (tmp_path, "this is a folder"),
+        (tmp_path / "x" / "y", "the file does not exist"),
         (Path(__file__) / "y", "it cannot be read: Not a directory"),
         (tmp_path / ("x" * 5000), "it cannot be read: File name too long"),
         (Path("/dev/zero"), "it is a device"),
-        (Path(os.devnull), "it is empty"),
-        (Path("a\0b"), "it cannot be the name of a file"),
+        (Path(os.devnull), "the file is empty"),
+        (Path("a\0b"), "this is not a valid file name"),
     ]:
         with pytest.raises(InputError, match=said):
             files.read(str(name))
@@ -235,7 +240,7 @@ def test_a_file_without_permission(tmp_path: Path, request: pytest.FixtureReques
     path.write_text("a: 1")
     path.chmod(0)
     request.getfixturevalue("no_root")
-    with pytest.raises(InputError, match="you have no permission to read it"):
+    with pytest.raises(InputError, match="you do not have permission to read it"):
         files.read(str(path))
 
 
@@ -269,7 +274,7 @@ def test_standard_input(given: bytes | None, said: str) -> None:
 
 
 def test_a_pipe_with_a_name(tmp_path: Path) -> None:
-    """What a shell's <(command) gives."""
+    """Read a pipe, as of a shell's <(command)."""
     reading, writing = os.pipe()
     os.write(writing, b"a: 1")
     os.close(writing)
@@ -295,7 +300,7 @@ def test_json_reads_what_json_writes(value: Any) -> None:
 
 @given(value=VALUES)
 def test_yaml_reads_json(value: Any) -> None:
-    """But for what YAML cannot hold unescaped, and surrogates in escapes."""
+    """Read JSON as YAML, except for characters that YAML must escape, and escaped surrogates."""
     text = json.dumps(value)
     try:
         assert yaml_text.read(text) == value

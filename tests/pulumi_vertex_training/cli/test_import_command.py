@@ -44,7 +44,7 @@ def endpoint(env: Env, folder: Path) -> Endpoint:
 
 @pytest.fixture(scope="module")
 def live(endpoint: Endpoint) -> JobRecord:
-    """A job of a stack, with a label of its own."""
+    """Create a job of a stack, with a label of its own."""
     marks = {**labels("feed-1", "v1-0"), "pulumi-resource": "train", "pulumi-stack": "dev"}
     return custom_jobs.create(endpoint, job("digits", SLEEP, labels={**marks, "team": "vision"}))
 
@@ -55,7 +55,7 @@ def test_the_python_of_a_job(env: Env, live: JobRecord) -> None:
     lines = printed.out.splitlines()
     assert lines[:2] == [
         "# The job belongs to run feed-1 (resource train, stack dev).",
-        "# Only where that stack is gone for good, taking_over=<this run> adopts it.",
+        "# If that stack no longer exists, adopt the job with taking_over=<this run>.",
     ]
     assert '    display_name="digits",' in lines
     assert '    labels={"team": "vision"},' in lines

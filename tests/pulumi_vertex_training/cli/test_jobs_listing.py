@@ -338,7 +338,7 @@ def test_json_has_every_job_without_all(listed: JSON) -> None:
     assert len(listed()) == len(JOBS) + 2
 
 
-def test_an_owner_is_told_for_one_kind(listed: JSON) -> None:
+def test_an_owner_is_reported_for_one_kind(listed: JSON) -> None:
     assert {one["owner"] for one in listed("--kind", "custom-job")} == {
         None,
         STUDY["name"],

@@ -90,14 +90,14 @@ def ended(endpoint: Endpoint, gateway: JobClient, name: str) -> JobRecord:
 
 @pytest.fixture(scope="module")
 def tuned(endpoint: Endpoint) -> JobRecord:
-    """A tuning job whose two trials have ended."""
+    """Run a tuning job until its two trials have ended."""
     created = tuning_jobs.GATEWAY.create(endpoint, study())
     return ended(endpoint, tuning_jobs.GATEWAY, created.name)
 
 
 @pytest.fixture(scope="module")
 def piped(endpoint: Endpoint) -> JobRecord:
-    """A pipeline that has ended."""
+    """Run a pipeline until it has ended."""
     created = training_pipelines.GATEWAY.create(endpoint, pipeline("print('in the pipeline')"))
     return ended(endpoint, training_pipelines.GATEWAY, created.name)
 
@@ -235,11 +235,11 @@ def test_the_last_lines_of_a_failed_pipeline_are_those_of_its_job(env: Env, endp
 
 def test_a_name_of_another_collection_is_refused(env: Env) -> None:
     printed = run("status", "projects/p/locations/l/endpoints/1", env=env)
-    assert (printed.code, "is no job's name" in printed.err) == (2, True)
+    assert (printed.code, "is not a job name" in printed.err) == (2, True)
 
 
 def keys_of(heading: str) -> set[str]:
-    """The keys in the table of a section of the page."""
+    """Return the keys in the table of a section of the page."""
     section = next(part for part in PAGE.split("\n## ") if part.startswith(f"{heading}\n"))
     return set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
 
@@ -278,7 +278,7 @@ def test_what_import_prints_is_what_is_there(env: Env, which: str, request: pyte
 
 
 def _paths(document: dict[str, Any]) -> Iterator[str]:
-    """The keys, with those below in a list of mappings; what is the API's own is not entered."""
+    """Yield the keys, also those in lists of mappings, except within messages of the API."""
     for key, value in document.items():
         yield key
         if isinstance(value, list):

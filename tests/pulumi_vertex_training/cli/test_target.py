@@ -1,4 +1,4 @@
-"""Where a command looks: what the name of a job says of it, and what is said of a location that is none."""
+"""The endpoint of a command: from a job's full name, and the hint about an unknown location."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def test_the_name_of_something_else_says_nothing() -> None:
     assert choice("projects/7/locations/europe-west4/models/12").location is None
 
 
-def test_no_doubt_about_a_region() -> None:
-    assert target.doubt_about("us-central1") == ""
+def test_no_location_hint_a_region() -> None:
+    assert target.location_hint("us-central1") == ""
 
 
 @pytest.mark.parametrize(
     ("location", "remedy"),
     [
         pytest.param("us-centrl1", "did you mean us-central1, ", id="a misspelt one"),
-        pytest.param("moon", "is it right?", id="one that is like none"),
+        pytest.param("moon", "check its spelling.", id="one that is like none"),
     ],
 )
-def test_doubt_about_a_location(location: str, remedy: str) -> None:
-    said = f" {location!r} is no region that is known here; {remedy}"
-    assert target.doubt_about(location).startswith(said)
+def test_location_hint_a_location(location: str, remedy: str) -> None:
+    said = f" {location!r} is not a known region; {remedy}"
+    assert target.location_hint(location).startswith(said)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cli.explain.document_parts import job_in
-from pulumi_vertex_training.cli.explain.documents import read_document
+from pulumi_vertex_training.cli.explain.documents import job_in, read_document
 from support.jobs import REDUCTION_SERVER
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
@@ -126,14 +125,14 @@ def test_a_document_has_a_form(value, form):
         pytest.param(None, "expected a mapping, got nothing", id="nothing"),
         pytest.param([POOL], "expected a mapping, got a list", id="a bare list"),
         pytest.param("chief", "expected a mapping, got a string", id="text"),
-        pytest.param({}, "no job is described here", id="empty"),
-        pytest.param({"displayName": "digits"}, "no job is described here", id="a name alone"),
+        pytest.param({}, "this does not describe a job", id="empty"),
+        pytest.param({"displayName": "digits"}, "this does not describe a job", id="a name alone"),
         pytest.param(
             {"workerPoolSpec": [POOL]},
-            "no job is described here: the document has workerPoolSpec; did you mean worker_pool_specs?",
+            "this does not describe a job: the document has workerPoolSpec; did you mean worker_pool_specs?",
             id="a misspelt key",
         ),
-        pytest.param({1: 2}, "no job is described here", id="a key that is no text"),
+        pytest.param({1: 2}, "this does not describe a job", id="a key that is no text"),
     ],
 )
 def test_anything_else_gets_a_list_of_the_forms(value, start):

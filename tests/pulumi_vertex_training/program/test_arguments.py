@@ -1,4 +1,4 @@
-"""What is wrong with a job's own arguments is said in the program, all of it at once."""
+"""Findings about a job's own arguments are reported in the program, all at once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingP
 from pulumi_vertex_training.kinds.custom_job.resource import JobOptions
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs
 from pulumi_vertex_training.program.job_args import JobSpecOptions
-from pulumi_vertex_training.program.run_options import RunOptions
-from pulumi_vertex_training.program.wait_policy import WaitPolicy, findings
+from pulumi_vertex_training.program.run_options import RunOptions, WaitPolicy, wait_findings
 from support.tables import every_row
 from vertex_training.job.job_spec import JobSpec
 
@@ -43,9 +42,9 @@ def refusal(**arguments: Any) -> str:
         ({"rerun_limit": 1.5}, "rerun_limit is 1.5;"),
         ({"protect_running": 1}, "protect_running is 1; it must be True or False"),
         ({"taking_over": "0-1"}, "adopt is not given; give both"),
-        ({"onInterrupt": "cancel"}, "onInterrupt: there is no such argument; did you mean on_interrupt?"),
-        ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus', but must be a Persist"),
-        ({"rerun_limits": 3}, "rerun_limits: there is no such argument; did you mean rerun_limit?"),
+        ({"onInterrupt": "cancel"}, "onInterrupt: unknown argument; did you mean on_interrupt?"),
+        ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus'; it must be a Persist"),
+        ({"rerun_limits": 3}, "rerun_limits: unknown argument; did you mean rerun_limit?"),
     ],
     ids=str,
 )
@@ -83,7 +82,7 @@ def test_what_belongs_to_the_job_that_is_run_is_sent_there(
 ) -> None:
     with pytest.raises(pulumi.RunError) as raised:
         declare(**{name: []})
-    assert str(raised.value) == f"train: {name}: there is no such argument; it stands in {place}"
+    assert str(raised.value) == f"train: {name}: unknown argument; it belongs in {place}"
 
 
 def test_all_of_it_is_said_at_once() -> None:
@@ -100,7 +99,7 @@ def test_all_of_it_is_said_at_once() -> None:
 @pytest.mark.parametrize("timeout", [0, 0.5, 10**9, float("inf")])
 def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
     policy = WaitPolicy(until="done", timeout=timeout, on_interrupt="cancel", stream_logs=True)
-    assert not any(findings(policy))
+    assert not any(wait_findings(policy))
     assert policy.cancels
 
 

@@ -18,10 +18,9 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.program import interruption
-from pulumi_vertex_training.program.completion import completion, ended_outcome
+from pulumi_vertex_training.program.completion import Progress, completion, ended_outcome
 from pulumi_vertex_training.program.outcome import Metrics
-from pulumi_vertex_training.program.progress import Progress
-from pulumi_vertex_training.program.wait_policy import WaitPolicy
+from pulumi_vertex_training.program.run_options import WaitPolicy
 from support.scripted_service import Answer, Asked, Service, refusal
 from support.waiting import PATIENCE
 from vertex_emulator.launcher import LauncherError
@@ -35,7 +34,7 @@ Script = list[Answer | Callable[[Asked], Answer]]
 @pytest.fixture(autouse=True)
 def no_guard_is_left() -> Iterator[None]:
     yield
-    interruption.end_guard()
+    interruption.end_watchdog()
 
 
 @pytest.fixture
@@ -55,13 +54,13 @@ def wait(
     policy: WaitPolicy | None = None,
     engine: str | None = None,
 ) -> Any:
-    """The completion of a job that an earlier deployment started, or the error that it raises."""
+    """Return the completion of a job that an earlier deployment started, or raise its error."""
     script(service, *answers)
     return asyncio.run(_completion(service, policy or WaitPolicy(until="done", timeout=20), engine))
 
 
 def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> None:
-    """What the service says of the job, one look after the other; the last for ever."""
+    """Script the service's responses about the job, one for each poll; the last one repeats."""
     states: Script = list(answers)
 
     def answer(asked: Asked) -> Answer:
@@ -71,8 +70,8 @@ def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> No
             return GONE
         if asked.path.endswith(":cancel"):
             return Answer(document={})
-        told = states.pop(0) if len(states) > 1 else states[0]
-        return told if isinstance(told, Answer) else told(asked)
+        state = states.pop(0) if len(states) > 1 else states[0]
+        return state if isinstance(state, Answer) else state(asked)
 
     service.script(answer)
 
@@ -115,7 +114,7 @@ def test_a_job_that_vanished_before_has_every_key(
     outcome = wait(service, GONE)
     assert outcome.keys() == KEYS
     assert (outcome["state"], outcome["job"], outcome["metrics"]["accuracy"]) == ("GONE", "1", None)
-    assert "does not exist any more" in capsys.readouterr().err
+    assert "no longer exists" in capsys.readouterr().err
 
 
 def test_after_a_trouble_the_row_says_again_how_the_job_stands(
@@ -136,7 +135,7 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
     asyncio.run(watch())
     assert capsys.readouterr().err.splitlines() == [
         "info: running",
-        "info: asking again: no connection",
+        "info: retrying: no connection",
         "info: running",
     ]
 
@@ -179,13 +178,13 @@ def test_the_wait_ends_at_its_deadline_with_a_warning(
 ) -> None:
     outcome = wait(service, in_state("RUNNING"), policy=WaitPolicy(until="done", timeout=0.3))
     assert outcome["state"] == "RUNNING"
-    assert "RUNNING after 0.3 s; not waiting any longer" in capsys.readouterr().err
+    assert "RUNNING after 0.3 s; no longer waiting" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("on_interrupt", "says", "cancels"),
     [
-        ("leave", "interrupted; custom job 1 goes on: `pulumi up` joins it again", 0),
+        ("leave", "interrupted; custom job 1 keeps running: `pulumi up` joins it again", 0),
         ("cancel", "interrupted; custom job 1 was cancelled", 1),
     ],
 )

@@ -1,4 +1,4 @@
-"""What `pulumi_vertex_training` gives to a program, and when it is loaded."""
+"""The public names of `pulumi_vertex_training`, and when they are loaded."""
 
 from __future__ import annotations
 

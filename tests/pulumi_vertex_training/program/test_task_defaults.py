@@ -1,4 +1,4 @@
-"""What pools leave open is filled in with a training's image and package, and nothing else is touched."""
+"""Missing task fields of pools are filled in with a training's image and package; the rest stays."""
 
 from __future__ import annotations
 

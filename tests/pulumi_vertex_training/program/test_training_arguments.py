@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a `DistributedTraining` is said in the program, all of it at once."""
+"""Findings about the arguments of a `DistributedTraining` are reported in the program, all at once."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def refusal(**arguments: Any) -> list[str]:
     [
         ({"image": {"base_image": "b"}}, "image.source is missing"),
         ({"package": {}, "executor_image_uri": "b"}, "package.source is missing"),
-        ({"image": {"source": "s", "opts": None}}, "image.opts: there is no such argument"),
+        ({"image": {"source": "s", "opts": None}}, "image.opts: unknown argument"),
         (
             {"image": {"source": "s", "sorce": "s"}},
-            "image.sorce: there is no such argument; did you mean source",
+            "image.sorce: unknown argument; did you mean source",
         ),
-        ({"bucket": {"resource_name": "b"}}, "bucket.resource_name: there is no such argument"),
+        ({"bucket": {"resource_name": "b"}}, "bucket.resource_name: unknown argument"),
         (
             {"image": {"source": "s"}, "repository": {"lables": {}}},
-            "repository.lables: there is no such argument; did you mean labels",
+            "repository.lables: unknown argument; did you mean labels",
         ),
         ({"chief": None}, "chief is None; give a pool"),
         ({"evaluator": [MACHINE]}, "evaluator is [{'machine_spec'"),

@@ -1,24 +1,37 @@
-"""`emulator start`, `stop`, `status`, `env` and `reset`."""
+"""`emulator start`, `stop`, `status`, `env`, `reset`, `export` and `import`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.views.failure import CommandError
+from pulumi_vertex_training.cli.emulator.settings import control_of
+from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_emulator import addresses
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.cloud.endpoint import Endpoint
+    from vertex_emulator.control import Control
     from vertex_emulator.launcher import Emulator
+
+_NOUNS = {
+    "hyperparameterTuningJobs": "tuning jobs",
+    "trainingPipelines": "pipelines",
+    "models": "models",
+    "datasets": "datasets",
+    "persistentResources": "persistent resources",
+    "logEntries": "log entries",
+}
 
 
 def start(options: argparse.Namespace, output: Output) -> None:
-    """Returns when it answers; one that runs already is left alone."""
+    """Start the emulator and return when it is ready. A running one is kept."""
     from vertex_emulator import launcher
 
     before = target.find_emulator(options.data_dir)
@@ -30,11 +43,11 @@ def start(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document({**_facts(emulator), "started": started})
     else:
-        output.line(f"The emulator {'answers' if started else 'already runs'} at {_where(emulator)}.")
+        output.line(f"The emulator is {'running' if started else 'already running'} at {_where(emulator)}.")
 
 
 def stop(options: argparse.Namespace, output: Output) -> None:
-    """Its jobs go on."""
+    """Stop the emulator. Its jobs keep running."""
     from vertex_emulator import launcher
 
     try:
@@ -44,11 +57,11 @@ def stop(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document({"stopped": stopped})
     else:
-        output.line("The emulator has stopped." if stopped else "The emulator was not running.")
+        output.line("The emulator is stopped." if stopped else "The emulator was not running.")
 
 
 def status(options: argparse.Namespace, output: Output) -> int:
-    """Exit code 1 when it does not run, so that scripts can ask."""
+    """Print whether the emulator is running. Return 1 if it is not, for scripts."""
     emulator = target.find_emulator(options.data_dir)
     if emulator is None:
         if output.as_json:
@@ -62,17 +75,17 @@ def status(options: argparse.Namespace, output: Output) -> int:
         output.document(document)
     else:
         jobs = "no live job" if live == 0 else "1 live job" if live == 1 else f"{live} live jobs"
-        output.line(f"The emulator runs at {_where(emulator)}: {jobs}.")
+        output.line(f"The emulator is running at {_where(emulator)}: {jobs}.")
         if emulator.is_outdated:
             output.line(
-                "It runs older code than what is installed: `vertex-training emulator start` replaces it; "
-                "its jobs go on."
+                "It runs older code than is installed. To replace it, run `vertex-training emulator start`; "
+                "its jobs keep running."
             )
     return 0
 
 
 def env(options: argparse.Namespace, output: Output) -> None:
-    """Shell lines, to be evaluated."""
+    """Print shell lines that set the environment, for `eval`."""
     from pulumi_vertex_training.cloud import emulator_api
 
     emulator = target.find_emulator(options.data_dir)
@@ -90,7 +103,7 @@ def env(options: argparse.Namespace, output: Output) -> None:
 
 
 def reset(options: argparse.Namespace, output: Output) -> None:
-    """Asks on a terminal, unless --yes is given."""
+    """Delete all data of the emulator. Without --yes, ask on a terminal."""
     from vertex_emulator import reset as emulator_reset
 
     data_dir = target.folder(options.data_dir)
@@ -112,11 +125,11 @@ def reset(options: argparse.Namespace, output: Output) -> None:
             }
         )
     elif not was.deleted:
-        output.line(f"There was nothing to delete in {data_dir}.")
+        output.line(f"There is nothing to delete in {data_dir}.")
     else:
         if was.ended_jobs:
-            output.line(f"Live jobs that were ended: {was.ended_jobs}.")
-        output.line(f"Jobs, logs and buckets in {data_dir} are deleted; the next start begins anew.")
+            output.line(f"Ended live jobs: {was.ended_jobs}.")
+        output.line(f"Deleted all jobs, logs, buckets and images in {data_dir}.")
 
 
 def _facts(emulator: Emulator) -> dict[str, Any]:
@@ -148,3 +161,68 @@ def _endpoint(emulator: Emulator) -> Endpoint:
         url=emulator.url,
         token=emulator.token,
     )
+
+
+def export(options: argparse.Namespace, output: Output) -> None:
+    """Write all data of the emulator to an archive that only its owner can read."""
+    with _started(options) as control:
+        try:
+            size = control.export_state(options.file)
+        except FileExistsError:
+            raise InputError(f"{options.file} already exists. Name a new file.", path="FILE") from None
+        except OSError as error:
+            raise _unusable(options, error) from error
+    if output.as_json:
+        output.document({"file": str(options.file), "bytes": size})
+    else:
+        output.line(f"Exported all data to {options.file} ({size} bytes).")
+
+
+def import_state(options: argparse.Namespace, output: Output) -> None:
+    """Add the contents of an archive to the emulator."""
+    if not options.file.is_file():
+        raise InputError(
+            f"{options.file} does not exist. Name a file that `emulator export` wrote.", path="FILE"
+        )
+    with _started(options) as control:
+        try:
+            added = control.import_state(options.file)
+        except OSError as error:
+            raise _unusable(options, error) from error
+    if output.as_json:
+        output.document(added)
+        return
+    counts = ", ".join(
+        [
+            *(f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images", "repositories")),
+            *(f"{count} {_NOUNS[kind]}" for kind, count in added["resources"].items()),
+        ]
+    )
+    output.line(f"Imported: {counts}.")
+    if added["endedJobs"]:
+        output.line(
+            f"Jobs and pipelines that were live when exported and are now ended: {added['endedJobs']}."
+        )
+
+
+@contextmanager
+def _started(options: argparse.Namespace) -> Iterator[Control]:
+    """Yield the controls of the emulator. If it is not running, run it meanwhile."""
+    from vertex_emulator import launcher
+
+    started = target.find_emulator(options.data_dir) is None
+    try:
+        if started:
+            launcher.ensure(options.data_dir)
+        try:
+            with control_of(options, bad_input=(400, 404, 409)) as control:
+                yield control
+        finally:
+            if started:
+                launcher.stop(options.data_dir)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+
+
+def _unusable(options: argparse.Namespace, error: OSError) -> CommandError:
+    return CommandError(f"{options.file} cannot be used: {error.strerror or error}.", path="FILE")

@@ -1,4 +1,4 @@
-"""`emulator fault add`, `list`, `clear`, and `emulator requests`: what tests ask of a running emulator."""
+"""`emulator fault add`, `list` and `clear`, and `emulator requests`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pulumi_vertex_training.cli.emulator.settings import control_of
 from pulumi_vertex_training.views.output import Output
 
-_OWN_PATHS = "/_local/"
+_CONTROL_PATHS = "/_local/"
 
 
 def add(options: argparse.Namespace, output: Output) -> None:
@@ -21,7 +21,7 @@ def add(options: argparse.Namespace, output: Output) -> None:
         "stall": options.stall,
         "delay": options.delay,
         "drop": options.drop,
-        "stale": _look_back(options),
+        "stale": _staleness(options),
         "nth": options.nth,
         "times": "always" if options.always else options.times,
     }
@@ -30,11 +30,11 @@ def add(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document(added)
     else:
-        output.line(f"Fault {added['number']}: {_when(added)} {_what(added)}.")
+        output.line(f"Fault {added['number']}: {_calls(added)} {_effect(added)}.")
 
 
 def list_faults(options: argparse.Namespace, output: Output) -> None:
-    """The faults that are set, the oldest first."""
+    """List the faults, the oldest first."""
     with control_of(options) as control:
         faults = control.faults()
     if output.as_json:
@@ -43,14 +43,14 @@ def list_faults(options: argparse.Namespace, output: Output) -> None:
         output.line("No fault is set.")
     else:
         rows = [
-            (str(each["number"]), f"{_when(each)} {_what(each)}", str(each["seen"]), str(each["fired"]))
+            (str(each["number"]), f"{_calls(each)} {_effect(each)}", str(each["seen"]), str(each["fired"]))
             for each in faults
         ]
-        output.table(("FAULT", "WHAT", "CALLS", "SPOILT"), rows)
+        output.table(("FAULT", "EFFECT", "CALLS", "AFFECTED"), rows)
 
 
 def clear(options: argparse.Namespace, output: Output) -> None:
-    """Remove all faults, or the one that is named."""
+    """Remove all faults, or the given one."""
     with control_of(options) as control:
         if options.number is None:
             removed = control.clear_faults()
@@ -61,23 +61,23 @@ def clear(options: argparse.Namespace, output: Output) -> None:
         output.document({"removed": removed})
     else:
         output.line(
-            {0: "No fault was set.", 1: "1 fault is removed."}.get(removed, f"{removed} faults are removed.")
+            {0: "No fault was set.", 1: "Removed 1 fault."}.get(removed, f"Removed {removed} faults.")
         )
 
 
 def requests(options: argparse.Namespace, output: Output) -> None:
-    """The last requests to the emulated services, and how often each method was called."""
+    """Print the last requests to the emulated services, and the number of calls of each method."""
     with control_of(options) as control:
         recorded = control.requests()
         if options.forget:
             control.forget_requests()
-    entries = [each for each in recorded["requests"] if not each["target"].startswith(_OWN_PATHS)]
+    entries = [each for each in recorded["requests"] if not each["target"].startswith(_CONTROL_PATHS)]
     shown = entries[max(len(entries) - options.last, 0) :]
     if output.as_json:
         output.document({"requests": shown, "counts": recorded["counts"]})
         return
     if not shown:
-        output.line("No request has come yet.")
+        output.line("No requests yet.")
         return
     rows = [
         (
@@ -95,45 +95,49 @@ def requests(options: argparse.Namespace, output: Output) -> None:
     output.pairs([(call, str(count)) for call, count in recorded["counts"].items()])
 
 
-def _look_back(options: argparse.Namespace) -> Mapping[str, Any] | None:
+def _staleness(options: argparse.Namespace) -> Mapping[str, Any] | None:
     given = {"seconds": options.stale_seconds, "changes": options.stale_changes}
     return {name: value for name, value in given.items() if value is not None} or None
 
 
-def _when(fault: Mapping[str, Any]) -> str:
-    """Which calls, as the subject of a sentence."""
+def _calls(fault: Mapping[str, Any]) -> str:
+    """Return the calls that a fault affects, as the subject of a sentence."""
     first, times, method = fault["nth"], fault["times"], fault["method"]
     if times == "always":
-        return f"every call of {method}" if first == 1 else f"every call of {method} from the {_th(first)} on"
+        return (
+            f"every call of {method}"
+            if first == 1
+            else f"every call of {method} from the {_ordinal(first)} on"
+        )
     if times == 1:
-        return f"the {'next' if first == 1 else _th(first)} call of {method}"
+        return f"the {'next' if first == 1 else _ordinal(first)} call of {method}"
     if first == 1:
         return f"each of the next {times} calls of {method}"
-    return f"each of the {_th(first)} to {_th(first + times - 1)} call of {method}"
+    return f"each of the {_ordinal(first)} to {_ordinal(first + times - 1)} call of {method}"
 
 
-def _th(number: int) -> str:
+def _ordinal(number: int) -> str:
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
-def _what(fault: Mapping[str, Any]) -> str:
-    """What happens to them, as the rest of that sentence."""
+def _effect(fault: Mapping[str, Any]) -> str:
+    """Return the effect of a fault on its calls, as the rest of that sentence."""
     wait, stale = fault["stall"], fault["stale"]
     waits = f"waits for {wait:g} s and " if wait else ""
     if fault["drop"] == "after":
         closed = f"closed after {wait:g} s" if wait else "closed"
-        return f"is carried out, and the connection is {closed} without an answer"
+        return f"is carried out, and the connection is {closed} without a response"
     if fault["drop"] == "before":
-        return f"{waits}is not carried out: the connection is closed without an answer"
+        return f"{waits}is not carried out: the connection is closed without a response"
     if fault["status"] is not None:
-        return f"{waits}is answered with {fault['status']}"
+        return f"{waits}gets the response {fault['status']}"
     if fault["delay"]:
-        return f"{waits}is carried out, and answered {fault['delay']:g} s later"
+        return f"{waits}is carried out, and gets its response {fault['delay']:g} s later"
     if stale is None:
         return f"waits for {wait:g} s"
     if "seconds" in stale:
-        return f"{waits}shows the list as it was {stale['seconds']:g} s ago"
+        return f"{waits}gets the list of {stale['seconds']:g} s ago"
     changes = stale["changes"]
     last = "the last job was" if changes == 1 else f"the last {changes} jobs were"
-    return f"{waits}shows the list as it was before {last} created or deleted"
+    return f"{waits}gets the list before {last} created or deleted"

@@ -1,139 +1,202 @@
-"""The arguments of the commands that control a running emulator. Imports nothing heavy."""
+"""Define the arguments of the commands that control a running emulator. Imports nothing heavy."""
 
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli.emulator.fault_options import Group, a_count, a_time
+from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers, seconds, whole_number
 
-_JOB = (
-    "full name, id, or display name; a display name that several jobs have means the one that has not ended"
-)
 _LARGEST = 1_000_000
 
 
-def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentParser]) -> None:
-    """Add the commands; `parents` have the options that all commands of the emulator have."""
+def add_to(emulator: Parser, actions: Subparsers, *, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the commands. `parents` have the options that all commands of the emulator share."""
+    _add_fault_commands(emulator, actions, parents)
     clock = emulator.command(
-        actions, "clock", "show its clock, stop it, let time pass or run faster", parents=parents
+        actions, "clock", "show its clock, freeze it, advance it or speed it up", parents=parents
     )
     _add_clock(clock, clock.add_subparsers(metavar="COMMAND", dest="clock_action"), parents)
     quota = emulator.command(actions, "quota", "limit the accelerators that jobs can have")
     _add_quota(quota, quota.add_subparsers(metavar="COMMAND", dest="quota_action", required=True), parents)
-    delay = emulator.command(
-        actions,
-        "start-delay",
-        "let new jobs wait before their replicas start, as while machines are provisioned",
-        parents=parents,
-    )
-    delay.add_argument(
-        "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: at once (default: show what is set)"
-    )
-    changes = emulator.command(
-        actions,
-        "persistent-resource-delay",
-        "let each change of a persistent resource take a while",
-        parents=parents,
-    )
-    changes.add_argument(
-        "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: none (default: show what is set)"
-    )
-    limit = emulator.command(
-        actions, "replica-limit", "limit the replicas that run at once on this machine", parents=parents
-    )
-    limit.add_argument(
-        "replicas", type=a_count, metavar="REPLICAS", nargs="?", help="(default: show what is set)"
-    )
-    unknown = emulator.command(
-        actions,
-        "unknown-types",
-        "take or refuse machine types that the emulator does not know",
-        parents=parents,
-    )
-    unknown.add_argument("answer", choices=("allow", "refuse"), nargs="?", help="(default: show what is set)")
-    contract = emulator.command(
-        actions, "contract", "give jobs CLUSTER_SPEC as real jobs get it, or as documented", parents=parents
-    )
-    contract.add_argument(
-        "contract", choices=("observed", "documented"), nargs="?", help="(default: show what is set)"
-    )
+    _add_settings(emulator, actions, parents)
     replica = emulator.command(actions, "replica", "kill or preempt a replica of a job")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
     _add_replica(replica, commands, parents)
-    export = emulator.command(actions, "export", "write all that it holds to a file", parents=parents)
+    export = emulator.command(actions, "export", "write all data of the emulator to a file", parents=parents)
     export.add_argument("file", type=Path, metavar="FILE", help="a new file, such as state.tar")
     importing = emulator.command(
-        actions, "import", "add what such a file holds, all of it or nothing", parents=parents
+        actions, "import", "add the data of an exported file, all of it or nothing", parents=parents
     )
-    importing.add_argument("file", type=Path, metavar="FILE", help="a file that `emulator export` wrote")
+    importing.add_argument("file", type=Path, metavar="FILE", help="file written by `emulator export`")
 
 
-def _add_clock(clock: Any, commands: Any, parents: list[argparse.ArgumentParser]) -> None:
-    clock.command(commands, "show", "show the time, and how fast it passes", parents=parents)
-    clock.command(commands, "freeze", "let the clock stand still", parents=parents)
-    advance = clock.command(commands, "advance", "let time pass at once", parents=parents)
-    advance.add_argument("seconds", type=a_time, metavar="SECONDS")
+def _add_settings(emulator: Parser, actions: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the commands that show or change a single setting."""
+
+    def add(name: str, text: str, argument: str, **kwargs: Any) -> None:
+        kwargs["help"] = f"{kwargs.get('help', '')} (default: show the setting)".lstrip()
+        emulator.command(actions, name, text, parents=parents).add_argument(argument, nargs="?", **kwargs)
+
+    delay: dict[str, Any] = {"type": seconds, "metavar": "SECONDS", "help": "0 for none"}
+    add("start-delay", "delay the start of new jobs, as provisioning machines does", "seconds", **delay)
+    add("persistent-resource-delay", "delay each change of a persistent resource", "seconds", **delay)
+    add(
+        "replica-limit",
+        "limit the replicas that run at the same time",
+        "replicas",
+        type=_count,
+        metavar="REPLICAS",
+    )
+    add(
+        "unknown-types",
+        "allow or refuse machine types that the emulator does not know",
+        "answer",
+        choices=("allow", "refuse"),
+    )
+    add(
+        "contract",
+        "set CLUSTER_SPEC as real jobs get it, or as it is documented",
+        "contract",
+        choices=("observed", "documented"),
+    )
+
+
+def _add_clock(clock: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
+    clock.command(commands, "show", "show the time and the speed of the clock", parents=parents)
+    clock.command(commands, "freeze", "freeze the clock", parents=parents)
+    advance = clock.command(commands, "advance", "advance the clock", parents=parents)
+    advance.add_argument("seconds", type=seconds, metavar="SECONDS")
     scale = clock.command(
-        commands, "scale", "let time pass faster; a frozen clock goes again", parents=parents
+        commands, "scale", "run the clock faster; a frozen clock starts again", parents=parents
     )
-    scale.add_argument("factor", type=_factor, metavar="FACTOR", help="so many seconds pass in one")
-    clock.command(commands, "reset", "take the time of this machine again", parents=parents)
+    scale.add_argument(
+        "factor", type=_factor, metavar="FACTOR", help="seconds of the clock for each real second"
+    )
+    clock.command(commands, "reset", "return to the time of this machine", parents=parents)
 
 
-def _add_quota(quota: Any, commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def _add_quota(quota: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
     add = quota.command(commands, "set", "set the quota of an accelerator, or of vCPUs", parents=parents)
     add.add_argument(
         "metric", metavar="METRIC", help="an accelerator such as NVIDIA_L4, or nvidia_l4_gpus, cpus, n2_cpus"
     )
-    add.add_argument("limit", type=_limit, metavar="LIMIT", help="so many at the same time")
-    add.add_argument("--region", metavar="R", help="in this region (default: in each, each its own)")
+    add.add_argument("limit", type=_limit, metavar="LIMIT", help="number that jobs can use at the same time")
     add.add_argument(
-        "--preemptible", action="store_true", help="the quota of jobs on Spot VMs and with FLEX_START"
+        "--region", metavar="R", help="only in this region (default: in every region separately)"
     )
+    add.add_argument("--preemptible", action="store_true", help="set the quota for Spot VMs and FLEX_START")
     add.add_argument(
         "--when-exceeded",
         choices=("refuse", "queue"),
-        help="default: a job that needs more than all of it is refused, others are queued",
+        help="default: refuse a job that needs more than the whole quota, queue other jobs",
     )
-    quota.command(commands, "list", "show the quotas and what is used of them", parents=parents)
+    quota.command(commands, "list", "show the quotas and their usage", parents=parents)
     clear = quota.command(commands, "clear", "remove all quotas, or some", parents=parents)
-    clear.add_argument("metric", metavar="METRIC", nargs="?", help="those of this one")
-    clear.add_argument("--region", metavar="R", help="those of this region")
+    clear.add_argument("metric", metavar="METRIC", nargs="?", help="only quotas of this metric")
+    clear.add_argument("--region", metavar="R", help="only quotas of this region")
 
 
-def _add_replica(replica: Any, commands: Any, parents: list[argparse.ArgumentParser]) -> None:
-    kill = replica.command(commands, "kill", "end its program by SIGKILL", parents=parents)
+def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
+    kill = replica.command(commands, "kill", "kill its process with SIGKILL", parents=parents)
     preempt = replica.command(
-        commands, "preempt", "take its machine away, as a Spot VM's: SIGTERM, then SIGKILL", parents=parents
+        commands, "preempt", "preempt its machine as a Spot VM: SIGTERM, then SIGKILL", parents=parents
     )
     for one in (kill, preempt):
-        one.add_argument("job", metavar="JOB", help=_JOB)
+        one.add_argument("job", metavar="JOB", help=JOB_HELP)
         one.add_argument("replica", metavar="REPLICA", help="such as workerpool1-0")
         one.add_argument(
             "--after",
-            type=a_time,
+            type=seconds,
             metavar="SECONDS",
             default=0.0,
-            help="once it has run so long (default: 0)",
+            help="after it has run this long (default: 0)",
         )
         one.add_argument(
-            "--times", type=a_count, metavar="N", default=1, help="so many of its starts (default: 1)"
+            "--times",
+            type=_count,
+            metavar="N",
+            default=1,
+            help="number of starts after which to do it (default: 1)",
         )
-    kill.add_argument("--out-of-memory", action="store_true", help="as if it had used up the memory")
+    kill.add_argument("--out-of-memory", action="store_true", help="as if it ran out of memory")
 
 
 def _factor(text: str) -> float:
-    factor = a_time(text)
+    factor = seconds(text)
     if not factor:
-        raise argparse.ArgumentTypeError("0 is not possible; `freeze` lets the clock stand still")
+        raise argparse.ArgumentTypeError("0 is not allowed; use `freeze` to stop the clock")
     return factor
 
 
 def _limit(text: str) -> int:
-    limit = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else math.inf
-    if limit > _LARGEST:
-        raise argparse.ArgumentTypeError(f"{text!r} is not possible; give a whole number from 0")
-    return int(limit)
+    return whole_number(text, least=0, most=_LARGEST)
+
+
+def _add_fault_commands(
+    emulator: Parser, actions: Subparsers, parents: list[argparse.ArgumentParser]
+) -> None:
+    """Add `fault` and `requests`."""
+    fault = emulator.command(actions, "fault", "make calls fail, hang or lose their response")
+    _add_faults(fault, fault.add_subparsers(metavar="COMMAND", dest="fault_action", required=True), parents)
+    requests = emulator.command(
+        actions, "requests", "show the last requests and the number of calls of each method", parents=parents
+    )
+    requests.add_argument(
+        "--last",
+        type=_count,
+        metavar="N",
+        default=20,
+        help="number of requests to show (default: 20; 2,000 are kept)",
+    )
+    requests.add_argument("--forget", action="store_true", help="clear the recorded requests and the counts")
+
+
+def _add_faults(fault: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
+    add = fault.command(
+        commands, "add", "set a fault: what happens to which calls of a method", parents=parents
+    )
+    add.add_argument(
+        "method",
+        metavar="METHOD",
+        help="such as JobService.CreateCustomJob, ListCustomJobs, storage.objects.insert, 'storage.*' or '*'",
+    )
+    add.add_argument(
+        "--status", type=_count, metavar="CODE", help="respond with this error status, such as 503"
+    )
+    add.add_argument("--message", metavar="TEXT", help="error message of the response")
+    add.add_argument(
+        "--drop",
+        choices=("before", "after"),
+        help="close the connection without a response, before or after carrying out the call",
+    )
+    add.add_argument(
+        "--stale-seconds",
+        type=seconds,
+        metavar="S",
+        help="ListCustomJobs only: return the list of S seconds ago",
+    )
+    add.add_argument(
+        "--stale-changes",
+        type=_count,
+        metavar="K",
+        help="ListCustomJobs only: return the list before the last K jobs were created or deleted",
+    )
+    add.add_argument("--stall", type=seconds, metavar="S", help="wait S seconds first")
+    add.add_argument(
+        "--delay", type=seconds, metavar="S", help="carry out the call and respond S seconds later"
+    )
+    add.add_argument("--nth", type=_count, metavar="N", help="start with the Nth call from now (default: 1)")
+    often = add.add_mutually_exclusive_group()
+    often.add_argument("--times", type=_count, metavar="N", help="number of calls (default: 1)")
+    often.add_argument("--always", action="store_true", help="all calls until the fault is removed")
+    fault.command(commands, "list", "show the faults and how often each one occurred", parents=parents)
+    clear = fault.command(commands, "clear", "remove all faults, or one of them", parents=parents)
+    clear.add_argument(
+        "number", type=_count, metavar="FAULT", nargs="?", help="number of the fault (default: all)"
+    )
+
+
+def _count(text: str) -> int:
+    return whole_number(text, least=1, most=_LARGEST)

@@ -1,10 +1,11 @@
-"""`emulator clock`, `quota`, `replica` and the settings, and the control connection that they use."""
+"""`emulator clock`, `quota`, `replica` and the single settings; the connection to a running emulator."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli import target
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def control_of(options: argparse.Namespace, *, bad_input: Collection[int] = (400, 404)) -> Iterator[Control]:
-    """The controls of the emulator that runs; its refusals become errors of the command.
+    """Yield the controls of the running emulator. Its errors become errors of the command.
 
-    `bad_input`: the HTTP status of refusals for which the user's input is to blame.
+    `bad_input` are the HTTP statuses that mean a mistake in the user's input.
     """
     from vertex_emulator.control import Control, ControlError
 
@@ -37,7 +38,7 @@ _PREFIX = "aiplatform.googleapis.com/custom_model_training_"
 
 
 def clock(options: argparse.Namespace, output: Output) -> None:
-    """Show the clock, or change it and show it then."""
+    """Change the clock if the command says so, then show it."""
     action = options.clock_action or "show"
     with control_of(options) as control:
         if action == "freeze":
@@ -54,14 +55,14 @@ def clock(options: argparse.Namespace, output: Output) -> None:
         output.document(shown)
     else:
         output.line(
-            f"It is {shown['time']}; {_pace(shown['rate'])} On this machine it is {shown['realTime']}."
+            f"Emulator time: {shown['time']} ({_pace(shown['rate'])}). Machine time: {shown['realTime']}."
         )
 
 
 def _pace(rate: float) -> str:
     if rate == 0:
-        return "the clock stands still."
-    return "the clock goes as ever." if rate == 1 else f"{rate:g} s pass in one."
+        return "frozen"
+    return "real speed" if rate == 1 else f"{rate:g} times real speed"
 
 
 def quota(options: argparse.Namespace, output: Output) -> None:
@@ -76,7 +77,7 @@ def quota(options: argparse.Namespace, output: Output) -> None:
         if output.as_json:
             output.document({"removed": removed})
         else:
-            output.line(f"Quotas that were removed: {removed}.")
+            output.line(f"Removed quotas: {removed}.")
 
 
 def _set_quota(options: argparse.Namespace, output: Output) -> None:
@@ -92,7 +93,7 @@ def _set_quota(options: argparse.Namespace, output: Output) -> None:
         output.document(found)
         return
     where = "each region" if found["region"] == "*" else found["region"]
-    output.line(f"At most {found['limit']} of {_short(found)} in {where}: {_when(found)}.")
+    output.line(f"Quota of {_short(found)} in {where}: {found['limit']}. Above it, {_when_exceeded(found)}.")
 
 
 def _list_quotas(options: argparse.Namespace, output: Output) -> None:
@@ -104,25 +105,26 @@ def _list_quotas(options: argparse.Namespace, output: Output) -> None:
         output.line("No quota is set.")
     else:
         rows = [
-            (_short(each), each["region"], str(each["limit"]), _used(each), _when(each)) for each in quotas
+            (_short(each), each["region"], str(each["limit"]), _used(each), _when_exceeded(each))
+            for each in quotas
         ]
-        output.table(("METRIC", "REGION", "LIMIT", "USED", "BEYOND IT"), rows)
+        output.table(("METRIC", "REGION", "LIMIT", "USED", "WHEN EXCEEDED"), rows)
 
 
 def _short(quota: Mapping[str, Any]) -> str:
     return str(quota["metric"]).removeprefix(_PREFIX)
 
 
-def _when(quota: Mapping[str, Any]) -> str:
+def _when_exceeded(quota: Mapping[str, Any]) -> str:
     return {
-        None: "jobs that need more are refused, others are queued",
+        None: "jobs larger than the quota are refused, others are queued",
         "refuse": "jobs are refused",
         "queue": "jobs are queued",
     }[quota["whenExceeded"]]
 
 
 def _used(quota: Mapping[str, Any]) -> str:
-    """By region; of a region in which several projects use some, the most."""
+    """Return the usage by region. If several projects use a region, their maximum counts."""
     used: dict[str, int] = {}
     for each in quota["usage"]:
         used[each["region"]] = max(used.get(each["region"], 0), each["used"])
@@ -131,75 +133,84 @@ def _used(quota: Mapping[str, Any]) -> str:
     return ", ".join(f"{count} in {region}" for region, count in used.items()) or "0"
 
 
-def start_delay(options: argparse.Namespace, output: Output) -> None:
-    """Set it, or show it."""
+@dataclass(frozen=True, kw_only=True)
+class _Setting:
+    """A setting of the emulator: its argument and JSON key, its accessors, and a sentence about a value."""
+
+    argument: str
+    key: str
+    read: Callable[[Control], Any]
+    write: Callable[[Control, Any], object]
+    sentence: Callable[[Any], str]
+
+
+_SETTINGS = {
+    "start-delay": _Setting(
+        argument="seconds",
+        key="seconds",
+        read=lambda control: control.start_delay(),
+        write=lambda control, seconds: control.set_start_delay(seconds),
+        sentence=lambda seconds: (
+            f"New jobs wait {seconds:g} s before their replicas start."
+            if seconds
+            else "New jobs start at once."
+        ),
+    ),
+    "persistent-resource-delay": _Setting(
+        argument="seconds",
+        key="seconds",
+        read=lambda control: control.persistent_resource_delay(),
+        write=lambda control, seconds: control.set_persistent_resource_delay(seconds),
+        sentence=lambda seconds: (
+            f"Each change of a persistent resource takes {seconds:g} s."
+            if seconds
+            else "Persistent resources change at once."
+        ),
+    ),
+    "unknown-types": _Setting(
+        argument="answer",
+        key="allowed",
+        read=lambda control: control.unknown_types_allowed(),
+        write=lambda control, answer: control.allow_unknown_types(answer == "allow"),
+        sentence=lambda allowed: f"Unknown machine types are {'allowed' if allowed else 'refused'}.",
+    ),
+    "contract": _Setting(
+        argument="contract",
+        key="contract",
+        read=lambda control: control.contract(),
+        write=lambda control, contract: control.set_contract(contract),
+        sentence=lambda contract: (
+            "New jobs get CLUSTER_SPEC as it is documented."
+            if contract == "documented"
+            else "New jobs get CLUSTER_SPEC as real jobs do."
+        ),
+    ),
+    "replica-limit": _Setting(
+        argument="replicas",
+        key="replicas",
+        read=lambda control: control.replica_limit(),
+        write=lambda control, replicas: control.set_replica_limit(replicas),
+        sentence=lambda replicas: f"At most {replicas} replicas run at the same time; other jobs wait.",
+    ),
+}
+
+
+def setting(options: argparse.Namespace, output: Output) -> None:
+    """Change a single setting if a value is given, then show it."""
+    chosen = _SETTINGS[options.action]
+    given = getattr(options, chosen.argument)
     with control_of(options) as control:
-        if options.seconds is not None:
-            control.set_start_delay(options.seconds)
-        seconds = control.start_delay()
+        if given is not None:
+            chosen.write(control, given)
+        value = chosen.read(control)
     if output.as_json:
-        output.document({"seconds": seconds})
-    elif seconds:
-        output.line(f"New jobs wait for {seconds:g} s before their replicas start.")
+        output.document({chosen.key: value})
     else:
-        output.line("New jobs start at once.")
-
-
-def persistent_resource_delay(options: argparse.Namespace, output: Output) -> None:
-    """Set it, or show it."""
-    with control_of(options) as control:
-        if options.seconds is not None:
-            control.set_persistent_resource_delay(options.seconds)
-        seconds = control.persistent_resource_delay()
-    if output.as_json:
-        output.document({"seconds": seconds})
-    elif seconds:
-        output.line(f"Each change of a persistent resource takes {seconds:g} s.")
-    else:
-        output.line("Persistent resources change at once.")
-
-
-def unknown_types(options: argparse.Namespace, output: Output) -> None:
-    """Set it, or show it."""
-    with control_of(options) as control:
-        if options.answer is not None:
-            control.allow_unknown_types(options.answer == "allow")
-        allowed = control.unknown_types_allowed()
-    if output.as_json:
-        output.document({"allowed": allowed})
-    else:
-        done = "taken" if allowed else "refused"
-        output.line(f"Machine types that the emulator does not know are {done}.")
-
-
-def contract(options: argparse.Namespace, output: Output) -> None:
-    """Set it, or show it."""
-    with control_of(options) as control:
-        if options.contract is not None:
-            control.set_contract(options.contract)
-        chosen = control.contract()
-    if output.as_json:
-        output.document({"contract": chosen})
-    elif chosen == "documented":
-        output.line("New jobs get CLUSTER_SPEC as the documentation has it.")
-    else:
-        output.line("New jobs get CLUSTER_SPEC as real jobs do.")
-
-
-def replica_limit(options: argparse.Namespace, output: Output) -> None:
-    """Set it, or show it."""
-    with control_of(options) as control:
-        if options.replicas is not None:
-            control.set_replica_limit(options.replicas)
-        replicas = control.replica_limit()
-    if output.as_json:
-        output.document({"replicas": replicas})
-    else:
-        output.line(f"At most {replicas} replicas run at once; further jobs wait.")
+        output.line(chosen.sentence(value))
 
 
 def replica(options: argparse.Namespace, output: Output) -> None:
-    """Order a replica to be killed or preempted."""
+    """Order that a replica is killed or preempted."""
     with control_of(options) as control:
         job_id = _job_id(options.job, control.jobs())
         if options.replica_action == "preempt":
@@ -215,28 +226,28 @@ def replica(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document({"job": job_id, **order})
     else:
-        output.line(f"{options.replica} of job {job_id} {_fate(order)}.")
+        output.line(f"{options.replica} of job {job_id} {_effect(order)}.")
 
 
-def _fate(order: Mapping[str, Any]) -> str:
+def _effect(order: Mapping[str, Any]) -> str:
     what = {
-        "kill": "is killed",
-        "out_of_memory": "is killed as if it had used up the memory",
-        "preempt": "loses its machine",
+        "kill": "will be killed",
+        "out_of_memory": "will be killed as if it ran out of memory",
+        "preempt": "will be preempted",
     }[order["kind"]]
-    when = f" {order['after']:g} s after it runs" if order["after"] else " as soon as it runs"
-    often = "" if order["times"] == 1 else f", at {order['times']} starts"
+    when = f" {order['after']:g} s after it starts" if order["after"] else " as soon as it runs"
+    often = "" if order["times"] == 1 else f", {order['times']} times"
     return f"{what}{when}{often}"
 
 
 def _job_id(text: str, jobs: Sequence[Mapping[str, Any]]) -> str:
-    """The id of the job that is meant. Raises InputError."""
+    """Return the id of the job with this id, name or display name. Raises InputError."""
     found = [each for each in jobs if text in (each["name"], each["id"])]
     found = found or [each for each in jobs if each["displayName"] == text]
     if len(found) > 1:
         found = [each for each in found if each["state"] not in _ENDED]
         if len(found) != 1:
-            raise InputError(f"Several jobs are called {text!r}. Give the id of one.", path="JOB")
+            raise InputError(f"Several jobs are named {text!r}. Give the id of one.", path="JOB")
     if not found:
         known = [each["displayName"] for each in jobs] + [each["id"] for each in jobs]
         raise InputError(f"The emulator has no job {text!r}.{did_you_mean(text, known)}", path="JOB")

@@ -1,4 +1,4 @@
-"""`explain`: what a declaration is, what is wrong with it, and what each replica of it sees."""
+"""`explain`: describe a declaration, its findings, and the environment of each replica."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches, files
-from pulumi_vertex_training.cli.explain import environment_view, explanation, replica_limits
+from pulumi_vertex_training.cli.explain import explanation, replica_limits
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
@@ -21,11 +21,11 @@ from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.findings.problems import Problem
 
 _RESOURCE_POOLS = ("resourcePools", "resource_pools")
-_DESCRIBED = "give what `gcloud ai persistent-resources describe` prints, with at least one of resourcePools"
+_DESCRIBED = "give the output of `gcloud ai persistent-resources describe` with at least one resource pool"
 
 
 def explain(options: argparse.Namespace, output: Output) -> int:
-    """Exit code 2 when there are errors; what can be said beside them is said all the same."""
+    """Run the command `explain`. Return 2 if there are errors; everything else is printed as well."""
     checks = check_switches.of_options(options)
     try:
         value = files.read(options.file)
@@ -48,12 +48,12 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     elif output.as_json:
         explain_json.write(explained, explained.replicas, sys.stdout.write)
     else:
-        explain_view.show(explained, output, command=_again(options))
+        explain_view.show(explained, output, command=_same_command(options))
     return BAD_INPUT if explained.errors else 0
 
 
-def _again(options: argparse.Namespace) -> str | None:
-    """The command that explains the same, for a shell; None for standard input, which is read once."""
+def _same_command(options: argparse.Namespace) -> str | None:
+    """Return a shell command that explains the same, None for standard input."""
     if options.file == files.STANDARD_INPUT:
         return None
     words = ["vertex-training", "explain", options.file]
@@ -82,16 +82,16 @@ def _persistent_resource(name: str | None) -> PersistentResource | None:
     if decoded.spec is None:
         raise InputError(
             "; ".join(str(problem) for problem in decoded.problems)
-            + f". About {files.called(name)}: {_DESCRIBED}.",
+            + f". For {files.called(name)}, {_DESCRIBED}.",
             path="--persistent-resource",
         )
     return persistent_resource.normalise(decoded.spec)
 
 
 def _one_replica(explained: Explanation, name: str, output: Output) -> Explanation:
-    """The environment of one replica alone: lines for a shell or a file of variables; or JSON.
+    """Print the environment of one replica, as shell assignments or as JSON.
 
-    A name that is no replica's is one more error beside those of the job.
+    An unknown name is reported together with the errors of the job.
     """
     found = [replica for replica in explained.replicas if name in replica.names]
     if not found:
@@ -116,9 +116,9 @@ def _one_replica(explained: Explanation, name: str, output: Output) -> Explanati
             _settings(replica, explained, output)
         elif explained.framework is not None:
             output.note(
-                f"Settings of {explained.framework} are for {replica.environment.name}, its new name."
+                f"For the settings of {explained.framework}, give its new name, {replica.environment.name}."
             )
-        for sentence in environment_view.notes_on_slices([replica]):
+        for sentence in explain_view.notes_on_slices([replica]):
             output.note(sentence)
     if found:
         for problem in explained.warnings:
@@ -128,14 +128,14 @@ def _one_replica(explained: Explanation, name: str, output: Output) -> Explanati
 
 
 def _settings(replica: ExplainedReplica, explained: Explanation, output: Output) -> None:
-    """What the framework wants: variables that are not there yet, or arguments as comments."""
+    """Print the framework's settings: variables that are not set yet, or arguments as comments."""
     if not replica.framework_settings or explained.framework is None:
         return
     here = replica.environment.as_variables()
     new = [(name, value) for name, value in replica.framework_settings.items() if here.get(name) != value]
     variables = FRAMEWORKS[explained.framework] == "environment"
     if new:
-        output.line(f"# What {explained.framework} wants{'' if variables else ', as arguments'}:")
+        output.line(f"# {'Variables' if variables else 'Arguments'} for {explained.framework}:")
     for line in explain_view.assignments(new):
         output.line(line if variables else f"# {line}")
 
@@ -143,7 +143,7 @@ def _settings(replica: ExplainedReplica, explained: Explanation, output: Output)
 def _no_such_replica(explained: Explanation, name: str) -> str:
     names = [each for replica in explained.replicas for each in replica.names]
     if not names:
-        return f"The job has no replica {name!r}. Its replicas cannot be listed."
+        return f"The job has no replica {name!r}. Its replicas cannot be listed because of its errors."
     pool, dash, number = name.rpartition("-")
     count = sum(each.startswith(f"{pool}{dash}") for each in names) if dash and number.isdecimal() else 0
     if count:

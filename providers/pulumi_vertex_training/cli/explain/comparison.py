@@ -1,4 +1,4 @@
-"""Compares two documents of one kind by what both of them say."""
+"""Compare two documents of one kind, by the fields that both of them give."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A difference, and what took no part in it because one of the two does not say it: the tasks of worker
-    pools, the fields of a custom job beside its pools, other fields of the kind.
+    """A difference, and the fields that were not compared because one document does not give them.
+
+    `tasks` says whether the tasks of worker pools were compared, and `job_fields` the fields of a custom job
+    besides its pools. `unsaid` are other fields of the kind that were not compared.
     """
 
     kind: JobKind[Any]
@@ -32,13 +34,14 @@ class Comparison:
 
 
 def compare(old: Document[Any], new: Document[Any]) -> Comparison:
-    """Two documents of one kind without errors, of any form.
+    """Compare two documents of one kind, in any form and without errors.
 
-    What one leaves to whoever submits it is not compared, and a region only where both have one; what the
-    service has filled in does not count. Raises ValueError for a document without a spec, or of another kind.
+    A field that one document leaves to the submitter is not compared, nor a region that only one has. Values
+    that the service has filled in are ignored. Raises ValueError for a document without a spec, or for two
+    kinds.
     """
     if old.spec is None or new.spec is None or old.kind is not new.kind:
-        raise ValueError("documents that cannot be read, or are of two kinds, have no difference")
+        raise ValueError("only two readable documents of one kind can be compared")
     kind, before, after = old.kind, old.spec, new.spec
     if old.answered and not new.answered:
         before = kind.as_declared(after, before)
@@ -55,8 +58,10 @@ def compare(old: Document[Any], new: Document[Any]) -> Comparison:
 
 
 def _compare_jobs(before: CustomJobSpec, after: CustomJobSpec) -> Comparison:
-    """Where one has no tasks, as roles usually have none, tasks are not compared; where one has nothing but
-    pools, only pools are; a name is compared when both have one.
+    """Compare two custom jobs.
+
+    If one has no tasks, as is usual for roles, tasks are not compared. If one has only pools, only pools are
+    compared. Display names are compared if both have one.
     """
     tasks = has_tasks(before) == has_tasks(after)
     if not tasks:
@@ -71,7 +76,7 @@ def _compare_jobs(before: CustomJobSpec, after: CustomJobSpec) -> Comparison:
 
 
 def _with_locations(found: Comparison, old: str | None, new: str | None) -> JobDifference:
-    """The difference with that of the regions, where both are known."""
+    """Add the difference of the regions, if both are known."""
     difference = found.difference
     if not old or not new or old == new:
         return difference
@@ -86,7 +91,7 @@ def _with_locations(found: Comparison, old: str | None, new: str | None) -> JobD
 
 
 def _as_written(difference: JobDifference, origins: Origins) -> JobDifference:
-    """The difference with the paths of the documents, where these are not those of the spec."""
+    """Replace paths of the spec by those of the document, where they differ."""
     if not origins:
         return difference
 
@@ -102,7 +107,7 @@ def _as_written(difference: JobDifference, origins: Origins) -> JobDifference:
 
 
 def _with_tasks_of(spec: CustomJobSpec, other: CustomJobSpec) -> CustomJobSpec:
-    """The spec, in which pools without a task have that of the pool at the same position."""
+    """Return the spec with missing tasks taken from the other's pool at the same position."""
     pools: list[WorkerPoolSpec] = []
     for i, pool in enumerate(spec.worker_pool_specs):
         there = other.worker_pool_specs[i] if i < len(other.worker_pool_specs) else EMPTY_POOL

@@ -1,4 +1,4 @@
-"""`diff`: what changes between two declarations, and what that does to a job that runs."""
+"""`diff`: print the changes between two declarations, and their effect on a running job."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.roles import MAX_POOLS
 
 _ARGUMENTS = ("OLD", "NEW")
-_OF_READING = ("Documents and roles", "The command gcloud ai-platform")
-_SHAPE = frozenset(rule.name for topic in _OF_READING for rule in rule_index.TOPICS[topic])
-"""Rules that leave in doubt what was declared."""
+_READING_TOPICS = ("Documents and roles", "The command gcloud ai-platform")
+_AMBIGUOUS = frozenset(rule.name for topic in _READING_TOPICS for rule in rule_index.TOPICS[topic])
+"""Rules whose findings leave in doubt what was declared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """One of the two: its findings as JSON has them. `excused`: errors of OLD, which a repair is to mend."""
+    """One of the two documents, with its findings as in JSON. `excused` are errors shown as warnings."""
 
     file: str
     document: Document[Any] | None
@@ -43,9 +43,9 @@ class _Side:
 
 
 def diff(options: argparse.Namespace, output: Output) -> int:
-    """Exit code 2 when NEW has an error, or OLD cannot be read: what is not clear has no difference.
+    """Run the command `diff`. Return 2 if NEW has an error or OLD cannot be read.
 
-    What breaks a rule in OLD is a warning, so that its repair can be seen.
+    A broken rule in OLD is only a warning, so that the difference to its fix can be shown.
     """
     checks = check_switches.of_options(options)
     sides = _read((options.old, options.new), checks)
@@ -72,10 +72,10 @@ def diff(options: argparse.Namespace, output: Output) -> int:
 
 
 def _read(names: Sequence[str], checks: CheckOptions) -> tuple[_Side, _Side]:
-    """Both documents as far as they can be read. Raises InputError for standard input twice."""
+    """Read both documents as far as possible. Raises InputError if both are standard input."""
     if names[0] == names[1] == files.STANDARD_INPUT:
         raise InputError(
-            "Only one of OLD and NEW can be standard input; give a file for the other.", path="NEW"
+            "Only one of OLD and NEW can be standard input. Give a file for the other.", path="NEW"
         )
     old, new = (_side(name, argument, checks) for name, argument in zip(names, _ARGUMENTS, strict=True))
     return old, new
@@ -90,7 +90,7 @@ def _side(name: str, argument: str, checks: CheckOptions) -> _Side:
         return _Side(file=file, document=None, errors=(found,))
     document = documents.read_document(value, options=checks)
     wrong = check_switches.all_with_flags(errors(document.problems))
-    excused = argument == "OLD" and _says_what_it_means(document)
+    excused = argument == "OLD" and _is_unambiguous(document)
     return _Side(
         file=file,
         document=document,
@@ -103,29 +103,29 @@ def _side(name: str, argument: str, checks: CheckOptions) -> _Side:
 
 
 def _of_two_kinds(side: _Side, old: Document[Any], new: Document[Any]) -> dict[str, str]:
-    """Why a resource of one kind and one of another cannot be compared."""
+    """Return the error for documents of two kinds."""
     is_now, was = new.kind, old.kind
     message = (
-        f"this is a {is_now.noun}, and OLD is a {was.noun}; compare two of one kind. Of what runs in "
-        "them, give the worker pools of both: `explain --json` prints them as workerPoolSpecs"
+        f"this is a {is_now.noun}, but OLD is a {was.noun}; compare two of one kind. To compare their jobs, "
+        "give the worker pools of both: `explain --json` prints them as workerPoolSpecs"
     )
     return {"path": "", "message": message, "rule": "", "source": "", "file": side.file}
 
 
-def _says_what_it_means(document: Document[Any]) -> bool:
-    """Whether its errors are broken rules alone, so that there is no doubt what was declared."""
+def _is_unambiguous(document: Document[Any]) -> bool:
+    """Return whether the document is clear apart from broken rules."""
     return (
         document.spec is not None
         and all(len(part.worker_pool_specs) <= MAX_POOLS for _, part in parts(document.spec))
         and not document.damaged
-        and all(each.rule and each.rule not in _SHAPE for each in errors(document.problems))
+        and all(each.rule and each.rule not in _AMBIGUOUS for each in errors(document.problems))
     )
 
 
 def _document(
     comparison: Comparison | None, sides: Sequence[_Side], found: Sequence[dict[str, str]]
 ) -> dict[str, Any]:
-    """The same keys with and without errors."""
+    """Return the JSON, with the same keys with and without errors."""
     nothing: dict[str, Any] = {
         "kind": None,
         "effect": None,
@@ -152,7 +152,7 @@ def _notes(side: _Side) -> Iterator[str]:
     if count := len(side.excused):
         what, them = ("1 error", "it") if count == 1 else (f"{count} errors", "them")
         yield (
-            f"{side.file} has {what}; it is the old one, so it is compared all the same. "
+            f"{side.file} has {what}, but as the old version it is still compared. "
             f"`vertex-training explain` shows {them}."
         )
     if count := len(side.warnings):
@@ -161,7 +161,7 @@ def _notes(side: _Side) -> Iterator[str]:
 
 
 def _in_one_line(error: dict[str, str]) -> str:
-    """A finding with its file; those about a file as such name it themselves."""
+    """Return a finding with its file; a message about the file itself already names it."""
     if error["path"] in _ARGUMENTS:
         return error["message"]
     return ": ".join(part for part in (error["file"], error["path"], error["message"]) if part)
@@ -179,12 +179,14 @@ def _show(comparison: Comparison, output: Output) -> None:
         output.line()
         output.paragraph(f"Effect: {difference.effect}, because {'; '.join(difference.reasons)}.")
     if comparison.unsaid:
-        fields = f"{all_of(comparison.unsaid)}: one of the two leaves that to whoever submits it"
+        fields = f"{all_of(comparison.unsaid)}: one of the two files does not give it"
         output.paragraph(f"Not compared: {fields}.", style="dim")
     if not comparison.tasks:
-        output.paragraph("Tasks are not compared: one of the two has none.", style="dim")
+        output.paragraph("Tasks are not compared: one of the two files has none.", style="dim")
     if not comparison.job_fields:
-        output.paragraph("Only worker pools are compared: one of the two has nothing else.", style="dim")
+        output.paragraph(
+            "Only worker pools are compared: one of the two files has nothing else.", style="dim"
+        )
 
 
 def _rows(comparison: Comparison) -> Iterator[list[Cell]]:
@@ -203,7 +205,7 @@ def _rows(comparison: Comparison) -> Iterator[list[Cell]]:
 
 
 def _values(field: FieldChange) -> tuple[str, str]:
-    """Old and new as texts; of two lists only what is not in both, with ... for the rest."""
+    """Return old and new as texts; of two lists only the differing items, with ... for the others."""
     old, new = field.old, field.new
     if not (isinstance(old, tuple) and isinstance(new, tuple)):
         return _text(old), _text(new)

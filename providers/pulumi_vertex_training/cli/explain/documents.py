@@ -1,25 +1,29 @@
-"""Documents of everything that runs: which kind and form one has, and what it says.
+"""Read the document of a job of any kind, and the custom job within it.
 
-A document is known by its keys. Custom jobs have several forms, the other kinds one.
+The keys of a document tell its kind and form. Custom jobs have several forms, other kinds one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from pulumi_vertex_training.documents import hints as document_hints
 from pulumi_vertex_training.documents.document import Document, DocumentForm, document_kinds
 from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unreadable
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import is_within
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.job_spec import JobSpec, parts
 
-__all__ = ["ONE_FORM", "Document", "read_document"]
+__all__ = ["ONE_FORM", "Document", "job_in", "read_document"]
 
 POOLS_KEY = "worker_pool_specs"
 
@@ -36,10 +40,10 @@ _MOST_KEYS = 5
 
 
 def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document[Any]:
-    """Read and check plain values, as JSON or YAML give them, of any kind and form. Never raises.
+    """Read and check the plain values of a document of any kind and form. Never raises.
 
-    Fields that only the service sets are passed over, so that its answers can be read as well, and so are
-    keys that begin with "x-", which hold anchors of YAML. The JSON of `explain` is read as what it explains.
+    Fields that only the service sets are ignored, so that its responses can be read, and so are keys that
+    begin with "x-", which hold YAML anchors. The JSON of `explain` is read as the document that it explains.
     """
     if not isinstance(value, Mapping):
         return _nothing(f"{document_hints.hint_about_scalar(value)}; {_EXAMPLES}")
@@ -61,18 +65,18 @@ def read_document(value: object, *, options: CheckOptions = check_options.DEFAUL
             document_hints.hint_about(value, legacy=LEGACY_FIELDS)
             or _hint([str(key) for key in value]) + _EXAMPLES
         )
-        return _nothing(f"no job is described here{_found(value)}; {about}")
+        return _nothing(f"this does not describe a job{_found(value)}; {about}")
     (what,) = given
     return _FORMS[what].read(value, options)
 
 
 def _first(names: Mapping[str, str], wanted: Iterable[str]) -> str | None:
-    """The key of a document that is one of `wanted`, as it is written there."""
+    """Return the first of the `wanted` keys that the document has, as it is written there, or None."""
     return next((names[name] for name in wanted if name in names), None)
 
 
 def _found(value: Mapping[Any, object]) -> str:
-    """What a document has instead, its keys."""
+    """Return words about the keys of a document."""
     keys = [str(key) for key in value]
     if not keys:
         return ": the document is empty"
@@ -90,3 +94,32 @@ def _hint(keys: Iterable[str]) -> str:
 
 def _nothing(message: str) -> Document[Any]:
     return unreadable("pools", (ONE_FORM.broken("", message),))
+
+
+def job_in(document: Document[Any]) -> tuple[str, Document[CustomJobSpec]]:
+    """Return the job within a document, as a document of a custom job, after its path there.
+
+    The path is "" for a custom job and "trial_job_spec" for a tuning job. The job's spec is None if there is
+    nothing to run. The paths in its `damaged` are relative to the job, those of its problems are not.
+    """
+    if document.kind is CUSTOM_JOB:
+        return "", document
+    path, part = next(parts(document.spec), ("", None))
+    damaged = frozenset(
+        gap[len(path) :].lstrip(".") if is_within(gap, path) else ""
+        for gap in document.damaged
+        if is_within(gap, path) or is_within(path, gap)
+    )
+    spec = None
+    if part is not None:
+        own = {each.name: getattr(part, each.name) for each in fields(JobSpec)}
+        spec = CustomJobSpec(display_name="", **own)
+    return path, Document(
+        form="pools",
+        kind=CUSTOM_JOB,
+        spec=spec,
+        problems=document.problems,
+        sizing=document.sizing,
+        location=document.location,
+        damaged=damaged,
+    )

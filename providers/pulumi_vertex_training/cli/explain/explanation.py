@@ -1,4 +1,4 @@
-"""From a document to all that `explain` has to say of it."""
+"""Make the explanation of a document for `explain`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches
 from pulumi_vertex_training.cli.explain import documents, replica_limits
-from pulumi_vertex_training.cli.explain.document_parts import job_in
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
@@ -49,13 +48,13 @@ def explanation_of(
     settings: str | None = None,
     resource: PersistentResource | None = None,
 ) -> Explanation:
-    """Everything about the plain values of a file. `settings`: the framework whose settings are shown;
-    `resource`: the persistent resource that the job is to run on.
+    """Explain the plain values of a file.
 
-    Raises InputError for a trial that a tuning job does not have.
+    `settings` is the framework whose settings are shown, `resource` the persistent resource on which the job
+    should run. Raises InputError for a trial that the tuning job does not have.
     """
     document = documents.read_document(value, options=options)
-    path, job = job_in(document)
+    path, job = documents.job_in(document)
     sample = Sample(location=document.location or SAMPLE_LOCATION, trial=trial)
     if document.spec is not None:
         sample = view_of_document(document).sample(document, sample)
@@ -124,7 +123,7 @@ def _replicas(
 
 
 def _sizing(document: Document[CustomJobSpec]) -> Sizing | None:
-    """Of reduction servers that are declared, as for those that are asked for as "auto"."""
+    """Return the sizing of reduction servers, also of declared ones, or None without any."""
     if document.sizing is not None or document.spec is None:
         return document.sizing
     pools = document.spec.worker_pool_specs
@@ -139,22 +138,23 @@ def _sizing(document: Document[CustomJobSpec]) -> Sizing | None:
             pools[CHIEF], pools[WORKERS], machine_type=pools[SERVERS].machine_type, location=document.location
         )
     except ValueError:
-        return None  # a bandwidth that is not known; the rules have said so
+        return None  # the bandwidth is unknown, which the rules report
 
 
 def _with_settings(
     replicas: Sequence[ExplainedReplica], framework: str, spec: CustomJobSpec | None
 ) -> tuple[list[ExplainedReplica], dict[str, str], list[Problem]]:
-    """The replicas with what the framework has to be told, the invented addresses in it, or why it cannot be
-    told.
+    """Return the replicas with the framework's settings, the sample addresses used, and problems.
+
+    With a problem, the replicas have no settings.
     """
     if not replicas or spec is None:
         return list(replicas), {}, []
     for position, count in pools_view.machines_of_slices(spec).items():
         warning = replica_limits.SLICE_SETTINGS.broken(
             "framework",
-            f"each replica of worker pool {position} is a TPU slice of {count} machines, so that settings of "
-            f"{framework} which count replicas would be wrong; none are shown",
+            f"each replica of worker pool {position} is a TPU slice of {count} machines, so settings of "
+            f"{framework} that count replicas would be wrong; none are shown",
         )
         return list(replicas), {}, [warning]
     cluster = replicas[0].environment.cluster_spec or {}
@@ -168,7 +168,7 @@ def _with_settings(
         return asked.setdefault(host, addresses[host])
 
     slots = _slots(spec) if framework in ("torchrun", "horovod") else 1
-    told = []
+    configured = []
     for replica in replicas:
         here = Cluster(
             pools=pools, pool=replica.environment.pool, index=replica.environment.index, source="CLUSTER_SPEC"
@@ -177,17 +177,17 @@ def _with_settings(
             settings = framework_settings.settings(here, framework, slots=slots, resolve=resolve)
         except ClusterError as error:
             return list(replicas), {}, [Problem(path="framework", message=str(error))]
-        told.append(replace(replica, framework_settings=settings))
-    return told, asked, []
+        configured.append(replace(replica, framework_settings=settings))
+    return configured, asked, []
 
 
 def _sample_addresses(pools: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """An IP address for every host, for frameworks that do not work with names."""
+    """Yield a sample IP address for every host, for frameworks that do not accept names."""
     for number, address in enumerate(itertools.chain.from_iterable(pools), start=2):
         yield address.rpartition(":")[0], f"10.128.{number // 256}.{number % 256}"
 
 
 def _slots(spec: CustomJobSpec) -> int:
-    """Processes on each machine: one for each of the chief's accelerators."""
+    """Return the number of processes on each machine: one for each of the chief's accelerators."""
     machine = spec.worker_pool_specs[CHIEF].machine_spec
     return max(1, machine.accelerator_count if machine else 1)

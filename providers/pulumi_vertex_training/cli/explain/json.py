@@ -1,4 +1,7 @@
-"""`explain --json`. A thousand replicas have a million addresses: what they share is made into text once."""
+"""Write the output of `explain --json`.
+
+A thousand replicas have a million addresses, so the parts that they share are converted to text only once.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _STRUCTURED = ("CLUSTER_SPEC", "TF_CONFIG")
 def write(
     explanation: Explanation, replicas: Sequence[ExplainedReplica], out: Callable[[str], object]
 ) -> None:
-    """One JSON document; each of `replicas`, its last entry, on a line of its own."""
+    """Write one JSON document. `replicas` is its last entry, with a line for each replica."""
     head = json.dumps(_head(explanation), indent=2, ensure_ascii=False)
     out(head.removesuffix("\n}") + ',\n  "replicas": [')
     texts = _Texts()
@@ -39,7 +42,7 @@ def write(
 
 
 def findings(problems: Iterable[Problem], **more: str) -> list[dict[str, str]]:
-    """Problems as they stand under `errors` and `warnings`; `source` is the document that has the rule."""
+    """Return problems as entries of `errors` and `warnings`."""
     return [
         {
             "path": problem.path,
@@ -53,7 +56,7 @@ def findings(problems: Iterable[Problem], **more: str) -> list[dict[str, str]]:
 
 
 def refused(message: str, path: str) -> dict[str, Any]:
-    """The same keys for a file that cannot be read at all."""
+    """Return the document for a file that cannot be read, with the usual keys."""
     return {
         "form": None,
         "workerPoolSpecs": [],
@@ -89,8 +92,10 @@ def _head(explanation: Explanation) -> dict[str, Any]:
 
 
 def _is_job(explanation: Explanation, spec: CustomJobSpec) -> bool:
-    """What runs in another kind is no job of its own. Roles may be a topology alone: they are a job with a
-    task, or with anything beside the pools.
+    """Return whether the document is a custom job.
+
+    A job within another kind is not. Roles may be only a topology; they are a job if they have a task or any
+    field besides the pools.
     """
     if explanation.job is not explanation.document:
         return False
@@ -101,7 +106,7 @@ def _job(spec: CustomJobSpec) -> dict[str, Any]:
     job: dict[str, Any] = without_gaps(custom_job.to_wire(spec))
     job["jobSpec"].setdefault("workerPoolSpecs", [])
     if not spec.display_name:
-        job.pop("displayName", None)  # the form has none
+        job.pop("displayName", None)  # the form has no name
     return job
 
 
@@ -121,7 +126,7 @@ def _sizing(explanation: Explanation) -> dict[str, Any] | None:
 
 
 class _Texts:
-    """JSON texts of mappings that replicas share, each made once."""
+    """JSON texts of mappings that replicas share. Each is made once."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[object, str]] = {}
@@ -164,7 +169,7 @@ class _Texts:
         yield "}" if mapping else "{}"
 
     def _shared(self, value: object) -> str:
-        """The text by the identity of the value, which is kept so that no other can have it."""
+        """Return the text of a value by its identity. The value is kept, so that its id is not reused."""
         if id(value) not in self._made:
             self._made[id(value)] = (value, _text(value))
         return self._made[id(value)][1]

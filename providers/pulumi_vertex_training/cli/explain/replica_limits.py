@@ -1,4 +1,4 @@
-"""Whether the replicas of a declaration can be listed: it has to say how many, and not too many."""
+"""Check whether the replicas of a declaration can be listed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTED_REPLICAS = Rule(
 )
 SLICE_SETTINGS = Rule(
     name="tpu-slice-settings",
-    says="the settings of a framework are those of replicas that are one machine each",
+    says="settings of a framework are shown for replicas that are one machine each",
     source="ours: no document says what the other machines of a TPU slice have in their environment",
     level="warning",
 )
@@ -31,7 +31,7 @@ RULES = (LISTED_REPLICAS, SLICE_SETTINGS)
 
 
 def can_be_listed(document: Document[CustomJobSpec]) -> bool:
-    """Whether the declaration says, without an error, how many replicas of which role there are."""
+    """Return whether the number and the roles of the replicas are declared without an error."""
     if document.spec is None:
         return False
     pools = document.spec.worker_pool_specs
@@ -49,7 +49,7 @@ def can_be_listed(document: Document[CustomJobSpec]) -> bool:
 
 
 def limit_problems(document: Document[CustomJobSpec]) -> Iterator[Problem]:
-    """Why the replicas of a declaration that says how many they are cannot be listed all the same."""
+    """Yield a problem if there are too many replicas to list."""
     pools = document.spec.worker_pool_specs if document.spec else ()
     count = sum(pool.replica_count for pool in pools)
     if isinstance(document, LegacyDocument):
@@ -57,6 +57,6 @@ def limit_problems(document: Document[CustomJobSpec]) -> Iterator[Problem]:
     if count > MAX_REPLICAS:
         yield LISTED_REPLICAS.broken(
             "worker_pool_specs",
-            f"{count} replicas; the environments of at most {MAX_REPLICAS} are listed, so here none is; try "
-            "it with fewer replicas",
+            f"{count} replicas; the environments of at most {MAX_REPLICAS} are listed, so none is listed; "
+            "try fewer replicas",
         )

@@ -1,6 +1,4 @@
-"""Every rule of a training job, by name: what `docs/rules.md` lists, and where a finding gets its document
-from.
-"""
+"""All rules by name, for `docs/rules.md` and for the source of a finding."""
 
 from __future__ import annotations
 
@@ -80,18 +78,18 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
 
 
 def _declared(modules: Iterable[ModuleType]) -> tuple[Rule, ...]:
-    """The rules that modules declare as constants, in their order."""
+    """Return the rules that modules declare as constants, in their order."""
     return tuple(value for module in modules for value in vars(module).values() if isinstance(value, Rule))
 
 
 TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {topic: _declared(modules) for topic, modules in _MODULES.items()}
 )
-"""The rules under the heading that each has in `docs/rules.md`."""
+"""Rules by their heading in `docs/rules.md`."""
 
 
 def by_name(rules: Iterable[Rule]) -> Mapping[str, Rule]:
-    """The rules by name. Raises ValueError for two rules of one name: a finding could not say which it is."""
+    """Return the rules by name. Raises ValueError if two rules have the same name."""
     found: dict[str, Rule] = {}
     for rule in rules:
         if rule.name in found:
@@ -109,7 +107,7 @@ _LIMITS = by_name(replica_limits.RULES)
 
 
 def source_of(name: str) -> str:
-    """The document that has the rule, or one of the limits of `explain`; "" for a name that is none."""
+    """Return the source of a rule or of a limit of `explain`, "" for an unknown name."""
     rule = RULES.get(name) or _LIMITS.get(name)
     return rule.source if rule else ""
 
@@ -119,29 +117,29 @@ _INTRODUCTION = """# Rules
 This page is made from the code: `python -m pytest
 tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
 
-A rule is one thing that the declaration of a training job, or of a bucket, has to keep. What breaks it is a
-finding: the path of the value, the value, what is wrong with it, and what to do. A preview checks all rules
-before anything is sent to Google Cloud. `vertex-training explain FILE` shows every finding about the job in a
-file, each with the document that its rule comes from; `--json` has the name of the rule as well.
+A rule is a requirement on the declaration of a training job, bucket or other resource. A broken rule gives a
+finding: the path of the value, the value, what is wrong with it, and what to do. `pulumi preview` checks all
+rules before anything is sent to Google Cloud. `vertex-training explain FILE` prints every finding about the
+job in a file with the source of its rule; `--json` also has the name of the rule.
 
-An **error** is what the service would refuse, or what cannot work: the job is not submitted. A **warning** is
-what the service accepts and you may regret. Some rules have the other level at times: a switch, a declared
-framework or the value itself decides. A source that begins with "ours" is no document of Google's, but the
-reason for the rule.
+An **error** means that the service would refuse the job, or that it cannot work: the job is not submitted.
+A **warning** means that the service accepts the job, but you may regret it. An option, a declared framework
+or the value itself can change the level of a rule. A source that begins with "ours" is not a document of
+Google's: it gives our reason for the rule.
 
-What the checks are told beside the declaration:
+These options change the checks:
 
 | in a program | `explain`, `diff` | effect |
 | --- | --- | --- |
-| `location` | `--location` | the job's region; without one the rules of regions are passed over |
-| `framework` | `--framework` | checks what that framework needs, and turns some advice into errors |
-| `allow_unknown_types` | `--allow-unknown-types` | a name that the tables do not have is a warning only |
-| `allow_legacy_types` | `--allow-legacy-types` | names that Google has retired are accepted |
+| `location` | `--location` | the job's region; without it, the rules of regions are skipped |
+| `framework` | `--framework` | checks the needs of this framework, and turns some warnings into errors |
+| `allow_unknown_types` | `--allow-unknown-types` | only warns about a name that is not in the tables |
+| `allow_legacy_types` | `--allow-legacy-types` | accepts names that Google has retired |
 """
 
 
 def as_markdown() -> str:
-    """The page `docs/rules.md`: what a rule is, and a table for each topic."""
+    """Return the page `docs/rules.md`: an introduction and a table for each topic."""
     return "\n".join([_INTRODUCTION, *(_section(topic, rules) for topic, rules in TOPICS.items())])
 
 

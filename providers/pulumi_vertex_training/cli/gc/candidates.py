@@ -1,16 +1,16 @@
-"""What carries our marks and nobody knows any more, and of what that can be proven.
+"""Decide which resources with our ownership labels are orphans: no stack has them in its state any longer.
 
-The states at hand are those of the backends that were named. Somebody else's stacks, also ones with equal
-names, are in other backends, and cannot be asked; so what is unknown here may be known there. Proven to be an
-orphan is only what a stack that still exists is recorded to have had, and has no longer:
+Only the states of the named backends can be read. Other people's stacks, even with equal names, may be in
+other backends, so a resource that is unknown here may be known there. A resource is a proven orphan only if
+a stack that still exists is recorded to have had it and has it no longer:
 
-* A run's identity is random. That a stack's history has it means that this stack made it.
-* A stack that was removed (`pulumi stack rm --force`) may have been moved to another backend before, with all
-  it knows: that is how stacks are moved. So its jobs are not proven to be orphans.
-* A staged object is named by its content, so two stacks may have the same one; the second marks it as shared.
-* A job that was kept on purpose, by on_delete = cancel, is no orphan.
-* Persistent resources and models have no random identity. Equal names are in other backends, too, and what
-  was created when a state says may have been made elsewhere and taken over. So of these nothing is proven.
+* The identity of a run is random. If a stack's history has it, this stack made the run.
+* A removed stack (`pulumi stack rm --force`) may have been moved to another backend before, with its whole
+  state: this is how stacks are moved. So its jobs are not proven orphans.
+* A staged object is named by its content, so two stacks may have the same one. The second marks it as shared.
+* A job that was kept on purpose, by on_delete = cancel, is not an orphan.
+* Persistent resources and models have no random identity. Other backends may have equal names, and a resource
+  that a state says it created may have been made elsewhere and adopted. So these are never proven orphans.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulumi_vertex_training.cli.gc.mentions import Mention
-from pulumi_vertex_training.cli.gc.stack_memory import Memory, StackName
+from pulumi_vertex_training.cli.gc.stack_state import Mention, StackName, StateContents
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
@@ -29,8 +28,8 @@ from pulumi_vertex_training.runs.persistent import PersistentRecord
 from vertex_training.fields.labels import owner_of
 
 
-class Verdict(enum.Enum):
-    """What is to become of a thing that carries our mark; only an ORPHAN is deleted without being named."""
+class Status(enum.Enum):
+    """Status of a resource with our ownership label. Only an ORPHAN is deleted without being named."""
 
     KNOWN = "known"
     ORPHAN = "orphan"
@@ -39,118 +38,122 @@ class Verdict(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
-    verdict: Verdict
+class Decision:
+    """A status and the reason for it, in words for the user."""
+
+    status: Status
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownStack:
-    """A stack of a backend that was named: its state, and what is recorded of its past.
+    """A stack of a named backend, with its present state and its recorded past.
 
-    `now` is None for a stack that was removed. `has_history`: whether its past could be read at all.
-    `is_deployed_now`: whether a deployment of it goes on; None where its backend does not tell.
+    `now` is None for a stack that was removed. `has_history` says whether the past could be read at all.
+    `is_deployed_now` says whether a deployment is running, None if the backend does not report it.
     """
 
     name: StackName
-    now: Memory | None
-    past: Memory
+    now: StateContents | None
+    past: StateContents
     has_history: bool = True
     is_deployed_now: bool | None = None
 
 
-def judge_job(record: JobRecord, stacks: Sequence[KnownStack]) -> Judgement:
-    """Of a job that carries our run label."""
+def decide_job(record: JobRecord, stacks: Sequence[KnownStack]) -> Decision:
+    """Decide the status of a job that has our run label."""
     run = record.labels[RUN_LABEL]
     identity, job_id = identity_of(run), record.name.rpartition("/")[2]
     for stack in stacks:
         if stack.now and (identity in stack.now.mentioned or job_id in stack.now.job_ids):
-            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+            return Decision(status=Status.KNOWN, reason=f"stack {stack.name} has it")
     for stack in stacks:
-        # By its id where another declaration had taken it over.
+        # A job that another declaration had adopted is recorded by its id.
         if stack.past.kept & {identity, job_id}:
-            return Judgement(verdict=Verdict.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
+            return Decision(status=Status.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
     made_by = [stack for stack in stacks if identity in stack.past.runs]
-    return _by_past(made_by, stacks, f"run {run}")
+    return _decide_by_history(made_by, stacks, f"run {run}")
 
 
-def judge_lasting(record: PersistentRecord, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Judgement:
-    """Of a persistent resource or a model that carries our marks.
+def decide_persistent(record: PersistentRecord, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Decision:
+    """Decide the status of a persistent resource or a model that has our ownership labels.
 
-    A creation that a killed deployment has begun stays in the state, also after `pulumi destroy`. While none
-    goes on it says nothing.
+    A creation that a killed deployment began stays in the state, even after `pulumi destroy`. It counts only
+    while a deployment is running.
     """
 
     def is_in(mentions: Collection[Mention]) -> bool:
         return any(one.may_be(record.name, endpoint) for one in mentions)
 
-    living = [(stack, stack.now) for stack in stacks if stack.now]
-    for stack, now in living:
+    existing = [(stack, stack.now) for stack in stacks if stack.now]
+    for stack, now in existing:
         if is_in(now.mentions):
-            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+            return Decision(status=Status.KNOWN, reason=f"stack {stack.name} has it")
         if record.uploaded_by & now.job_ids:
-            reason = f"stack {stack.name} knows a pipeline that uploaded it"
-            return Judgement(verdict=Verdict.KNOWN, reason=reason)
+            reason = f"stack {stack.name} has a pipeline that uploaded it"
+            return Decision(status=Status.KNOWN, reason=reason)
         if stack.is_deployed_now and is_in(now.begun):
-            reason = f"a deployment of stack {stack.name} makes it; if that was killed, run `pulumi cancel`"
-            return Judgement(verdict=Verdict.KNOWN, reason=reason)
+            reason = (
+                f"a deployment of stack {stack.name} is creating it; if it was killed, run `pulumi cancel`"
+            )
+            return Decision(status=Status.KNOWN, reason=reason)
     for stack in stacks:
         if is_in(stack.past.retained):
-            return Judgement(verdict=Verdict.KEPT, reason=f"retain_on_delete was set in stack {stack.name}")
+            return Decision(status=Status.KEPT, reason=f"retain_on_delete was set in stack {stack.name}")
         if record.uploaded_by & stack.past.kept:
             reason = f"on_delete was cancel in stack {stack.name}, for a pipeline that uploaded it"
-            return Judgement(verdict=Verdict.KEPT, reason=reason)
+            return Decision(status=Status.KEPT, reason=reason)
     if record.is_going:
-        return Judgement(verdict=Verdict.UNPROVEN, reason="it is being deleted already")
+        return Decision(status=Status.UNPROVEN, reason="it is already being deleted")
     remedy = record.obstacle or f"`vertex-training gc --yes {record.id}` deletes it"
-    for stack, now in living:
+    for stack, now in existing:
         if is_in(now.begun):
-            takes = "`pulumi up` there takes it over as long as it is declared"
-            goes_on = ", unless a deployment of it goes on" if stack.is_deployed_now is None else ""
-            reason = f"a killed deployment of stack {stack.name} began to make it{goes_on}; {takes}; {remedy}"
-            return Judgement(verdict=Verdict.UNPROVEN, reason=reason)
+            adopts = "if it is still declared, `pulumi up` there adopts it"
+            unless = ", unless one is still running" if stack.is_deployed_now is None else ""
+            reason = (
+                f"a killed deployment of stack {stack.name} began to create it{unless}; {adopts}; {remedy}"
+            )
+            return Decision(status=Status.UNPROVEN, reason=reason)
     owner = "/".join(owner_of(record.labels).values())
-    return Judgement(
-        verdict=Verdict.UNPROVEN,
-        reason=f"no stack here knows it; its labels say {owner}, but names prove nothing; {remedy}",
+    return Decision(
+        status=Status.UNPROVEN,
+        reason=f"no stack here has it; its labels name {owner}, but names prove nothing; {remedy}",
     )
 
 
-def judge_object(
+def decide_object(
     uri: str, metadata: Mapping[str, str], stacks: Sequence[KnownStack], *, read_by_live_jobs: str
-) -> Judgement | None:
-    """Of an object in a place where objects are staged; None for one that does not carry our mark.
+) -> Decision | None:
+    """Decide the status of an object in a staging folder, or return None if it does not have our mark.
 
-    `read_by_live_jobs`: everything that the specs of live jobs say.
+    `read_by_live_jobs` is the text of the specs of all live jobs.
     """
     if STAGED_KEY not in metadata:
         return None
-    # Its folder is its hash, and a job may name the folder instead of the object.
+    # The folder is named by the object's hash, and a job may name the folder instead of the object.
     folder = uri.removeprefix("gs://").rpartition("/")[0]
     for stack in stacks:
         if stack.now and folder in stack.now.text:
-            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+            return Decision(status=Status.KNOWN, reason=f"stack {stack.name} has it")
     if folder in read_by_live_jobs:
-        return Judgement(verdict=Verdict.KNOWN, reason="a live job reads it")
+        return Decision(status=Status.KNOWN, reason="a live job reads it")
     if SHARED_KEY in metadata:
-        return Judgement(
-            verdict=Verdict.UNPROVEN,
-            reason="it was staged more than once, perhaps by a stack that is not here",
+        return Decision(
+            status=Status.UNPROVEN,
+            reason="it was staged more than once, perhaps by a stack of another backend",
         )
-    return _by_past([stack for stack in stacks if uri in stack.past.objects], stacks, "it")
+    return _decide_by_history([stack for stack in stacks if uri in stack.past.objects], stacks, "it")
 
 
-def _by_past(made_by: Sequence[KnownStack], stacks: Sequence[KnownStack], thing: str) -> Judgement:
+def _decide_by_history(made_by: Sequence[KnownStack], stacks: Sequence[KnownStack], noun: str) -> Decision:
     for stack in made_by:
         if stack.now is not None:
-            return Judgement(
-                verdict=Verdict.ORPHAN, reason=f"stack {stack.name} had it, and has it no longer"
-            )
+            return Decision(status=Status.ORPHAN, reason=f"stack {stack.name} had it and no longer has it")
     for stack in made_by:
-        return Judgement(
-            verdict=Verdict.UNPROVEN,
-            reason=f"stack {stack.name} was removed with it, and may have been moved to another backend",
+        return Decision(
+            status=Status.UNPROVEN,
+            reason=f"stack {stack.name} had it when it was removed, and may have moved to another backend",
         )
     unread = sorted({stack.name.backend for stack in stacks if not stack.has_history})
-    but = f", as far as can be told: the history of {', '.join(unread)} was not read" if unread else ""
-    return Judgement(verdict=Verdict.UNPROVEN, reason=f"no stack here is known to have had {thing}{but}")
+    but = f"; the history of {', '.join(unread)} could not be read" if unread else ""
+    return Decision(status=Status.UNPROVEN, reason=f"no stack here is known to have had {noun}{but}")

@@ -1,4 +1,4 @@
-"""`gc`: list and delete what carries our marks and no stack knows any more."""
+"""`gc`: list and delete resources with our ownership labels that no stack has any longer."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.gc import view as gc_view
 from pulumi_vertex_training.cli.gc.candidates import (
-    Judgement,
+    Decision,
     KnownStack,
-    Verdict,
-    judge_job,
-    judge_lasting,
-    judge_object,
+    Status,
+    decide_job,
+    decide_object,
+    decide_persistent,
 )
 from pulumi_vertex_training.cli.gc.findings import (
     Finding,
     JobFinding,
-    LastingFinding,
     ObjectFinding,
-    judged_jobs,
-    judged_lasting,
-    judged_objects,
+    PersistentFinding,
+    job_findings,
+    labelled_jobs,
+    labelled_persistent,
     live_text,
-    marked_jobs,
-    marked_lasting,
+    object_findings,
+    persistent_findings,
 )
-from pulumi_vertex_training.cli.gc.stack_memory import StackName
+from pulumi_vertex_training.cli.gc.stack_state import StackName
 from pulumi_vertex_training.cli.gc.sweep import (
     AT_ONCE,
-    Fresh,
     Outcome,
+    SharedRead,
     delete_job,
-    delete_lasting,
     delete_object,
+    delete_persistent,
 )
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
@@ -52,25 +52,25 @@ from vertex_training.fields.labels import mark_value
 
 
 def collect(options: argparse.Namespace, output: Output) -> int:
-    """The command `gc`. Exit code 1 when something that was to be deleted is still there."""
+    """Run the command `gc`. Return 1 if something that should be deleted still exists."""
     endpoint = target.resolve(target.of_options(options))
     project = options.pulumi_project or pulumi_backends.project_here(Path.cwd())
     urls = pulumi_backends.backend_urls(options.backend)
-    of = None if options.things else project
-    # Before the stacks: what is listed was in its stack's state, as a run or as begun, before it was made.
-    jobs, lasting = marked_jobs(endpoint, of), marked_lasting(endpoint, of)
-    stacks = _stacks(urls, jobs, lasting, endpoint)
+    of = None if options.names else project
+    # List before reading the stacks: a run or a pending creation is in the state before it is made.
+    jobs, persistent = labelled_jobs(endpoint, of), labelled_persistent(endpoint, of)
+    stacks = _stacks(urls, jobs, persistent, endpoint)
     findings: list[Finding] = [
-        *judged_jobs(jobs, stacks),
-        *judged_lasting(lasting, stacks, endpoint),
-        *judged_objects(endpoint, stacks, named=options.things),
+        *job_findings(jobs, stacks),
+        *persistent_findings(persistent, stacks, endpoint),
+        *object_findings(endpoint, stacks, named=options.names),
     ]
-    if options.things:
-        findings = _named(options.things, findings, endpoint)
-    chosen = [one for one in findings if one.judgement.verdict is Verdict.ORPHAN or options.things]
+    if options.names:
+        findings = _named(options.names, findings, endpoint)
+    chosen = [one for one in findings if one.decision.status is Status.ORPHAN or options.names]
     if options.yes and chosen:
-        again = Fresh(lambda: _again(urls, stacks, endpoint))
-        _delete(chosen, endpoint, again, named=bool(options.things), output=output)
+        again = SharedRead(lambda: _again(urls, stacks, endpoint))
+        _delete(chosen, endpoint, again, named=bool(options.names), output=output)
     report = gc_view.Report(
         endpoint=endpoint,
         project=of,
@@ -85,17 +85,20 @@ def collect(options: argparse.Namespace, output: Output) -> int:
 
 
 def _stacks(
-    urls: Sequence[str], jobs: Sequence[JobRecord], lasting: Sequence[PersistentRecord], endpoint: Endpoint
+    urls: Sequence[str], jobs: Sequence[JobRecord], persistent: Sequence[PersistentRecord], endpoint: Endpoint
 ) -> list[KnownStack]:
-    """The stacks with their past, which may be read only of those that labels of unknown things name."""
+    """Return the stacks with their past.
+
+    If reading the past is expensive, only the stacks that unknown resources name in their labels are read.
+    """
     read = {url: pulumi_backends.read_stacks(url) for url in urls}
     now = [stack for stacks in read.values() for stack in stacks]
-    judged = [(job.labels, judge_job(job, now)) for job in jobs]
-    judged += [(one.labels, judge_lasting(one, now, endpoint)) for one in lasting]
+    judged = [(job.labels, decide_job(job, now)) for job in jobs]
+    judged += [(one.labels, decide_persistent(one, now, endpoint)) for one in persistent]
     owners = {
         (labels.get("pulumi-project"), labels.get("pulumi-stack"))
-        for labels, judgement in judged
-        if judgement.verdict is not Verdict.KNOWN
+        for labels, decision in judged
+        if decision.status is not Status.KNOWN
     }
 
     def wanted(name: StackName) -> bool:
@@ -106,11 +109,12 @@ def _stacks(
     ]
 
 
-Reading = tuple[list[KnownStack], str]
+Snapshot = tuple[list[KnownStack], str]
+"""The stacks, and the text of the specs of live jobs."""
 
 
-def _again(urls: Sequence[str], before: Sequence[KnownStack], endpoint: Endpoint) -> Reading:
-    """The stacks as they are now, with the past that was read before, and what live jobs read."""
+def _again(urls: Sequence[str], before: Sequence[KnownStack], endpoint: Endpoint) -> Snapshot:
+    """Read the stacks again, keep the past that was read before, and read the specs of live jobs."""
     pasts = {stack.name: stack for stack in before}
     now = [
         replace(stack, past=pasts[stack.name].past, has_history=True) if stack.name in pasts else stack
@@ -122,67 +126,67 @@ def _again(urls: Sequence[str], before: Sequence[KnownStack], endpoint: Endpoint
 
 
 def _delete(
-    chosen: Sequence[Finding], endpoint: Endpoint, again: Fresh[Reading], *, named: bool, output: Output
+    chosen: Sequence[Finding], endpoint: Endpoint, again: SharedRead[Snapshot], *, named: bool, output: Output
 ) -> None:
     def one(finding: Finding) -> None:
         try:
             finding.outcome = _delete_one(finding, endpoint, again, named=named, output=output)
-        except CommandError as error:  # a state that can no longer be read
+        except CommandError as error:  # a state can no longer be read
             finding.outcome = Outcome(words=str(error), failed=True)
         output.note(f"{finding.label}: {finding.outcome.words}")
 
-    # The rest after the jobs, which may run on a resource, or have read an object.
-    for kind in (JobFinding, LastingFinding, ObjectFinding):
+    # Jobs first: they may run on a persistent resource or read an object.
+    for kind in (JobFinding, PersistentFinding, ObjectFinding):
         with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
             list(pool.map(one, [finding for finding in chosen if isinstance(finding, kind)]))
 
 
 def _delete_one(
-    finding: Finding, endpoint: Endpoint, again: Fresh[Reading], *, named: bool, output: Output
+    finding: Finding, endpoint: Endpoint, again: SharedRead[Snapshot], *, named: bool, output: Output
 ) -> Outcome:
-    def refusal_of(judge: Callable[[Reading], Judgement | None]) -> str:
-        judgement = judge(again.get())
-        if judgement is None:
-            return "it no longer carries our mark"
-        if judgement.verdict is Verdict.KNOWN or not (named or judgement.verdict is Verdict.ORPHAN):
-            return judgement.reason
+    def refusal_of(decide: Callable[[Snapshot], Decision | None]) -> str:
+        decision = decide(again.get())
+        if decision is None:
+            return "it no longer has our label"
+        if decision.status is Status.KNOWN or not (named or decision.status is Status.ORPHAN):
+            return decision.reason
         return ""
 
     if isinstance(finding, JobFinding):
 
         def job_refusal(record: JobRecord) -> str:
             if record.labels.get(RUN_LABEL) != finding.record.labels[RUN_LABEL]:
-                return "it no longer carries our mark"
-            return refusal_of(lambda reading: judge_job(record, reading[0]))
+                return "it no longer has our label"
+            return refusal_of(lambda snapshot: decide_job(record, snapshot[0]))
 
         return delete_job(
             gateway_of(finding.record.name),
             endpoint,
             finding.record.name,
             refusal=job_refusal,
-            tell=lambda words: output.note(f"{finding.label}: {words}"),
+            report=lambda words: output.note(f"{finding.label}: {words}"),
         )
 
-    if isinstance(finding, LastingFinding):
+    if isinstance(finding, PersistentFinding):
 
-        def lasting_refusal(record: PersistentRecord) -> str:
+        def persistent_refusal(record: PersistentRecord) -> str:
             before = finding.record
             if (record.marks, record.create_time) != (before.marks, before.create_time):
-                return "it is another one now"
-            return refusal_of(lambda reading: judge_lasting(record, reading[0], endpoint))
+                return "another resource has its name now"
+            return refusal_of(lambda snapshot: decide_persistent(record, snapshot[0], endpoint))
 
-        return delete_lasting(
+        return delete_persistent(
             finding.kind,
             endpoint,
             finding.record.name,
-            refusal=lasting_refusal,
-            tell=lambda words: output.note(f"{finding.label}: {words}"),
+            refusal=persistent_refusal,
+            report=lambda words: output.note(f"{finding.label}: {words}"),
         )
 
     def object_refusal(record: ObjectRecord) -> str:
         return refusal_of(
-            lambda reading: judge_object(
-                record.uri, record.metadata, reading[0], read_by_live_jobs=reading[1]
+            lambda snapshot: decide_object(
+                record.uri, record.metadata, snapshot[0], read_by_live_jobs=snapshot[1]
             )
         )
 
@@ -190,29 +194,30 @@ def _delete_one(
 
 
 def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint) -> list[Finding]:
-    """The findings that were named. Raises InputError for a word that names none, or one that is in use."""
+    """Return the findings that `words` name. Raises InputError for an unknown name or a known resource."""
     chosen: list[Finding] = []
-    # Of numbers the nearest one is another thing.
-    chosen_by_people = [
+    # The number nearest to a mistyped one is a different resource, so only names are suggested.
+    suggestions = [
         name for one in findings for name in one.names(endpoint) if not name.rpartition("/")[2].isdigit()
     ]
     for word in dict.fromkeys(words):
         found = [one for one in findings if word in one.names(endpoint)]
         if not found:
             raise InputError(
-                f"{word!r} is no job, persistent resource, model or staged object that carries the marks of "
-                f"this project ({endpoint}); gc deletes nothing else. Give an id or full name, or a gs:// "
-                f"address; `vertex-training gc` lists them.{did_you_mean(word, chosen_by_people)}",
+                f"{word!r} is not a job, persistent resource, model or staged object with our ownership "
+                f"labels ({endpoint}); gc deletes nothing else. Give an id, a full name or a gs:// address; "
+                f"`vertex-training gc` lists them.{did_you_mean(word, suggestions)}",
                 path="NAME",
             )
         if len(found) > 1:
             raise InputError(
-                f"{word!r} is the id of {' and of '.join(one.name for one in found)}. Give the full name.",
+                f"{word!r} is the id of both {' and '.join(one.name for one in found)}. Give the full name.",
                 path="NAME",
             )
-        if found[0].judgement.verdict is Verdict.KNOWN:
+        if found[0].decision.status is Status.KNOWN:
             raise InputError(
-                f"{found[0].label} is in use: {found[0].judgement.reason}. Destroy it there.", path="NAME"
+                f"{found[0].label} is in use: {found[0].decision.reason}. Run `pulumi destroy` there.",
+                path="NAME",
             )
         chosen += found
     return chosen

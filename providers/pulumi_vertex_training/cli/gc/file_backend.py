@@ -1,12 +1,14 @@
-"""What a file backend of Pulumi keeps of its stacks beside their states, below `.pulumi`.
+"""Read the past of stacks from a file backend of Pulumi.
 
-* `history/PROJECT/STACK/*.checkpoint.json`: the state at the end of every update; goes with `stack rm`.
-* `stacks/PROJECT/STACK.json.bak`: the state before the last change, `pulumi state delete` for example; stays.
-* `backups/PROJECT/STACK/*.json`: as the history; stays.
+A file backend keeps these files below `.pulumi`:
+
+* `history/PROJECT/STACK/*.checkpoint.json`: the state at the end of every update. `stack rm` deletes it.
+* `stacks/PROJECT/STACK.json.bak`: the state before the last change, such as `pulumi state delete`. It stays.
+* `backups/PROJECT/STACK/*.json`: like the history. It stays.
 * `locks/organization/PROJECT/STACK/*.json`: during a deployment, and after a kill until `pulumi cancel`.
 
-So of a stack that exists the history is its own, while the other two may be those of a stack that had the
-same name before: a `.bak` counts only when it is younger than the first entry of the history.
+The history of an existing stack is its own. The backups may be of an earlier stack of the same name, so a
+`.bak` file counts only if it is newer than the first entry of the history.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
-from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, Memory, StackName, memory_of, united
+from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName, StateContents, contents_of, merged
 from vertex_training.fields import timestamps
 
 _SCHEME = "file://"
@@ -28,7 +30,7 @@ _CHECKPOINT = re.compile(r".*-(\d+)\.checkpoint\.json(\.gz)?")
 
 
 def absolute(backend: str) -> str:
-    """The URL of a file backend with its folder from the root; others as they are."""
+    """Make the folder in the URL of a file backend absolute. Return other URLs unchanged."""
     if not backend.startswith(_SCHEME):
         return backend
     path, question, query = backend.removeprefix(_SCHEME).partition("?")
@@ -36,27 +38,27 @@ def absolute(backend: str) -> str:
 
 
 def folder(backend: str) -> Path | None:
-    """The folder of a file backend; None for others."""
+    """Return the `.pulumi` folder of a file backend, or None for other backends."""
     if not backend.startswith(_SCHEME):
         return None
     return Path(absolute(backend).removeprefix(_SCHEME).partition("?")[0]) / ".pulumi"
 
 
 def is_locked(root: Path, name: StackName) -> bool:
-    """Whether a deployment of the stack goes on, or was killed and not cancelled."""
+    """Return whether a deployment of the stack is running, or was killed without `pulumi cancel`."""
     return any((root / "locks" / "organization" / name.project / name.stack).glob("*.json"))
 
 
 def with_history(stacks: Sequence[KnownStack], backend: str, root: Path) -> list[KnownStack]:
-    """The stacks with their past, and those that were removed with resources in them."""
+    """Return the stacks with their past, and the stacks that were removed while they had resources."""
     found = []
     for stack in stacks:
         past = _past(root, stack.name) if stack.name.project else None
         found.append(replace(stack, past=past or NOTHING, has_history=past is not None))
     existing = {(stack.name.project, stack.name.stack) for stack in stacks}
-    for project, name in sorted(_left_behind(root)):
-        # Of a stack that exists again these may be from its life before.
-        past = united(_memories(_leftovers(root, project, name)))
+    for project, name in sorted(_stacks_with_backups(root)):
+        # If the stack exists again, the backups may be of the earlier one.
+        past = merged(_contents_of_files(_backup_files(root, project, name)))
         if past != NOTHING:
             suffix = " (before it was removed)" if (project, name) in existing else ""
             found.append(
@@ -67,26 +69,26 @@ def with_history(stacks: Sequence[KnownStack], backend: str, root: Path) -> list
     return found
 
 
-def _past(root: Path, name: StackName) -> Memory:
-    """What is recorded of the present life of a stack that exists."""
+def _past(root: Path, name: StackName) -> StateContents:
+    """Return the recorded past of an existing stack, without that of an earlier stack of its name."""
     entries = [
         (int(match[1]), file)
         for file in _files(root / "history" / name.project / name.stack)
         if (match := _CHECKPOINT.fullmatch(file.name))
     ]
-    memories = list(_memories(file for _, file in entries))
+    contents = list(_contents_of_files(file for _, file in entries))
     if entries:
-        born = min(nanoseconds for nanoseconds, _ in entries) / 1e9
+        created = min(nanoseconds for nanoseconds, _ in entries) / 1e9
         for file in _backups_of(root, name.project, name.stack):
             state = _read(file)
             written = _written(state)
-            if state is not None and written is not None and written >= born:
-                memories += _memory(state)
-    return united(memories)
+            if state is not None and written is not None and written >= created:
+                contents += _contents(state)
+    return merged(contents)
 
 
-def _left_behind(root: Path) -> set[tuple[str, str]]:
-    """Project and name of the stacks of which there are backups."""
+def _stacks_with_backups(root: Path) -> set[tuple[str, str]]:
+    """Return project and name of the stacks that have backups."""
     stacks = {(file.parent.parent.name, file.parent.name) for file in root.glob("backups/*/*/*.json*")}
     for file in root.glob("stacks/*/*.json*.bak"):
         stacks.add(
@@ -95,7 +97,7 @@ def _left_behind(root: Path) -> set[tuple[str, str]]:
     return stacks
 
 
-def _leftovers(root: Path, project: str, name: str) -> Iterator[Path]:
+def _backup_files(root: Path, project: str, name: str) -> Iterator[Path]:
     yield from _files(root / "backups" / project / name)
     yield from _backups_of(root, project, name)
 
@@ -112,16 +114,16 @@ def _files(where: Path) -> Iterator[Path]:
         yield from (file for file in sorted(where.iterdir()) if file.name.endswith((".json", ".json.gz")))
 
 
-def _memories(files: Iterator[Path] | Any) -> Iterator[Memory]:
+def _contents_of_files(files: Iterable[Path]) -> Iterator[StateContents]:
     for file in files:
-        yield from _memory(_read(file))
+        yield from _contents(_read(file))
 
 
-def _memory(state: dict[str, Any] | None) -> Iterator[Memory]:
-    """What a checkpoint says; nothing for one that cannot be read, such as half of one."""
+def _contents(state: dict[str, Any] | None) -> Iterator[StateContents]:
+    """Yield the contents of a checkpoint, or nothing if it cannot be read, such as a partial file."""
     if state is not None:
         try:
-            yield memory_of(state)
+            yield contents_of(state)
         except ValueError:
             return
 
@@ -136,7 +138,7 @@ def _read(file: Path) -> dict[str, Any] | None:
 
 
 def _written(state: dict[str, Any] | None) -> float | None:
-    """When a checkpoint was written, in seconds since 1970."""
+    """Return when a checkpoint was written, in seconds since 1970, or None if it does not say."""
     try:
         text = state["checkpoint"]["latest"]["manifest"]["time"]  # type: ignore[index]
         return timestamps.parse(text).timestamp()

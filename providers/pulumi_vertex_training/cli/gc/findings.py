@@ -1,4 +1,4 @@
-"""What `gc` finds: jobs, persistent resources, models and staged objects with our marks, each judged."""
+"""Find jobs, persistent resources, models and staged objects with our labels, and decide their status."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pulumi_vertex_training.cli.gc.candidates import (
-    Judgement,
+    Decision,
     KnownStack,
-    Verdict,
-    judge_job,
-    judge_lasting,
-    judge_object,
+    Status,
+    decide_job,
+    decide_object,
+    decide_persistent,
 )
-from pulumi_vertex_training.cli.gc.stack_memory import StagingPlace, strings
+from pulumi_vertex_training.cli.gc.stack_state import StagingFolder, strings
 from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cli.jobs.lookup import newest_first
 from pulumi_vertex_training.cloud import objects
@@ -32,15 +32,15 @@ _ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
 
 
 @dataclass(kw_only=True)
-class Judged:
-    """What was found; `outcome` is what became of it, None as long as nothing was to be done."""
+class BaseFinding:
+    """Base of the findings. `outcome` is the result of the deletion, None if none was tried."""
 
-    judgement: Judgement
+    decision: Decision
     outcome: Outcome | None = None
 
 
 @dataclass(kw_only=True)
-class JobFinding(Judged):
+class JobFinding(BaseFinding):
     """A job of any kind."""
 
     record: JobRecord
@@ -54,12 +54,12 @@ class JobFinding(Judged):
         return f"job {self.record.job_id} ({self.record.display_name})"
 
     def names(self, endpoint: Endpoint) -> tuple[str, ...]:
-        """What a user may call it."""
+        """Return the names by which a user may give it."""
         return _names(self.name, endpoint)
 
 
 @dataclass(kw_only=True)
-class LastingFinding(Judged):
+class PersistentFinding(BaseFinding):
     """A persistent resource or a model."""
 
     record: PersistentRecord
@@ -81,7 +81,7 @@ class LastingFinding(Judged):
 
 
 @dataclass(kw_only=True)
-class ObjectFinding(Judged):
+class ObjectFinding(BaseFinding):
     """A staged object."""
 
     record: ObjectRecord
@@ -98,28 +98,28 @@ class ObjectFinding(Judged):
         return (self.record.uri,)
 
 
-Finding = JobFinding | LastingFinding | ObjectFinding
+Finding = JobFinding | PersistentFinding | ObjectFinding
 
 
 def _names(name: str, endpoint: Endpoint) -> tuple[str, ...]:
-    """Its id, and its full name with the project's number or id."""
+    """Return the id, and the full names with the project's number and with its id."""
     *_, collection, id_ = name.split("/")
     return (id_, name, f"{endpoint.parent}/{collection}/{id_}")
 
 
-def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
-    """What carries our run label, of one Pulumi project where it is given, newest first.
+def labelled_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
+    """Return the jobs with our run label, newest first; with `project` only those of the Pulumi project.
 
-    Not what another of them runs: no document says whether a service hands labels on.
+    Jobs that another of them runs are left out: no document says whether the service copies labels to them.
     """
     found = [one for gateway in gateways() for one in gateway.list_labelled(endpoint, RUN_LABEL)]
-    parts = {inner.name for one in found for inner in gateway_of(one.name).inner(one)}
-    records = newest_first(one for one in found if one.name not in parts)
+    inner_names = {inner.name for one in found for inner in gateway_of(one.name).inner(one)}
+    records = newest_first(one for one in found if one.name not in inner_names)
     return [one for one in records if _is_of(project, one.labels)]
 
 
-def marked_lasting(endpoint: Endpoint, project: str | None) -> list[PersistentRecord]:
-    """The persistent resources and models that carry our marks, narrowed as jobs are, newest first."""
+def labelled_persistent(endpoint: Endpoint, project: str | None) -> list[PersistentRecord]:
+    """Return the persistent resources and models with our ownership labels, filtered and sorted as jobs."""
     found = [
         one
         for kind in persistent_kinds().values()
@@ -133,66 +133,68 @@ def _is_of(project: str | None, labels: Mapping[str, str]) -> bool:
     return project is None or labels.get("pulumi-project") == mark_value(project)
 
 
-def judged_jobs(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> list[JobFinding]:
-    return [JobFinding(record=record, judgement=judge_job(record, stacks)) for record in records]
+def job_findings(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> list[JobFinding]:
+    """Return a finding for each job."""
+    return [JobFinding(record=record, decision=decide_job(record, stacks)) for record in records]
 
 
-def judged_lasting(
+def persistent_findings(
     records: Sequence[PersistentRecord], stacks: Sequence[KnownStack], endpoint: Endpoint
-) -> Iterator[LastingFinding]:
-    """Those that are unknown by their names are looked at with all that they are, such as every version of a
-    model.
+) -> Iterator[PersistentFinding]:
+    """Yield a finding for each record.
+
+    A record that no stack has by name is read again in full, for example with every version of a model.
     """
     for record in records:
-        judgement = judge_lasting(record, stacks, endpoint)
-        if judgement.verdict is not Verdict.KNOWN:
+        decision = decide_persistent(record, stacks, endpoint)
+        if decision.status is not Status.KNOWN:
             try:
                 record = persistent_kinds()[record.collection].get(endpoint, record.name)
             except NotFound:
                 continue
-            judgement = judge_lasting(record, stacks, endpoint)
-        yield LastingFinding(record=record, judgement=judgement)
+            decision = decide_persistent(record, stacks, endpoint)
+        yield PersistentFinding(record=record, decision=decision)
 
 
-def judged_objects(
+def object_findings(
     endpoint: Endpoint, stacks: Sequence[KnownStack], *, named: Sequence[str]
 ) -> Iterator[ObjectFinding]:
-    """The objects with our mark where the stacks stage theirs, or have; with `named` only those."""
+    """Yield findings for objects in the staging folders of the stacks, or only for those in `named`."""
     if named and not any(word.startswith("gs://") for word in named):
         return
     read = live_text(endpoint)
     records = _by_address(endpoint, named) if named else _staged(endpoint, stacks)
     for record in records:
-        judgement = judge_object(record.uri, record.metadata, stacks, read_by_live_jobs=read)
-        if judgement is not None:
-            yield ObjectFinding(record=record, judgement=judgement)
+        decision = decide_object(record.uri, record.metadata, stacks, read_by_live_jobs=read)
+        if decision is not None:
+            yield ObjectFinding(record=record, decision=decision)
 
 
 def live_text(endpoint: Endpoint) -> str:
-    """Everything that the live jobs of the place say, whoever submitted them."""
+    """Return every string in the specs of the endpoint's live jobs, whoever submitted them."""
     live = (job for gateway in gateways() for job in gateway.list_live(endpoint))
     return "\n".join(text for job in live for text in strings(job.wire))
 
 
 def _staged(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> Iterator[ObjectRecord]:
-    for place in sorted(_places(endpoint, stacks)):
-        prefix = f"{place.prefix}/" if place.prefix else ""
+    for folder in sorted(_staging_folders(endpoint, stacks)):
+        prefix = f"{folder.prefix}/" if folder.prefix else ""
         by_content = re.compile(re.escape(prefix) + rf"[0-9a-f]{{{HASH_DIGITS}}}/[^/]+")
         try:
-            for record in objects.list_objects(endpoint, place.bucket, prefix=prefix):
+            for record in objects.list_objects(endpoint, folder.bucket, prefix=prefix):
                 if by_content.fullmatch(record.name):
                     yield record
         except NotFound:
             continue
 
 
-def _places(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> set[StagingPlace]:
-    memories = [memory for stack in stacks for memory in (stack.now, stack.past) if memory]
+def _staging_folders(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> set[StagingFolder]:
+    states = [state for stack in stacks for state in (stack.now, stack.past) if state]
     return {
-        place
-        for memory in memories
-        for place in memory.places
-        if (place.endpoint, place.project) == (endpoint.kind, endpoint.project)
+        folder
+        for state in states
+        for folder in state.staging_folders
+        if (folder.endpoint, folder.project) == (endpoint.kind, endpoint.project)
     }
 
 

@@ -1,6 +1,6 @@
-"""The stacks of a backend, read through the `pulumi` command; nothing is ever written.
+"""Read the stacks of a backend through the `pulumi` command. Nothing is written.
 
-A stack that cannot be read might know anything, so every failure here ends the command.
+A stack that cannot be read might have any job, so every failure here ends the command.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 
 from pulumi_vertex_training.cli.gc import file_backend
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
-from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, Memory, StackName, memory_of, united
+from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName, StateContents, contents_of, merged
 from pulumi_vertex_training.views.failure import CommandError
 
 _AT_ONCE = 4
 _TIMEOUT = 300.0
 _NEWEST_VERSIONS = 50
-"""How far back the history of a stack on Pulumi Cloud is read: each version is a request."""
+"""Versions of a stack on Pulumi Cloud that are read, from the newest: each one takes a request."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """How a `pulumi` command ended."""
+    """Exit code and output of a `pulumi` command."""
 
     code: int
     out: str
@@ -36,13 +36,14 @@ class Ran:
 
 
 Pulumi = Callable[[Sequence[str], "str | None"], Ran]
-"""Runs `pulumi` with these words and this backend; None is the one that it is logged in to."""
+"""Run `pulumi` with these arguments and this backend; None is the one that it is logged in to."""
 
 
 def pulumi(words: Sequence[str], backend: str | None) -> Ran:
-    """The command on PATH. With a backend it runs outside of any project, so that stacks have full names.
+    """Run the `pulumi` on PATH.
 
-    Raises CommandError where there is no such command, or it does not answer.
+    With a backend it runs outside of any project, so that stacks have full names. Raises CommandError if the
+    command does not exist or does not end in time.
     """
     environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     environment.pop("PULUMI_STACK", None)
@@ -61,25 +62,25 @@ def pulumi(words: Sequence[str], backend: str | None) -> Ran:
             )
         except FileNotFoundError:
             raise CommandError(
-                "There is no `pulumi` on PATH, which reads the states of stacks; nothing was deleted. "
-                "In a clone, `source ./activate` puts it there."
+                "`pulumi` is not on PATH, so the states of the stacks cannot be read. Nothing was deleted. "
+                "In a clone of this project, run `source ./activate`."
             ) from None
         except subprocess.TimeoutExpired:
             raise CommandError(
-                f"`pulumi {' '.join(words)}` did not answer in {_TIMEOUT:g} s; nothing was deleted."
+                f"`pulumi {' '.join(words)}` did not end within {_TIMEOUT:g} s. Nothing was deleted."
             ) from None
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
 def backend_urls(given: Sequence[str], run: Pulumi = pulumi) -> list[str]:
-    """The backends that were named, each once; else the one that `pulumi` uses here."""
+    """Return the URLs of the given backends without duplicates, or of the one that `pulumi` uses here."""
     if given:
         return list(dict.fromkeys(map(file_backend.absolute, given)))
     answer = _json(run, ["whoami", "--verbose", "--json"], None)
     url = answer.get("url") if isinstance(answer, dict) else None
     if not url:
         raise CommandError(
-            "Which backend? `pulumi whoami` does not say; name one with --backend URL, such as file://~ or "
+            "`pulumi whoami` does not name a backend. Name one with --backend URL, such as file://~ or "
             "https://api.pulumi.com.",
             path="--backend",
         )
@@ -87,17 +88,17 @@ def backend_urls(given: Sequence[str], run: Pulumi = pulumi) -> list[str]:
 
 
 def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
-    """Every stack of the backend with its state, without what is recorded of its past."""
+    """Return every stack of the backend with its present state, without its past."""
     listed = _list(backend, run)
     names = [_name(backend, str(one.get("name", ""))) for one in listed]
     root = file_backend.folder(backend)
-    # Before the states: what a deployment makes that has ended since is in its state.
+    # Read this before the states: a deployment that ends in between has written what it made.
     deployed = [
         file_backend.is_locked(root, name) if root is not None else one.get("updateInProgress")
         for name, one in zip(names, listed, strict=True)
     ]
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        states = list(pool.map(lambda name: _memory(name, run), names))
+        states = list(pool.map(lambda name: _present_state(name, run), names))
     return [
         KnownStack(name=name, now=state, past=NOTHING, has_history=False, is_deployed_now=is_deployed)
         for name, state, is_deployed in zip(names, states, deployed, strict=True)
@@ -107,10 +108,10 @@ def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
 def with_history(
     stacks: Sequence[KnownStack], backend: str, wanted: Callable[[StackName], bool], run: Pulumi = pulumi
 ) -> list[KnownStack]:
-    """The stacks of one backend with what can be read of their past, and those that were removed.
+    """Return the stacks of one backend with their past as far as it can be read, and the removed stacks.
 
-    On Pulumi Cloud every version is a request, so only `wanted` stacks are asked for theirs. A past that
-    cannot be read proves nothing, so that is no error.
+    On Pulumi Cloud every version takes a request, so only the past of `wanted` stacks is read. A past that
+    cannot be read proves nothing, so it is not an error.
     """
     root = file_backend.folder(backend)
     if root is not None:
@@ -127,7 +128,7 @@ def with_history(
 
 
 def project_here(folder: Path) -> str | None:
-    """The name in the Pulumi.yaml of the folder or the nearest above it."""
+    """Return the project name in the nearest Pulumi.yaml at or above the folder, or None."""
     import yaml
 
     for above in (folder, *folder.parents):
@@ -140,7 +141,7 @@ def project_here(folder: Path) -> str | None:
                 name = value.get("name") if isinstance(value, dict) else None
                 if not isinstance(name, str):
                     raise CommandError(
-                        f"{file} has no name that can be read. Name the project with --pulumi-project.",
+                        f"{file}: the project name cannot be read. Name the project with --pulumi-project.",
                         path="--pulumi-project",
                     )
                 return name
@@ -150,39 +151,41 @@ def project_here(folder: Path) -> str | None:
 def _list(backend: str, run: Pulumi) -> list[dict[str, Any]]:
     listed = _json(run, ["stack", "ls", "--all", "--json"], backend)
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise CommandError(f"`pulumi stack ls` of {backend} answers what is no list; nothing was deleted.")
+        raise CommandError(
+            f"`pulumi stack ls` of {backend} did not print a list of stacks. Nothing was deleted."
+        )
     return listed
 
 
 def _name(backend: str, full: str) -> StackName:
-    """Of ORGANIZATION/PROJECT/STACK; old file backends have stacks without a project."""
+    """Parse ORGANIZATION/PROJECT/STACK. Stacks of old file backends have no project."""
     *_, organization, project, stack = ("", "", *full.split("/"))
     return StackName(backend=backend, project=project, stack=stack, organization=organization)
 
 
-def _memory(name: StackName, run: Pulumi) -> Memory:
+def _present_state(name: StackName, run: Pulumi) -> StateContents:
     state = _json(run, ["stack", "export", "--stack", name.reference], name.backend)
     try:
-        return memory_of(state if isinstance(state, dict) else {}, with_text=True)
+        return contents_of(state if isinstance(state, dict) else {}, with_text=True)
     except ValueError as error:
         raise CommandError(
-            f"Stack {name} cannot be read, so it might know any job: {error}. Nothing was deleted."
+            f"Stack {name} cannot be read: {error}. It might have any of the jobs, so nothing was deleted."
         ) from None
 
 
-def _versions(name: StackName, run: Pulumi) -> Memory | None:
-    """The newest versions of a stack on Pulumi Cloud; None where they cannot be read."""
+def _versions(name: StackName, run: Pulumi) -> StateContents | None:
+    """Return the contents of the newest versions of a stack on Pulumi Cloud, None if they cannot be read."""
     one_stack = ["--stack", name.reference]
     try:
         history = _json(run, ["stack", "history", *one_stack, "--json"], name.backend)
         versions = [int(one["version"]) for one in history][:_NEWEST_VERSIONS]
-        memories = [
-            memory_of(_json(run, ["stack", "export", *one_stack, "--version", str(version)], name.backend))
+        contents = [
+            contents_of(_json(run, ["stack", "export", *one_stack, "--version", str(version)], name.backend))
             for version in versions
         ]
     except (CommandError, ValueError, KeyError, TypeError):
         return None
-    return united(memories)
+    return merged(contents)
 
 
 def _json(run: Pulumi, words: Sequence[str], backend: str | None) -> Any:
@@ -190,8 +193,8 @@ def _json(run: Pulumi, words: Sequence[str], backend: str | None) -> Any:
     shown = f"`pulumi {' '.join(words)}`" + (f" of {backend}" if backend else "")
     if ran.code:
         said = " ".join((ran.err or ran.out).split())[-600:]
-        raise CommandError(f"{shown} failed, so nothing was deleted: {said}")
+        raise CommandError(f"{shown} failed: {said}. Nothing was deleted.")
     try:
         return json.loads(ran.out)
     except ValueError:
-        raise CommandError(f"{shown} printed no JSON, so nothing was deleted.") from None
+        raise CommandError(f"{shown} did not print JSON. Nothing was deleted.") from None

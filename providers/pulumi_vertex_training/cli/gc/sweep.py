@@ -20,12 +20,12 @@ from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRec
 T = TypeVar("T")
 
 AT_ONCE = 16
-"""How many jobs are cancelled, and waited for, at the same time."""
+"""Number of deletions that run at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a thing. `failed`: it is still there though it was to be deleted."""
+    """Result of a deletion. `failed` means that the resource still exists although it should be deleted."""
 
     words: str
     deleted: bool = False
@@ -33,8 +33,8 @@ class Outcome:
 
 
 @dataclass
-class Fresh(Generic[T]):
-    """Something that is read anew for whoever asks; several who ask at the same time share a reading."""
+class SharedRead(Generic[T]):
+    """A value that is read again for each caller. Callers that ask at the same time share one read."""
 
     read: Callable[[], T]
     clock: Callable[[], float] = time.monotonic
@@ -42,7 +42,7 @@ class Fresh(Generic[T]):
     _last: tuple[float, T] | None = None
 
     def get(self) -> T:
-        """What a reading says that began after this call."""
+        """Return the result of a read that began after this call."""
         asked = self.clock()
         with self._lock:
             if self._last is None or self._last[0] < asked:
@@ -57,22 +57,22 @@ def delete_job(
     name: str,
     *,
     refusal: Callable[[Any], str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Cancel a job that lives, wait until it has ended, delete its record.
+    """Cancel the job if it is live, wait until it has ended, and delete its record.
 
-    `refusal` says why a job, as it is now, is not to be touched, "" otherwise; it is asked before it is
-    cancelled and again before it is deleted, minutes later perhaps. Never raises a CloudError.
+    `refusal` returns why the job as it is now must be kept, or "". It is called before the job is cancelled
+    and again before it is deleted, perhaps minutes later. Never raises a CloudError.
     """
     try:
         record = kind.get(endpoint, name)
         if reason := refusal(record):
-            return Outcome(words=f"left alone: {reason}")
+            return Outcome(words=f"skipped: {reason}")
         if not record.state.is_terminal:
-            tell("cancelling")
+            report("cancelling")
             delete_run(
                 kind,
                 endpoint,
@@ -84,63 +84,62 @@ def delete_job(
                 clock=clock,
                 sleep=sleep,
             )
-            tell("it has ended")
+            report("ended")
             if reason := refusal(kind.get(endpoint, name)):
-                return Outcome(words=f"cancelled, and its record left alone: {reason}")
+                return Outcome(words=f"cancelled, but its record was kept: {reason}")
         kind.delete(endpoint, name)
     except NotFound:
-        return Outcome(words="gone before")
+        return Outcome(words="already deleted")
     except (CloudError, StillRunningError) as error:
         return Outcome(words=str(error), failed=True)
     return Outcome(words="deleted", deleted=True)
 
 
-def delete_lasting(
+def delete_persistent(
     kind: PersistentKind,
     endpoint: Endpoint,
     name: str,
     *,
     refusal: Callable[[PersistentRecord], str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Delete a persistent resource or a model and wait until it is gone. `refusal` as of `delete_job`.
+    """Delete a persistent resource or a model and wait until it is deleted. `refusal` is as in `delete_job`.
 
-    What stands in the way is looked at again after `refusal`, which reads states and takes its time. Never
-    raises a CloudError.
+    The record is read again after `refusal`, which reads states and takes a while. Never raises a CloudError.
     """
     try:
         if reason := refusal(kind.get(endpoint, name)):
-            return Outcome(words=f"left alone: {reason}")
+            return Outcome(words=f"skipped: {reason}")
         record = kind.get(endpoint, name)
         if not record.is_going:
             if record.obstacle:
                 return Outcome(words=f"not deleted: {record.obstacle}", failed=True)
             kind.delete(endpoint, name)
     except NotFound:
-        return Outcome(words="gone before")
+        return Outcome(words="already deleted")
     except CloudError as error:
         return Outcome(words=str(error), failed=True)
     try:
-        _until_gone(kind, endpoint, record, tell=tell, wait=wait, clock=clock, sleep=sleep)
+        _wait_until_deleted(kind, endpoint, record, report=report, wait=wait, clock=clock, sleep=sleep)
     except CloudError as error:
         return Outcome(words=str(error), failed=True)
     return Outcome(words="deleted", deleted=True)
 
 
-def _until_gone(
+def _wait_until_deleted(
     kind: PersistentKind,
     endpoint: Endpoint,
     deleted: PersistentRecord,
     *,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     wait: float,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> None:
-    began = told = clock()
+    began = reported = clock()
     pause = 0.1
     while True:
         try:
@@ -148,17 +147,17 @@ def _until_gone(
         except NotFound:
             return
         if record.create_time != deleted.create_time:
-            return  # a new one of this name
+            return  # another resource of the same name
         if clock() - began >= wait:
             raise DeadlineExceeded(
-                f"{kind.noun} {record.id} is not gone {wait:g} s after its deletion began, it is "
-                f"{record.state or 'still there'}. Run the same command again: it goes on waiting.",
+                f"{kind.noun} {record.id} is still {record.state or 'there'} {wait:g} s after its deletion "
+                "began. Run the same command again to keep waiting.",
                 resource=record.id,
                 endpoint=endpoint,
             )
-        if clock() - told >= PROGRESS_SECONDS:
-            told = clock()
-            tell(f"is being deleted, for {told - began:.0f} s so far")
+        if clock() - reported >= PROGRESS_SECONDS:
+            reported = clock()
+            report(f"deleting for {reported - began:.0f} s")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
 
@@ -166,11 +165,11 @@ def _until_gone(
 def delete_object(
     endpoint: Endpoint, bucket: str, name: str, *, refusal: Callable[[ObjectRecord], str]
 ) -> Outcome:
-    """Delete an object, unless it has been written or staged again since `refusal` was asked."""
+    """Delete an object, unless it was written or staged again after `refusal` was called."""
     try:
         record = objects.get(endpoint, bucket, name)
         if reason := refusal(record):
-            return Outcome(words=f"left alone: {reason}")
+            return Outcome(words=f"skipped: {reason}")
         objects.delete(
             endpoint,
             bucket,
@@ -179,9 +178,9 @@ def delete_object(
             if_metageneration_match=record.metageneration,
         )
     except NotFound:
-        return Outcome(words="gone before")
+        return Outcome(words="already deleted")
     except Conflict:
-        return Outcome(words="left alone: somebody has just staged it again")
+        return Outcome(words="skipped: it was just staged again")
     except CloudError as error:
         return Outcome(words=str(error), failed=True)
     return Outcome(words="deleted", deleted=True)

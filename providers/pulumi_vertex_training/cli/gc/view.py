@@ -1,4 +1,4 @@
-"""What `gc` prints: a table of each kind, a summary, or JSON."""
+"""Print the findings of `gc`: a table for each kind and a summary, or JSON."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.cli.gc.candidates import KnownStack, Verdict
-from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, LastingFinding, ObjectFinding
+from pulumi_vertex_training.cli.gc.candidates import KnownStack, Status
+from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, ObjectFinding, PersistentFinding
 from pulumi_vertex_training.cli.jobs.status import moment
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.fields.labels import owner_of
 
-_ORDER = {Verdict.ORPHAN: 0, Verdict.KEPT: 1, Verdict.UNPROVEN: 2}
+_ORDER = {Status.ORPHAN: 0, Status.KEPT: 1, Status.UNPROVEN: 2}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was found, and what was done. `chosen`: names of what --yes deletes; `project`: the Pulumi project
-    that all but the objects were narrowed to.
+    """Findings and outcomes of one `gc`.
+
+    `chosen` are the names that --yes deletes. `project` is the Pulumi project that the listing was limited
+    to; it does not limit objects.
     """
 
     endpoint: Endpoint
@@ -32,13 +34,13 @@ class Report:
 
     @property
     def unknown(self) -> list[Finding]:
-        """What no stack knows, orphans first."""
-        unknown = [one for one in self.findings if one.judgement.verdict is not Verdict.KNOWN]
-        return sorted(unknown, key=lambda one: _ORDER[one.judgement.verdict])
+        """Findings that no stack has, orphans first."""
+        unknown = [one for one in self.findings if one.decision.status is not Status.KNOWN]
+        return sorted(unknown, key=lambda one: _ORDER[one.decision.status])
 
 
 def show(report: Report, output: Output) -> None:
-    """Print it."""
+    """Print the report as tables, or as JSON."""
     if output.as_json:
         output.document(_document(report))
         return
@@ -56,14 +58,14 @@ def show(report: Report, output: Output) -> None:
 
 _TABLES: Sequence[tuple[Sequence[str], type[Finding]]] = (
     (("JOB", "NAME", "STATE", "CREATED", "OF", "IS", "BECAUSE"), JobFinding),
-    (("RESOURCE", "KIND", "STATE", "CREATED", "OF", "IS", "BECAUSE"), LastingFinding),
+    (("RESOURCE", "KIND", "STATE", "CREATED", "OF", "IS", "BECAUSE"), PersistentFinding),
     (("STAGED OBJECT", "BYTES", "IS", "BECAUSE"), ObjectFinding),
 )
 
 
 def _row(one: Finding) -> tuple[Cell, ...]:
-    """What became of a thing stands instead of why it was to be deleted."""
-    last = (one.judgement.verdict.value, one.outcome.words if one.outcome else one.judgement.reason)
+    """Return the row of a finding. The outcome, if there is one, replaces the reason."""
+    last = (one.decision.status.value, one.outcome.words if one.outcome else one.decision.reason)
     if isinstance(one, ObjectFinding):
         return (one.record.uri, str(one.record.size), *last)
     then = (moment(one.record.create_time), "/".join(owner_of(one.record.labels).values()), *last)
@@ -77,32 +79,32 @@ def _summary(report: Report, output: Output) -> None:
     where = f"{_count(len(_existing(report)), 'stack')} in {', '.join(report.backends)}"
     of = f" of project {report.project}" if report.project else ""
     if not report.unknown:
-        output.note(f"Nothing{of} is left over; {known} known to {where} ({report.endpoint}).")
+        output.note(f"No orphans{of}; {known} known to {where} ({report.endpoint}).")
         return
     parts = [
-        _count(number, "orphan") if verdict is Verdict.ORPHAN else f"{number} {verdict.value}"
-        for verdict in _ORDER
-        if (number := sum(one.judgement.verdict is verdict for one in report.unknown))
+        _count(number, "orphan") if status is Status.ORPHAN else f"{number} {status.value}"
+        for status in _ORDER
+        if (number := sum(one.decision.status is status for one in report.unknown))
     ]
     output.note(f"{', '.join(parts)}; {known} known to {where} ({report.endpoint}).")
     outcomes = [one.outcome for one in report.findings if one.outcome]
     if outcomes:
         deleted, failed = sum(one.deleted for one in outcomes), sum(one.failed for one in outcomes)
-        alone = len(outcomes) - deleted - failed
+        skipped = len(outcomes) - deleted - failed
         output.note(
             f"Deleted {deleted}"
-            + (f", left alone {alone}" if alone else "")
+            + (f", skipped {skipped}" if skipped else "")
             + (f", failed {failed}: run the same command again" if failed else "")
             + "."
         )
     elif report.chosen:
-        output.note(f"Nothing was deleted. With --yes {_count(len(report.chosen), 'thing')} would be.")
+        output.note(f"Nothing was deleted. --yes deletes {_count(len(report.chosen), 'resource')}.")
     elif report.asked_to_delete:
-        output.note("Nothing was deleted: nothing is proven to be an orphan.")
-    if any(one.judgement.verdict is Verdict.UNPROVEN and not one.outcome for one in report.unknown):
+        output.note("Nothing was deleted: there is no proven orphan.")
+    if any(one.decision.status is Status.UNPROVEN and not one.outcome for one in report.unknown):
         output.note(
-            "Unproven may be known to a stack of a backend that was not named. Name that with --backend, or "
-            "the thing itself: `vertex-training gc --yes NAME`."
+            "Unproven: a stack of another backend may have it. Name that backend with --backend URL, or "
+            "delete the resource by name: `vertex-training gc --yes NAME`."
         )
 
 
@@ -127,7 +129,9 @@ def _document(report: Report) -> dict[str, Any]:
             for url in report.backends
         ],
         "jobs": [_job(one, report) for one in report.unknown if isinstance(one, JobFinding)],
-        "resources": [_lasting(one, report) for one in report.unknown if isinstance(one, LastingFinding)],
+        "resources": [
+            _persistent(one, report) for one in report.unknown if isinstance(one, PersistentFinding)
+        ],
         "objects": [_object(one, report) for one in report.unknown if isinstance(one, ObjectFinding)],
         "known": len(report.findings) - len(report.unknown),
     }
@@ -141,11 +145,11 @@ def _job(one: JobFinding, report: Report) -> dict[str, Any]:
         "state": one.record.state_name,
         "createTime": one.record.create_time,
         "pulumi": owner_of(one.record.labels),
-        **_judged(one, report),
+        **_decision_json(one, report),
     }
 
 
-def _lasting(one: LastingFinding, report: Report) -> dict[str, Any]:
+def _persistent(one: PersistentFinding, report: Report) -> dict[str, Any]:
     return {
         "id": one.record.id,
         "kind": one.kind.noun,
@@ -154,18 +158,18 @@ def _lasting(one: LastingFinding, report: Report) -> dict[str, Any]:
         "state": one.record.state or None,
         "createTime": one.record.create_time,
         "pulumi": owner_of(one.record.labels),
-        **_judged(one, report),
+        **_decision_json(one, report),
     }
 
 
 def _object(one: ObjectFinding, report: Report) -> dict[str, Any]:
-    return {"uri": one.record.uri, "size": one.record.size, **_judged(one, report)}
+    return {"uri": one.record.uri, "size": one.record.size, **_decision_json(one, report)}
 
 
-def _judged(one: Finding, report: Report) -> dict[str, Any]:
+def _decision_json(one: Finding, report: Report) -> dict[str, Any]:
     return {
-        "is": one.judgement.verdict.value,
-        "because": one.judgement.reason,
+        "is": one.decision.status.value,
+        "because": one.decision.reason,
         "chosen": one.name in report.chosen,
         "deleted": bool(one.outcome and one.outcome.deleted),
         "outcome": one.outcome.words if one.outcome else None,

@@ -1,4 +1,4 @@
-"""`status`, `logs` and `cancel`."""
+"""`status`, `logs`, `cancel` and `import`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import contextlib
 import json
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.jobs import inner_jobs
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
-from pulumi_vertex_training.cli.jobs import replicas as job_replicas
 from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -20,18 +20,20 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.diagnosis import post_mortem
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.log_sources import SERVICE, RunLog
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
+from vertex_training.job.job_kind import JobKind
 
 
 def status(options: argparse.Namespace, output: Output) -> None:
-    """The command `status`."""
+    """Run the command `status`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
-    replicas = job_replicas.replicas(endpoint, record)
-    cancelled = inner_jobs.cancelled_jobs(endpoint, [record])
+    replicas = status_view.replicas(endpoint, record)
+    cancelled = job_lookup.cancelled_jobs(endpoint, [record])
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     if output.as_json:
         document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}
@@ -45,11 +47,11 @@ def status(options: argparse.Namespace, output: Output) -> None:
 
 
 def print_logs(options: argparse.Namespace, output: Output) -> None:
-    """The command `logs`."""
+    """Run the command `logs`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     log = RunLog(task=options.task)
-    tasks = job_replicas.tasks(endpoint, record)
+    tasks = status_view.tasks(endpoint, record)
     if options.task is not None and options.task not in tasks:
         raise InputError(
             f"Job {record.job_id} has no task {options.task!r}.{did_you_mean(options.task, tasks)} "
@@ -61,7 +63,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
 
     def again() -> Endpoint:
         nonlocal endpoint
-        with contextlib.suppress(CommandError):  # it does not run yet
+        with contextlib.suppress(CommandError):  # the emulator is not running yet
             found = target.resolve(target.of_options(options))
             endpoint = found if found.is_emulator == endpoint.is_emulator else endpoint
         return endpoint
@@ -91,11 +93,11 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     if options.follow:
         output.note(f"Job {record.job_id}: {last.state.word}.{_reason(last)}")
     elif not any_entry:
-        output.note(f"Job {record.job_id} ({record.state.word}) has logged nothing so far.")
+        output.note(f"Job {record.job_id} ({record.state.word}) has no log entries yet.")
 
 
 def cancel(options: argparse.Namespace, output: Output) -> None:
-    """The command `cancel`. To cancel what is cancelled already is no failure."""
+    """Run the command `cancel`. A job that is already cancelled is not a failure."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     kind = gateway_of(record.name)
@@ -103,14 +105,14 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
         try:
             kind.cancel(endpoint, record.name)
         except FailedPrecondition:
-            record = kind.get(endpoint, record.name)  # it ended meanwhile
+            record = kind.get(endpoint, record.name)  # it ended in the meantime
             if not record.state.is_terminal:
                 raise
         else:
             record = kind.get(endpoint, record.name)
     if record.state.is_terminal and record.state is not JobState.JOB_STATE_CANCELLED:
         raise CommandError(
-            f"Job {record.job_id} ({record.display_name}) has ended before: {record.state.word}.", path="JOB"
+            f"Job {record.job_id} ({record.display_name}) has already ended: {record.state.word}.", path="JOB"
         )
     if output.as_json:
         output.document(job_lookup.summary(record))
@@ -140,9 +142,33 @@ def _entry(entry: logs.LogEntry) -> dict[str, str]:
 
 
 def _reason(record: JobRecord) -> str:
-    """The service's words without the log's last lines, which were printed just now; and the likely cause."""
+    """Return the service's error without the log lines, which were just printed, and the likely cause."""
     if record.error is None:
         return ""
     diagnosis = diagnose(record.error.message)
     cause = f" Likely cause: {diagnosis.cause}. {diagnosis.remedy}" if diagnosis.cause else ""
     return f" {diagnosis.words}{cause}"
+
+
+def import_job(options: argparse.Namespace, output: Output) -> None:
+    """Run the command `import`. Changes neither the job nor a stack."""
+    endpoint = target.resolve(target.of_options(options))
+    record = job_lookup.find(endpoint, options.job)
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+    try:
+        spec = kind.from_wire(record.wire)
+    except ValueError as error:
+        raise CommandError(f"{kind.noun} {record.job_id} cannot be imported: {error}.", path="JOB") from error
+    origin = Origin(
+        job=f"{endpoint.parent}/{record.collection}/{record.job_id}",
+        project=None if endpoint.project.isdigit() else endpoint.project,
+        location=endpoint.location,
+        run=record.labels.get(RUN_LABEL),
+        resource=gateway_of(record.name).message,
+    )
+    python = declaration(kind, spec, origin)
+    if output.as_json:
+        declared = kind.to_wire(declared_form(kind, spec))
+        output.document({"resource": record.name, "python": python, "spec": declared})
+    else:
+        output.line(python.rstrip("\n"))

@@ -1,8 +1,7 @@
-"""What runs as the Python that declares it: what the command `import` prints.
+"""Write the Python that declares an existing job, for the command `import`.
 
-The classes of arguments in `pulumi_vertex_training` are named after the messages, `vt.<message>Args`, and
-have their fields, so the source follows from the spec alone; a message without a class is a dictionary, as
-any may be. A test holds both together.
+Argument classes in `pulumi_vertex_training` are named after the messages, `vt.<message>Args`, and have their
+fields, so the source follows from the spec alone. A message without a class becomes a dictionary.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from pulumi_vertex_training.cli.jobs.python_source import Call, Node, Remarked, remark, write
+from pulumi_vertex_training.cli.jobs.python_source import Call, Commented, Node, remark, write
 from vertex_training.fields.labels import is_own
 from vertex_training.fields.schema import default_of
 from vertex_training.job.difference import SERVICE_TIMEOUT
@@ -74,15 +73,14 @@ WITH_CLASSES = frozenset(
         "WorkerPoolSpec",
     }
 )
-"""The messages that have a class of arguments."""
+"""Messages that have an argument class. A test compares them with the package."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where the job is: `job` is its full name, `resource` the class of its kind. `run` is the run key that
-    it carries, if any.
+    """An existing job: its full name, project, location, run key (None without one) and resource class.
 
-    `project` is None where only the project's number is known, which no program declares.
+    `project` is None if only the project number is known, which a program does not declare.
     """
 
     job: str
@@ -93,7 +91,7 @@ class Origin:
 
 
 def declared_form(kind: JobKind[Spec], spec: Spec) -> Spec:
-    """The spec with what the service fills in and our own labels left out, in normal form otherwise."""
+    """Return the normal form of the spec without the service's defaults and our own labels."""
     normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
     labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
     return cast(Spec, replace(normal, labels=labels))
@@ -111,18 +109,18 @@ def _declared_part(part: JobSpec) -> JobSpec:
 
 
 def resource_name(spec: Any) -> str:
-    """A name for the resource: that of the resource which made the job, else one like the display name."""
+    """Return the name of the resource that made the job, else one like the display name."""
     ours = spec.labels.get("pulumi-resource", "")
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", ours or spec.display_name).strip("-")
     return plain[:60] or "job"
 
 
 def declaration(kind: JobKind[Spec], spec: Spec, origin: Origin) -> str:
-    """The Python of a resource that adopts the job; ends with a line end."""
+    """Return the Python of a resource that adopts the job, with a newline at its end."""
     declared, name = declared_form(kind, spec), resource_name(spec)
     own = own_bucket(kind, spec, origin.run)
     if own:
-        # The run's own directory; a fixed one would be overwritten by the next run.
+        # This is the directory of the run. If it were declared, the next run would overwrite it.
         declared = kind.with_output_directory(declared, None)
     keywords = _keywords(declared)
     if keywords.get("display_name") == name:
@@ -143,7 +141,7 @@ def declaration(kind: JobKind[Spec], spec: Spec, origin: Origin) -> str:
 
 
 def own_bucket(kind: JobKind[Spec], spec: Spec, run: str | None) -> str | None:
-    """The staging bucket, where the job writes to a directory that is its run's own."""
+    """Return the staging bucket if the job writes to a directory of its run, else None."""
     match = run and re.fullmatch(
         _RUN_DIRECTORY.format(key=re.escape(run)), kind.output_directory(kind.normalise(spec)) or ""
     )
@@ -151,20 +149,20 @@ def own_bucket(kind: JobKind[Spec], spec: Spec, run: str | None) -> str | None:
 
 
 def looks_secret(name: str) -> bool:
-    """Whether a variable's name says that its value is not for everybody: API_KEY, dbPassword, HF_TOKEN."""
+    """Return whether a variable's name suggests a secret, such as API_KEY, dbPassword or HF_TOKEN."""
     return _SECRET.search(_WORDS.sub("_", name).lower()) is not None
 
 
 def _remarks(spec: Any, origin: Origin) -> list[str]:
     if origin.run is None:
         return []
-    marks = [
+    owners = [
         f"{word} {spec.labels[f'pulumi-{word}']}" for word in _OWNER if spec.labels.get(f"pulumi-{word}")
     ]
-    owner = f" ({', '.join(marks)})" if marks else ""
+    owner = f" ({', '.join(owners)})" if owners else ""
     return [
         f"The job belongs to run {origin.run}{owner}.",
-        "Only where that stack is gone for good, taking_over=<this run> adopts it.",
+        "If that stack no longer exists, adopt the job with taking_over=<this run>.",
     ]
 
 
@@ -178,7 +176,7 @@ def _without_default_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
 
 
 def _keywords(message: object) -> dict[str, Node]:
-    """The fields that are not as they are by default; required ones always."""
+    """Return the fields that differ from their defaults, and all required fields."""
     keywords: dict[str, Node] = {}
     for item in dataclasses.fields(message):  # type: ignore[arg-type]
         value = getattr(message, item.name)
@@ -206,14 +204,14 @@ def _pools(pools: tuple[WorkerPoolSpec, ...]) -> Node:
     for position, pool in enumerate(pools):
         named = len(pools) > 1 and position < MAX_POOLS
         words = role_of(position, pool).in_words(2) if named else ""
-        nodes.append(Remarked(remarks=(words,), node=_pool(pool)) if words else _pool(pool))
+        nodes.append(Commented(remarks=(words,), node=_pool(pool)) if words else _pool(pool))
     return nodes
 
 
 def _pool(pool: WorkerPoolSpec) -> Node:
     keywords = _keywords(pool)
     if pool.machine_spec is None:
-        # The class requires a machine: of an empty pool there is none.
+        # The class requires a machine, which an empty pool does not have.
         return dict(keywords)
     return Call(function="vt.WorkerPoolSpecArgs", keywords={**keywords, "replica_count": pool.replica_count})
 
@@ -222,8 +220,8 @@ def _variable(variable: EnvVar) -> Node:
     call = _call(variable)
     if not looks_secret(variable.name) or not variable.value:
         return call
-    return Remarked(
-        remarks=("Perhaps a secret: pulumi.Config().require_secret(...) keeps it out of the program.",),
+    return Commented(
+        remarks=("Perhaps a secret. To keep it out of the program: pulumi.Config().require_secret(...).",),
         node=call,
     )
 

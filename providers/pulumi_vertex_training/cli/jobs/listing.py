@@ -1,4 +1,4 @@
-"""The command `jobs`: what runs in a project and location, each tuning job and pipeline in one row."""
+"""`jobs`: list the jobs of a project and location, with one row for a tuning job or pipeline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.jobs import inner_jobs
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -35,9 +34,11 @@ Row = tuple[Cell, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """What was found. `selected` are the records to show, newest first; `records` are all that were read,
-    and `inner` all that those run, both by key; `cancelled` are keys of custom jobs. `live`: only what
-    has not ended was asked for.
+    """Jobs that were read.
+
+    `selected` are the records to show, newest first. `records` are all that were read and `inner` the jobs
+    that these run, both by key. `cancelled` are keys of cancelled custom jobs. `live` means that only jobs
+    that have not ended were read.
     """
 
     selected: tuple[JobRecord, ...]
@@ -48,9 +49,9 @@ class Listing:
 
 
 def list_jobs(options: argparse.Namespace, output: Output) -> None:
-    """The command `jobs`."""
+    """Run the command `jobs`."""
     endpoint = target.resolve(target.of_options(options))
-    listing = look(endpoint, kind=options.kind, live=options.live, inner=options.all)
+    listing = read_jobs(endpoint, kind=options.kind, live=options.live, inner=options.all)
     if output.as_json:
         jobs = [document(listing, record) for record in listing.selected]
         output.document({"endpoint": job_lookup.endpoint_json(endpoint), "jobs": jobs})
@@ -62,7 +63,7 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         output.table(_HEADINGS[:columns], [row[:columns] for row in rows], state_column=3)
     elif not hidden:
         output.note(
-            f"No {'live ' if options.live else ''}jobs ({endpoint}).{target.doubt_about(endpoint.location)}"
+            f"No {'live ' if options.live else ''}jobs ({endpoint}).{target.location_hint(endpoint.location)}"
         )
     if hidden:
         noun = (
@@ -71,8 +72,8 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         output.note(f"{hidden} {noun} not shown; --all shows them.")
 
 
-def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Listing:
-    """Read what is to be listed, and what it belongs to. Raises CloudError."""
+def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Listing:
+    """Read the jobs to list, and the jobs that they belong to. Raises CloudError."""
     selected = [one.collection for one in gateways() if kind in (None, one.flag)]
     owners = {one.collection for one in gateways() if set(one.runs) & set(selected)}
     wanted = {*selected, *owners}
@@ -87,18 +88,18 @@ def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Li
     if registry.CUSTOM_JOB.collection in read and not live:
         cancelled = cancelled_job_keys(read[registry.CUSTOM_JOB.collection])
     else:
-        cancelled = inner_jobs.cancelled_jobs(endpoint, records.values())
+        cancelled = job_lookup.cancelled_jobs(endpoint, records.values())
     return Listing(
         selected=tuple(job_lookup.newest_first(one for name in selected for one in read[name])),
         records=records,
-        inner=inner_jobs.inner_jobs(records.values()),
+        inner=job_lookup.inner_jobs(records.values()),
         cancelled=cancelled,
         live=live,
     )
 
 
 def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
-    """One job as docs/json.md has it."""
+    """Return the JSON of one job, see docs/json.md."""
     inner = listing.inner.get(job_key(record.name))
     found: dict[str, Any] = {**job_lookup.summary(record), "owner": inner.owner if inner else None}
     if inner and inner.trial:
@@ -121,7 +122,7 @@ def _rows(listing: Listing, *, inner: bool) -> Iterator[Row]:
 
 
 def _is_hidden(listing: Listing, record: JobRecord) -> bool:
-    """Whether a row stands for it that is not in the table: that of an owner of another kind."""
+    """Return whether the job has no row because its owner, of a kind that is not listed, has none."""
     mine = listing.inner.get(job_key(record.name))
     shown = {_collection(one.name) for one in listing.selected}
     return mine is not None and not gateway_of(record.name).runs and _collection(mine.owner) not in shown
@@ -132,14 +133,14 @@ def _collection(name: str) -> str:
 
 
 def _with_inner(listing: Listing, record: JobRecord, *, inner: bool, depth: int = 0) -> Iterator[Row]:
-    """The row of a job, and below it those of what it runs."""
+    """Yield the row of a job, and below it the rows of the jobs that it runs."""
     yield _row(listing, record, listing.inner.get(job_key(record.name)), depth=depth)
     if inner:
         yield from _inner_rows(listing, record, depth=depth + 1)
 
 
 def _inner_rows(listing: Listing, owner: JobRecord, *, depth: int) -> Iterator[Row]:
-    backing = inner_jobs.backing_of(owner)
+    backing = job_lookup.backing_of(owner)
     if backing and job_key(backing) in listing.records:
         yield from _with_inner(listing, listing.records[job_key(backing)], inner=True, depth=depth)
     for trial in gateway_of(owner.name).trials(owner):
@@ -179,16 +180,16 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
 
 
 def _details(listing: Listing, record: JobRecord) -> str:
-    """What it has come to, in a few words: of a tuning job or a pipeline, and of what has failed."""
+    """Return the result of a tuning job, pipeline or failed job in a few words."""
     cancelled = record.state is JobState.JOB_STATE_CANCELLED
     why = why_failed(record.error.message) if record.error and not cancelled else ""
     words = view_of(record).details(record, listing.cancelled)
     if words:
         return ", ".join((*words, why) if why else words)
-    backing = inner_jobs.backing_of(record)
+    backing = job_lookup.backing_of(record)
     if backing is None:
         return why
-    told = f"{gateway_of(backing).noun} {job_key(backing).rpartition('/')[2]}"
+    inner = f"{gateway_of(backing).noun} {job_key(backing).rpartition('/')[2]}"
     found = listing.records.get(job_key(backing))
     more = (_details(listing, found) if found else "") or why
-    return f"{told}: {more}" if more else told
+    return f"{inner}: {more}" if more else inner

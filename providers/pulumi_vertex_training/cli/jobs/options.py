@@ -1,74 +1,69 @@
-"""The arguments of `jobs`, `status`, `logs`, `cancel`, `import` and `gc`. Imports nothing heavy."""
+"""Define the arguments of `jobs`, `status`, `logs`, `cancel`, `import` and `gc`. Imports nothing heavy."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from pulumi_vertex_training.cli.emulator.fault_options import Group
-
-_JOB_HELP = (
-    "full name, id, or display name; a display name that several jobs have means the one that has not ended"
-)
+from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers
 
 
-def add_to(parser: Group, commands: Any, *, parents: list[argparse.ArgumentParser]) -> None:
-    """Add the commands; `parents` have the options that all of them have."""
+def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the commands. `parents` have the options that all of them share."""
     jobs = parser.command(commands, "jobs", "list the jobs, newest first", parents=parents)
-    jobs.add_argument("--live", action="store_true", help="only those that have not ended")
+    jobs.add_argument("--live", action="store_true", help="list only jobs that have not ended")
     jobs.add_argument(
         "--kind",
         choices=("custom-job", "tuning-job", "training-pipeline"),
-        help="only those of one kind; trials, and what pipelines run, are custom jobs (default: all kinds)",
+        help="list only one kind; trials and the jobs of pipelines are custom jobs (default: all kinds)",
     )
     jobs.add_argument(
         "--all",
         "--trials",
         action="store_true",
-        help="also the jobs that others run: each trial below its tuning job, a pipeline's job below it "
-        "(with --json they are always listed, with their owner)",
+        help="also list the trials of tuning jobs and the jobs of pipelines, below their owners; --json "
+        "always lists them, with their owner",
     )
     status = parser.command(
-        commands, "status", "show one job and, in the emulator, its replicas", parents=parents
+        commands, "status", "show a job and, in the emulator, its replicas", parents=parents
     )
-    status.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    status.add_argument("job", metavar="JOB", help=JOB_HELP)
     logs = parser.command(
-        commands, "logs", "print the log of a job; with --json one object a line", parents=parents
+        commands, "logs", "print the log of a job; --json prints one object a line", parents=parents
     )
-    logs.add_argument("job", metavar="JOB", help=_JOB_HELP)
-    logs.add_argument("--follow", "-f", action="store_true", help="go on until the job has ended")
-    logs.add_argument("--task", metavar="T", help="only one replica, such as workerpool0-0")
-    cancel = parser.command(commands, "cancel", "ask a job to stop", parents=parents)
-    cancel.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    logs.add_argument("job", metavar="JOB", help=JOB_HELP)
+    logs.add_argument("--follow", "-f", action="store_true", help="keep printing until the job has ended")
+    logs.add_argument("--task", metavar="T", help="print only one replica, such as workerpool0-0")
+    cancel = parser.command(commands, "cancel", "cancel a job", parents=parents)
+    cancel.add_argument("job", metavar="JOB", help=JOB_HELP)
     adopted = parser.command(
-        commands, "import", "print the Python of a resource that adopts a job", parents=parents
+        commands, "import", "print the Python of a resource that adopts an existing job", parents=parents
     )
-    adopted.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    adopted.add_argument("job", metavar="JOB", help=JOB_HELP)
     gc = parser.command(
         commands,
         "gc",
-        "list, and with --yes delete, jobs, persistent resources, models and staged objects of ours that no "
-        "stack knows any more",
+        "list, and with --yes delete, our jobs, persistent resources, models and staged objects that no "
+        "stack has any longer",
         parents=parents,
     )
     gc.add_argument(
-        "things",
+        "names",
         metavar="NAME",
         nargs="*",
-        help="only these: ids or full names, gs:// addresses of staged objects. With --yes they are "
-        "deleted also where it is not proven that they are orphans",
+        help="only these: ids, full names or gs:// addresses. --yes deletes them even if they are not proven "
+        "orphans",
     )
-    gc.add_argument("--yes", action="store_true", help="delete what is proven to be an orphan")
+    gc.add_argument("--yes", action="store_true", help="delete the proven orphans")
     gc.add_argument(
         "--backend",
         action="append",
         default=[],
         metavar="URL",
-        help="a backend whose stacks may know them; may be repeated (default: the one of `pulumi` here)",
+        help="Pulumi backend whose stacks to read; repeatable (default: the one that `pulumi` uses here)",
     )
     gc.add_argument(
         "--pulumi-project",
         metavar="NAME",
-        help="only jobs, persistent resources and models of this Pulumi project (default: the one of "
-        "Pulumi.yaml here or above, else any)",
+        help="list only jobs, persistent resources and models of this Pulumi project (default: the one in "
+        "Pulumi.yaml here or above, else all)",
     )

@@ -1,7 +1,7 @@
-"""Python source of nested calls, lists and dictionaries, laid out as `ruff format` leaves it.
+"""Write Python source of nested calls, lists and dictionaries in the layout of `ruff format`.
 
-What does not fit on a line has an item a line and a comma at the end, which every line length from `WIDTH` on
-leaves as it is. No text can leave its quotes, whatever is in it.
+An expression that does not fit on a line has one item a line and a trailing comma, so formatters with any
+line length from `WIDTH` keep it. Strings are always quoted safely.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 WIDTH = 88
-"""The line length of formatters that nobody has told one."""
+"""The default line length of formatters."""
 
 _TOO_WIDE = 120
-"""Columns from which a text of several lines is written on several; a formatter joins what fits on one."""
+"""Columns above which a multi-line string is split by lines. Formatters join shorter ones again."""
 
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """An expression as it is to be written."""
+    """An expression to write as it is."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """`function(positional, keyword=...)`."""
+    """A call, `function(positional, keyword=...)`."""
 
     function: str
     positional: tuple[Node, ...] = ()
@@ -35,40 +35,40 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remarked:
-    """An item of a list with comments above it, a line each."""
+class Commented:
+    """An item of a list with comment lines above it."""
 
     remarks: tuple[str, ...]
     node: Node
 
 
-Node = Source | Call | Remarked | str | int | float | bool | list["Node"] | dict[str, "Node"]
-"""A text is written in quotes; `Source` is for what is not."""
+Node = Source | Call | Commented | str | int | float | bool | list["Node"] | dict[str, "Node"]
+"""A string is written in quotes; use `Source` for other expressions."""
 
 
 def write(node: Node) -> str:
-    """The source, without a line end at its end."""
+    """Return the source, without a newline at its end."""
     return _written(node, indent=0, before=0)
 
 
 def remark(text: str) -> str:
-    """The text as one comment, whatever is in it."""
+    """Return a text as a comment of one line, whatever characters it has."""
     return f"# {''.join(map(_shown, text))}".rstrip()
 
 
 def quoted(text: str) -> str:
-    """A string literal: double quotes, unless single ones need fewer escapes; what is invisible escaped."""
+    """Return a string literal, in double quotes unless single ones need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + "".join(_escaped(character, quote) for character in text) + quote
 
 
 def _written(node: Node, *, indent: int, before: int) -> str:
-    """The node on lines indented by `indent`, the first of which has `before` characters already."""
+    """Write a node on lines indented by `indent`; the first line already has `before` characters."""
     flat = _flat(node)
     if flat is not None and flat.isascii() and indent + before + len(flat) < WIDTH:
         return flat
     inner = indent + 4
-    if isinstance(node, Remarked):
+    if isinstance(node, Commented):
         lines = [*map(remark, node.remarks), _written(node.node, indent=indent, before=0)]
         return f"\n{' ' * indent}".join(lines)
     if isinstance(node, list) and node:
@@ -87,7 +87,7 @@ def _written(node: Node, *, indent: int, before: int) -> str:
         ]
         return _block(f"{node.function}(", items, ")", indent)
     if isinstance(node, str) and "\n" in node[:-1] and indent + before + len(quoted(node)) > _TOO_WIDE:
-        # A program, more often than not: a line of it on each line.
+        # It is usually a program, so write each of its lines on a line.
         lines = [" " * inner + quoted(line) for line in node.splitlines(keepends=True)]
         return "\n".join(["(", *lines, " " * indent + ")"])
     return _atom(node)
@@ -99,8 +99,8 @@ def _block(opening: str, items: list[str], closing: str, indent: int) -> str:
 
 
 def _flat(node: Node) -> str | None:
-    """The node on one line; None where a comment is in it."""
-    if isinstance(node, Remarked):
+    """Return the node on one line, or None if it contains a comment."""
+    if isinstance(node, Commented):
         return None
     if isinstance(node, list):
         items = [_flat(item) for item in node]
@@ -135,7 +135,7 @@ def _escaped(character: str, quote: str) -> str:
 
 
 def _shown(character: str) -> str:
-    """The character, or its escape where it would not be seen or could not be written."""
+    """Return the character, or its escape if it is not printable."""
     if character.isprintable():
         return character
     return _ESCAPES.get(character) or character.encode("unicode_escape").decode()

@@ -1,15 +1,19 @@
-"""What `status` shows of one job."""
+"""Print the `status` of a job; list its replicas and the tasks of its log."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.log_sources import SERVICE
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.trials_view import print_trials
@@ -25,8 +29,9 @@ def print_status(
     cancelled: Collection[str],
     output: Output,
 ) -> None:
-    """The job for people; `diagnosis` is that of a failed one, `cancelled` as for
-    `trials_view.stopped_early`.
+    """Print a job as text.
+
+    `diagnosis` is None unless the job failed. `cancelled` are the keys for `trials_view.stopped_early`.
     """
     facts = [
         ("Job", record.job_id),
@@ -62,7 +67,7 @@ def print_status(
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """As docs/json.md has it."""
+    """Return the JSON of a diagnosis, see docs/json.md."""
     return {
         "replica": diagnosis.replica,
         "exitCode": diagnosis.exit_code,
@@ -76,14 +81,14 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def moment(timestamp: str | None) -> str:
-    """In the user's time zone, to the second."""
+    """Format a timestamp in the user's time zone, to the second; "" for None."""
     if not timestamp:
         return ""
     return timestamps.parse(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration(record: JobRecord) -> str:
-    """From the job's first RUNNING to its end, or until now; such as "1:02:03"."""
+    """Format the time from the job's start to its end, or until now, such as "1:02:03"."""
     if not record.start_time:
         return ""
     end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
@@ -110,5 +115,39 @@ def _diagnosis(record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]
 
 
 def _attempt(one: ReplicaState) -> str:
-    """ "3", or "3 (job 2)" once the job was restarted as a whole."""
+    """Return the attempt, such as "3", or "3 (job 2)" after the whole job was restarted."""
     return f"{one.attempt} (job {one.job_attempt})" if one.job_attempt > 1 else str(one.attempt)
+
+
+def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | None:
+    """Return the replicas of a job, or None if the service does not report them."""
+    name = view_of(record).replicas_of(record)
+    if name is None:
+        return None
+    try:
+        return emulator_api.replicas(endpoint, name.rpartition("/")[2])
+    except NotFound:
+        return None
+
+
+def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:
+    """Return the task names of the job's log, which are also the values of `--task`."""
+    own = [*_replica_names(record.wire), SERVICE]
+    sources = gateway_of(record.name).log_sources(endpoint, record)
+    labels = [source.label for source in sources if source.label]
+    return [*own, *(f"{label}/{name}" for label in labels for name in own)]
+
+
+def _replica_names(wire: Mapping[str, Any]) -> Iterator[str]:
+    for index, pool in enumerate(_pools(wire)):
+        for number in range(int(float(pool.get("replicaCount") or 0))):
+            yield f"workerpool{index}-{number}"
+
+
+def _pools(wire: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the worker pools of a job, of a trial or of a pipeline's task."""
+    for key in ("jobSpec", "trialJobSpec", "trainingTaskInputs"):
+        inner = wire.get(key)
+        if isinstance(inner, Mapping):
+            return inner.get("workerPoolSpecs") or _pools(inner)
+    return ()

@@ -12,7 +12,6 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     persistent_resource_inputs,
 )
-from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,
     JobSpecOptions,
@@ -24,8 +23,7 @@ from pulumi_vertex_training.program.job_args import (
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.run_options import RunOptions
-from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
+from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
@@ -101,7 +99,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         adopt: pulumi.Input[str] | None = None,
         taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
-        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
         on_interrupt: OnInterrupt = "leave",
         stream_logs: bool = False,
         project: pulumi.Input[str] | None = None,

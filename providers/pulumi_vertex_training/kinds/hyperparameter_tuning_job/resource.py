@@ -17,13 +17,11 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     part_with_persistent_resource,
 )
-from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.run_options import RunOptions
-from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
+from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
@@ -68,7 +66,7 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         adopt: pulumi.Input[str] | None = None,
         taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
-        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
         on_interrupt: OnInterrupt = "leave",
         stream_logs: bool = False,
         project: pulumi.Input[str] | None = None,

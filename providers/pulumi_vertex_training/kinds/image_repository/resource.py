@@ -9,7 +9,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
-from pulumi_vertex_training.program.resource import marks, place, with_outputs
+from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 
 class ImageRepository(Resource, module="imageRepository", name="ImageRepository"):
@@ -73,9 +73,9 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             "immutable_tags": immutable_tags,
             "vulnerability_scanning": vulnerability_scanning,
             "force_destroy": force_destroy,
-            "marks": marks(resource_name),
+            "marks": ownership(resource_name),
             **more,
-            **place(project, location),
+            **target_inputs(project, location),
         }
         super().__init__(
             ImageRepositoryProvider(), resource_name, with_outputs(inputs, "registry_host", "url"), opts

@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.model.args import (
 from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
-from pulumi_vertex_training.program.resource import marks, place, with_outputs
+from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 
 class Model(Resource, module="model", name="Model"):
@@ -104,9 +104,9 @@ class Model(Resource, module="model", name="Model"):
             "encryption_spec": encryption_spec,
             "service_account": service_account,
             "adopt": adopt,
-            "marks": marks(resource_name),
+            "marks": ownership(resource_name),
             **more,
-            **place(project, location),
+            **target_inputs(project, location),
         }
         super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS, "model_id"), opts)
 

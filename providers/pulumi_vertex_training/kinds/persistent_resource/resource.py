@@ -17,7 +17,7 @@ from pulumi_vertex_training.plugin import connection, timeouts
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
-from pulumi_vertex_training.program.resource import marks, place, stack_settings, with_outputs
+from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 
 
@@ -101,9 +101,9 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             "reboot_token": reboot_token,
             "allow_unknown_types": allow_unknown_types or None,
             "allow_legacy_types": allow_legacy_types or None,
-            "marks": marks(resource_name),
+            "marks": ownership(resource_name),
             timeouts.KEY: timeouts.declared(opts),
-            **place(project, location),
+            **target_inputs(project, location),
         }
         first = pulumi.ResourceOptions(delete_before_replace=True)
         super().__init__(

@@ -11,7 +11,7 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.program.references import BucketLike, bucket_name
-from pulumi_vertex_training.program.resource import place, with_outputs
+from pulumi_vertex_training.program.resource import target_inputs, with_outputs
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
 
@@ -71,7 +71,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             "format": format,
             "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,
             **more,
-            **place(project, location),
+            **target_inputs(project, location),
         }
         props = with_outputs(inputs, *_OUTPUTS, "python_module")
         super().__init__(StagedPackageProvider(), resource_name, props, opts)
@@ -109,6 +109,6 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
             "source": source,
             "prefix": f"files/{object_prefix(resource_name)}" if prefix is None else prefix,
             **more,
-            **place(project, location),
+            **target_inputs(project, location),
         }
         super().__init__(StagedFileProvider(), resource_name, with_outputs(inputs, *_OUTPUTS), opts)

@@ -21,7 +21,7 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
     WebsiteArgs,
 )
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.program.resource import marks, place, with_outputs
+from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 T = TypeVar("T")
 Message = pulumi.Input[T] | pulumi.Input[Mapping[str, Any]]
@@ -129,7 +129,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
             "soft_delete_policy": soft_delete_policy,
             "website": website,
             **more,
-            "marks": marks(resource_name) if name is None else None,
-            **place(project, location),
+            "marks": ownership(resource_name) if name is None else None,
+            **target_inputs(project, location),
         }
         super().__init__(StagingBucketProvider(), resource_name, with_outputs(inputs, "url", "name"), opts)

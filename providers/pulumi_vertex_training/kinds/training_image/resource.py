@@ -18,7 +18,7 @@ from pulumi_vertex_training.program.references import (
     image_uri,
     repository_url,
 )
-from pulumi_vertex_training.program.resource import as_secret_as, place, with_outputs
+from pulumi_vertex_training.program.resource import as_secret_as, target_inputs, with_outputs
 
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")
 
@@ -121,7 +121,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             "builder": builder,
             "build_bucket": None if build_bucket is None else bucket_name(build_bucket),
             **more,
-            **place(project, location),
+            **target_inputs(project, location),
         }
         # The hash of a short secret could be reversed by trying all values.
         props = {**with_outputs(inputs, *_OUTPUTS), "content_hash": as_secret_as(inputs)}

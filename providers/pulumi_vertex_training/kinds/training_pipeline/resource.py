@@ -15,14 +15,12 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     part_with_persistent_resource,
 )
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
-from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.run_options import RunOptions
+from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
-from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 from vertex_training.fields.schema import camel_case
 
@@ -71,7 +69,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         adopt: pulumi.Input[str] | None = None,
         taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
-        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
         on_interrupt: OnInterrupt = "leave",
         stream_logs: bool = False,
         project: pulumi.Input[str] | None = None,

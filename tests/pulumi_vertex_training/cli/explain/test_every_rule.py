@@ -51,11 +51,11 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "rules.md"
 
 Document = Mapping[str, Any]
 GONE = object()
-"""In place of a value: there is none."""
+"""Stands for a missing value."""
 
 
 def of_document(document: Document) -> Iterable[Problem]:
-    """The findings about a document; its entry "options" is what the checks are told beside it."""
+    """Return the findings about a document; its entry "options" has the check options."""
     plain = dict(document)
     return read_document(plain, options=CheckOptions(**plain.pop("options", {}))).problems
 
@@ -83,7 +83,7 @@ def of_image(document: Document) -> Iterable[Problem]:
 
 
 def of_persistent_resource(document: Document) -> Iterable[Problem]:
-    """On a persistent resource with `NETWORK`, `KEY` and four machines `N1`."""
+    """Check a job on a persistent resource with `NETWORK`, `KEY` and four machines `N1`."""
     pools = [ResourcePool(machine_spec=MachineSpec(**N1), replica_count=4)]
     plain = {name: value for name, value in document.items() if name != "options"}
     spec = normalise(decode(CustomJobSpec, {"display_name": "digits", **plain}).draft)
@@ -94,7 +94,7 @@ def of_persistent_resource(document: Document) -> Iterable[Problem]:
 
 
 def of_job_on_guarded_resource(document: Document) -> Iterable[Problem]:
-    """On a persistent resource whose jobs have to bring a service account."""
+    """Check a job on a persistent resource whose jobs must have a service account."""
     plain = {name: value for name, value in document.items() if name != "options"}
     spec = normalise(decode(CustomJobSpec, {"display_name": "digits", **plain}).draft)
     account = ServiceAccountSpec(enable_custom_service_account=True)
@@ -106,7 +106,7 @@ def of_job_on_guarded_resource(document: Document) -> Iterable[Problem]:
 
 
 def of_tuning_job_on_resource(document: Document) -> Iterable[Problem]:
-    """On a persistent resource with four machines `N1`."""
+    """Check a tuning job on a persistent resource with four machines `N1`."""
     plain = {name: value for name, value in document.items() if name != "options"}
     spec = normal_tuning_job(decode(HyperparameterTuningJobSpec, plain).draft)
     pools = (ResourcePool(machine_spec=MachineSpec(**N1), replica_count=4),)
@@ -114,7 +114,7 @@ def of_tuning_job_on_resource(document: Document) -> Iterable[Problem]:
 
 
 def of_resource(document: Document) -> Iterable[Problem]:
-    """The findings about a persistent resource itself; its entry "id" is what it is to be called."""
+    """Return the findings about a persistent resource; its entry "id" is its id."""
     plain = dict(document)
     options = CheckOptions(**plain.pop("options", {}))
     named = tuple(id_problems(plain.pop("id")))
@@ -143,7 +143,7 @@ def warning(right: Document, wrong: Mapping[str, object], path: str, *words: str
 
 
 def changed(document: Document, changes: Mapping[str, object]) -> dict[str, Any]:
-    """A copy with values set by path: {"worker_pool_specs[0].replica_count": 2}."""
+    """Copy a document with values set by path: {"worker_pool_specs[0].replica_count": 2}."""
     copied: Any = json.loads(json.dumps(document))  # a pool twice in a document becomes two pools
     for path, value in changes.items():
         *outer, last = (int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", path))
@@ -1349,7 +1349,7 @@ def test_every_rule_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule(name: str) -> None:
-    """A document that breaks it is reported in well-formed sentences; one that keeps it is not."""
+    """Check that breaking the rule is reported in well-formed sentences, and a valid document is not."""
     case = CASES[name]
     document = changed(case.right, case.wrong)
     (problem,) = (each for each in case.find(document) if each.rule == name)
@@ -1524,7 +1524,7 @@ def test_a_switch_that_is_set_is_not_the_remedy() -> None:
             id="a scarce machine without a reservation, on purpose",
         ),
         pytest.param(
-            job(pool(H200), persistent_resource_id="gpus"), id="a scarce machine that is there already"
+            job(pool(H200), persistent_resource_id="gpus"), id="a scarce machine that already exists"
         ),
         pytest.param(job({}, pool(H200, 0)), id="a scarce machine in a skipped pool"),
         pytest.param(

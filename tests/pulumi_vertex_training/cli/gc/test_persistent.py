@@ -30,7 +30,7 @@ def marks(project: str = "digits") -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("lasting")
+    return tmp_path_factory.mktemp("persistent")
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +52,14 @@ def gc(env: Env, *words: str) -> Ended:
 
 
 def listed(env: Env, project: str) -> dict[str, str]:
-    """What is said of each of a Pulumi project."""
+    """Return the status of each resource of a Pulumi project."""
     document = gc(env, "--json", "--pulumi-project", project).json
     assert not any(one["chosen"] for one in document["resources"])
     return {one["name"].partition("us-central1/")[2]: one["is"] for one in document["resources"]}
 
 
 def resource(endpoint: Endpoint, id_: str, labels: Mapping[str, str]) -> str:
-    """A persistent resource that runs; its name."""
+    """Create a persistent resource, wait until it runs, and return its name."""
     name = f"{PLACE}/persistentResources/{id_}"
     persistent_resources.create(endpoint, id_, {"resourcePools": POOLS, "labels": dict(labels)})
     eventually(lambda: persistent_resources.get(endpoint, name).state.word == "RUNNING")
@@ -67,7 +67,7 @@ def resource(endpoint: Endpoint, id_: str, labels: Mapping[str, str]) -> str:
 
 
 def model(endpoint: Endpoint, id_: str, *labels: Mapping[str, str]) -> str:
-    """A model with a version for each of the labels; its name."""
+    """Upload a model with a version for each of `labels`, and return its name."""
     name = f"{PLACE}/models/{id_}"
     for number, each in enumerate(labels):
         wire = {
@@ -79,7 +79,7 @@ def model(endpoint: Endpoint, id_: str, *labels: Mapping[str, str]) -> str:
     return name
 
 
-def test_what_carries_our_marks_is_listed_and_deleted_by_name(env: Env, endpoint: Endpoint) -> None:
+def test_labelled_resources_are_listed_and_deleted_by_name(env: Env, endpoint: Endpoint) -> None:
     resource(endpoint, "left", marks())
     resource(endpoint, "theirs", {"team": "vision"})
     resource(endpoint, "elsewhere", marks("other"))
@@ -90,8 +90,8 @@ def test_what_carries_our_marks_is_listed_and_deleted_by_name(env: Env, endpoint
     assert listed(env, "other") == {"persistentResources/elsewhere": "unproven"}
 
     nothing = gc(env, "--yes", "--pulumi-project", "digits")
-    assert (nothing.code, "nothing is proven" in nothing.err) == (0, True)
-    assert "its labels say digits/prod/left, but names prove nothing" in nothing.out
+    assert (nothing.code, "no proven orphan" in nothing.err) == (0, True)
+    assert "its labels name digits/prod/left, but names prove nothing" in nothing.out
     ambiguous = gc(env, "--yes", "left")
     assert (ambiguous.code, "Give the full name." in ambiguous.err) == (2, True)
     for word in ("theirs", "lefd"):

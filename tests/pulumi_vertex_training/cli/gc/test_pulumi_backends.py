@@ -1,4 +1,4 @@
-"""What is read of Pulumi's backends: stacks, their past, and what a failure does."""
+"""Reading Pulumi's backends: stacks, their past, and failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from pulumi_vertex_training.cli.gc import file_backend, pulumi_backends
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.pulumi_backends import Ran
-from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, StackName
+from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
 from pulumi_vertex_training.views.failure import CommandError
 
 CLOUD = "https://api.pulumi.com"
@@ -59,7 +59,7 @@ def test_every_stack_of_a_backend_is_read() -> None:
     assert [stack.now and stack.now.runs for stack in found] == [{ONE}, set()]
 
 
-def test_whether_a_deployment_goes_on_is_said_by_the_cloud_and_by_locks(tmp_path: Path) -> None:
+def test_the_cloud_and_lock_files_report_running_deployments(tmp_path: Path) -> None:
     names = ["acme/digits/prod", "acme/flowers/prod"]
     listed = json.dumps(
         [{"name": name, "updateInProgress": on} for name, on in zip(names, (True, False), strict=True)]
@@ -87,10 +87,12 @@ def test_whether_a_deployment_goes_on_is_said_by_the_cloud_and_by_locks(tmp_path
     ("words", "answer", "message"),
     [
         pytest.param("stack ls --all --json", None, "error: no such thing", id="no list"),
-        pytest.param("stack ls --all --json", "{}", "is no list", id="another list"),
+        pytest.param("stack ls --all --json", "{}", "did not print a list", id="another list"),
         pytest.param("stack export --stack acme/flowers/prod", None, "no such thing", id="no export"),
-        pytest.param("stack export --stack acme/flowers/prod", "half", "printed no JSON", id="no JSON"),
-        pytest.param("stack export --stack acme/flowers/prod", "[]", "might know any job", id="no state"),
+        pytest.param("stack export --stack acme/flowers/prod", "half", "did not print JSON", id="no JSON"),
+        pytest.param(
+            "stack export --stack acme/flowers/prod", "[]", "It might have any of the jobs", id="no state"
+        ),
     ],
 )
 def test_what_cannot_be_read_ends_it(words: str, answer: str | None, message: str) -> None:
@@ -146,7 +148,7 @@ def test_backends_that_are_named_are_read_once_each(tmp_path: Path, monkeypatch:
     assert urls == [CLOUD, f"file://{tmp_path}/state"]
 
 
-def test_a_backend_that_is_not_said_is_asked_for() -> None:
+def test_a_backend_that_is_not_known_has_to_be_named() -> None:
     with pytest.raises(CommandError, match="--backend URL"):
         pulumi_backends.backend_urls([], Pulumi({"whoami --verbose --json": "{}"}))
 
@@ -160,7 +162,7 @@ def test_the_project_is_that_of_the_nearest_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "runtime: python", "name: [", "name: 3"])
-def test_a_project_without_a_name_is_asked_for(tmp_path: Path, text: str) -> None:
+def test_a_project_without_a_name_has_to_be_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "Pulumi.yaml").write_text(text)
     with pytest.raises(CommandError, match="--pulumi-project"):
         pulumi_backends.project_here(tmp_path)
@@ -174,7 +176,7 @@ def nanoseconds(second: int) -> int:
 
 
 def write(file: Path, *identities: str, second: int = 0) -> None:
-    """A checkpoint that was written at this second of a minute."""
+    """Write a checkpoint with this second in its manifest."""
     file.parent.mkdir(parents=True, exist_ok=True)
     latest = {"manifest": {"time": f"2026-01-01T00:00:{second:02}.5Z"}, "resources": resources(*identities)}
     text = json.dumps({"version": 3, "checkpoint": {"stack": "s", "latest": latest}}).encode()
@@ -192,7 +194,7 @@ def backup(root: Path, *identities: str, second: int) -> None:
 
 
 def before(root: Path, *identities: str, second: int) -> None:
-    """The state before the last change."""
+    """Write the state before the last change."""
     write(root / "stacks" / "digits" / "prod.json.bak", *identities, second=second)
 
 
@@ -217,7 +219,7 @@ def test_so_is_the_state_before_the_last_change(tmp_path: Path) -> None:
     assert with_history(tmp_path)["prod"].past.runs == {ONE}
 
 
-def test_but_not_one_of_a_life_before(tmp_path: Path) -> None:
+def test_but_not_one_of_an_earlier_stack_of_the_name(tmp_path: Path) -> None:
     before(tmp_path, ONE, second=1)
     backup(tmp_path, TWO, second=1)
     history(tmp_path, THREE, second=2)
@@ -240,7 +242,7 @@ def test_what_a_removed_stack_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"checkpoint": 3}', b"\x1f\x8bhalf"])
-def test_half_a_checkpoint_says_nothing(tmp_path: Path, text: bytes) -> None:
+def test_a_partial_checkpoint_is_ignored(tmp_path: Path, text: bytes) -> None:
     history(tmp_path, ONE, second=1)
     (tmp_path / "history" / "digits" / "prod" / f"prod-{nanoseconds(2)}.checkpoint.json").write_bytes(text)
     assert with_history(tmp_path)["prod"].past.runs == {ONE}
@@ -276,7 +278,9 @@ def test_the_command_runs_outside_of_any_project(tmp_path: Path, monkeypatch: py
     assert (environment, words) == (f"{CLOUD} .", "stack ls --non-interactive")
 
 
-def test_without_the_command_it_is_said_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pulumi_on_path_the_message_names_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CommandError, match="There is no `pulumi` on PATH"):
+    with pytest.raises(CommandError, match="`pulumi` is not on PATH"):
         pulumi_backends.pulumi(["whoami"], None)

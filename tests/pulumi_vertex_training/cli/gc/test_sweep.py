@@ -1,4 +1,4 @@
-"""Each left-over is looked at again right before anything is done to it."""
+"""Each orphan is read again right before it is cancelled or deleted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pulumi_vertex_training.cli.gc.sweep import Fresh, Outcome, delete_job, delete_lasting, delete_object
+from pulumi_vertex_training.cli.gc.sweep import (
+    Outcome,
+    SharedRead,
+    delete_job,
+    delete_object,
+    delete_persistent,
+)
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
@@ -23,7 +29,7 @@ NAME = "projects/1/locations/us-central1/customJobs/1"
 
 @dataclass
 class Jobs:
-    """One job, which needs some looks to end after it was cancelled; `stubborn` never does."""
+    """One job that ends some polls after it was cancelled; a `stubborn` one never ends."""
 
     state: JobState | None
     stubborn: bool = False
@@ -52,14 +58,14 @@ class Jobs:
             self.state = JobState.JOB_STATE_CANCELLED
 
     def collect(self, *refusals: str) -> Outcome:
-        """The refusals are what is said each time that it is asked, nothing in the end."""
+        """Delete the job; each call of `refusal` returns the next of `refusals`, then ""."""
         said: Iterator[str] = iter(refusals)
         return delete_job(
             FakeGateway(get=self.get, cancel=self.cancel, delete=self.delete),
             ENDPOINT,
             NAME,
             refusal=lambda _: next(said, ""),
-            tell=lambda _: None,
+            report=lambda _: None,
             wait=20.0,
             clock=lambda: self.now,
             sleep=self.sleep,
@@ -83,19 +89,19 @@ class Jobs:
             Outcome(words="deleted", deleted=True),
             id="ended",
         ),
-        pytest.param(Jobs(None), (), [], Outcome(words="gone before"), id="gone"),
+        pytest.param(Jobs(None), (), [], Outcome(words="already deleted"), id="gone"),
         pytest.param(
             Jobs(JobState.JOB_STATE_RUNNING),
-            ("stack a knows it",),
+            ("stack a has it",),
             [],
-            Outcome(words="left alone: stack a knows it"),
+            Outcome(words="skipped: stack a has it"),
             id="known meanwhile",
         ),
         pytest.param(
             Jobs(JobState.JOB_STATE_RUNNING),
-            ("", "stack a knows it"),
+            ("", "stack a has it"),
             ["cancel"],
-            Outcome(words="cancelled, and its record left alone: stack a knows it"),
+            Outcome(words="cancelled, but its record was kept: stack a has it"),
             id="known while it was waited for",
         ),
     ],
@@ -111,7 +117,7 @@ def test_a_job_that_does_not_end_is_not_deleted() -> None:
     assert "20 s after it was asked to stop" in outcome.words
 
 
-def test_a_failure_is_told_and_not_raised() -> None:
+def test_a_failure_is_reported_and_not_raised() -> None:
     outcome = Jobs(JobState.JOB_STATE_RUNNING, fault=PermissionDenied("you may not")).collect()
     assert outcome == Outcome(words="you may not", failed=True)
 
@@ -133,7 +139,7 @@ class Resources:
     successor: PersistentRecord | None = None
     fault: Exception | None = None
     called: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     now: float = 0.0
 
     def get(self, _: Endpoint, __: str) -> PersistentRecord:
@@ -154,12 +160,12 @@ class Resources:
 
     def collect(self, *refusals: str) -> Outcome:
         said: Iterator[str] = iter(refusals)
-        return delete_lasting(
+        return delete_persistent(
             replace(persistent_kinds()["persistentResources"], get=self.get, delete=self.delete),
             ENDPOINT,
             GPUS.name,
             refusal=lambda _: next(said, ""),
-            tell=self.told.append,
+            report=self.reported.append,
             wait=60.0,
             clock=lambda: self.now,
             sleep=self.sleep,
@@ -184,12 +190,12 @@ DELETED = Outcome(words="deleted", deleted=True)
             DELETED,
             id="somebody makes a new one",
         ),
-        pytest.param(Resources(None), (), [], Outcome(words="gone before"), id="gone"),
+        pytest.param(Resources(None), (), [], Outcome(words="already deleted"), id="gone"),
         pytest.param(
             Resources(),
-            ("stack a knows it",),
+            ("stack a has it",),
             [],
-            Outcome(words="left alone: stack a knows it"),
+            Outcome(words="skipped: stack a has it"),
             id="known meanwhile",
         ),
         pytest.param(
@@ -207,11 +213,15 @@ DELETED = Outcome(words="deleted", deleted=True)
             id="refused by the service",
         ),
         pytest.param(
-            Resources(fault=NotFound("gone")), (), ["delete"], Outcome(words="gone before"), id="gone by then"
+            Resources(fault=NotFound("gone")),
+            (),
+            ["delete"],
+            Outcome(words="already deleted"),
+            id="gone by then",
         ),
     ],
 )
-def test_what_lasts(
+def test_a_persistent_resource(
     resources: Resources, refusals: tuple[str, ...], called: list[str], outcome: Outcome
 ) -> None:
     assert (resources.collect(*refusals), resources.called) == (outcome, called)
@@ -221,11 +231,9 @@ def test_a_long_deletion_says_so_and_is_bounded() -> None:
     resources = Resources(seconds=1000.0)
     outcome = resources.collect()
     assert (outcome.failed, outcome.deleted) == (True, False)
-    assert (
-        "persistent resource gpus is not gone 60 s after its deletion began, it is STOPPING" in outcome.words
-    )
-    assert len(resources.told) == 3
-    assert resources.told[0].startswith("is being deleted, for 1")
+    assert "persistent resource gpus is still STOPPING 60 s after its deletion began. Run" in outcome.words
+    assert len(resources.reported) == 3
+    assert resources.reported[0].startswith("deleting for 1")
 
 
 @pytest.fixture
@@ -243,7 +251,7 @@ def collect_object(storage: Service, *, refused: str = "") -> Outcome:
 OBJECT = Answer(document={"bucket": "b", "name": "o", "generation": "7", "metageneration": "2"})
 
 
-def test_an_object_is_deleted_as_it_was_looked_at(storage: Service) -> None:
+def test_an_object_is_deleted_in_the_generation_that_was_read(storage: Service) -> None:
     storage.script(OBJECT, Answer(status=204))
     assert collect_object(storage) == Outcome(words="deleted", deleted=True)
     assert [one.method for one in storage.asked] == ["GET", "DELETE"]
@@ -254,20 +262,20 @@ def test_an_object_is_deleted_as_it_was_looked_at(storage: Service) -> None:
     ("answers", "refused", "outcome"),
     [
         pytest.param(
-            [OBJECT], "a live job reads it", Outcome(words="left alone: a live job reads it"), id="in use"
+            [OBJECT], "a live job reads it", Outcome(words="skipped: a live job reads it"), id="in use"
         ),
         pytest.param(
-            [refusal(404, "NOT_FOUND", "no such object")], "", Outcome(words="gone before"), id="gone"
+            [refusal(404, "NOT_FOUND", "no such object")], "", Outcome(words="already deleted"), id="gone"
         ),
         pytest.param(
             [OBJECT, refusal(412, "conditionNotMet", "changed")],
             "",
-            Outcome(words="left alone: somebody has just staged it again"),
+            Outcome(words="skipped: it was just staged again"),
             id="staged again in between",
         ),
     ],
 )
-def test_an_object_that_is_left(
+def test_an_object_that_is_skipped(
     storage: Service, answers: list[Answer], refused: str, outcome: Outcome
 ) -> None:
     storage.script(*answers)
@@ -279,7 +287,7 @@ def test_an_object_that_may_not_be_deleted(storage: Service) -> None:
     assert collect_object(storage).failed
 
 
-def test_a_reading_began_after_it_was_asked_for() -> None:
+def test_a_read_begins_after_the_call() -> None:
     now = [0.0]
     readings: list[float] = []
 
@@ -288,12 +296,12 @@ def test_a_reading_began_after_it_was_asked_for() -> None:
         now[0] += 5
         return len(readings)
 
-    fresh = Fresh(read, clock=lambda: now[0])
+    fresh = SharedRead(read, clock=lambda: now[0])
     assert [fresh.get(), fresh.get()] == [1, 2]
     assert readings == [0.0, 5.0]
 
 
-def test_who_asks_during_a_reading_shares_the_next_one() -> None:
+def test_calls_during_a_read_share_the_next_one() -> None:
     clock = itertools.count().__next__
     looked = threading.Semaphore(0)
     go_on = threading.Event()
@@ -308,7 +316,7 @@ def test_who_asks_during_a_reading_shares_the_next_one() -> None:
         assert go_on.wait(10)
         return readings[-1]
 
-    fresh = Fresh(read, clock=now)
+    fresh = SharedRead(read, clock=now)
     answers: list[int] = []
     threads = [threading.Thread(target=lambda: answers.append(fresh.get())) for _ in range(4)]
     threads[0].start()

@@ -1,4 +1,4 @@
-"""What `gc` prints; and the tables of `docs/json.md`, which have every key of `gc` and `import`."""
+"""The output of `gc`, and the tables of `docs/json.md`, which have every key of `gc` and `import`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli.gc.candidates import Judgement, KnownStack, Verdict
-from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, LastingFinding, ObjectFinding
-from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, StackName
+from pulumi_vertex_training.cli.gc.candidates import Decision, KnownStack, Status
+from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, ObjectFinding, PersistentFinding
+from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
 from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cli.gc.view import Report, show
 from pulumi_vertex_training.cli.main import main
@@ -31,7 +31,7 @@ KEYS = {
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 
 
-def job(number: int, verdict: Verdict, outcome: Outcome | None = None, **labels: str) -> JobFinding:
+def job(number: int, status: Status, outcome: Outcome | None = None, **labels: str) -> JobFinding:
     record = JobRecord(
         name=f"projects/42/locations/us-central1/customJobs/{number}",
         display_name="train",
@@ -39,10 +39,12 @@ def job(number: int, verdict: Verdict, outcome: Outcome | None = None, **labels:
         create_time="2026-01-01T00:00:00Z",
         labels={"vertex-training-run": "feed-1", **labels},
     )
-    return JobFinding(record=record, judgement=Judgement(verdict=verdict, reason="because"), outcome=outcome)
+    return JobFinding(record=record, decision=Decision(status=status, reason="because"), outcome=outcome)
 
 
-def lasting(name: str, verdict: Verdict, state: str = "", outcome: Outcome | None = None) -> LastingFinding:
+def persistent(
+    name: str, status: Status, state: str = "", outcome: Outcome | None = None
+) -> PersistentFinding:
     record = PersistentRecord(
         name=f"projects/42/locations/us-central1/{name}",
         display_name="",
@@ -50,27 +52,27 @@ def lasting(name: str, verdict: Verdict, state: str = "", outcome: Outcome | Non
         create_time="2026-01-01T00:00:00Z",
         labels=MARKS,
     )
-    judgement = Judgement(verdict=verdict, reason="because")
-    return LastingFinding(record=record, judgement=judgement, outcome=outcome)
+    decision = Decision(status=status, reason="because")
+    return PersistentFinding(record=record, decision=decision, outcome=outcome)
 
 
-def staged(verdict: Verdict, outcome: Outcome | None = None) -> ObjectFinding:
+def staged(status: Status, outcome: Outcome | None = None) -> ObjectFinding:
     return ObjectFinding(
         record=ObjectRecord(bucket="b", name="data/00/a", size=7, generation=1),
-        judgement=Judgement(verdict=verdict, reason="because"),
+        decision=Decision(status=status, reason="because"),
         outcome=outcome,
     )
 
 
 MARKS = {"pulumi-project": "digits", "pulumi-stack": "prod", "pulumi-resource": "train"}
 FOUND: tuple[Finding, ...] = (
-    job(1, Verdict.KNOWN),
-    job(2, Verdict.UNPROVEN),
-    job(3, Verdict.ORPHAN, **MARKS),
-    job(4, Verdict.KEPT),
-    lasting("models/digits", Verdict.UNPROVEN),
-    lasting("persistentResources/gpus", Verdict.KEPT, "RUNNING"),
-    staged(Verdict.ORPHAN),
+    job(1, Status.KNOWN),
+    job(2, Status.UNPROVEN),
+    job(3, Status.ORPHAN, **MARKS),
+    job(4, Status.KEPT),
+    persistent("models/digits", Status.UNPROVEN),
+    persistent("persistentResources/gpus", Status.KEPT, "RUNNING"),
+    staged(Status.ORPHAN),
 )
 REPORT = Report(
     endpoint=ENDPOINT,
@@ -112,14 +114,14 @@ def test_orphans_come_first_and_what_is_known_is_counted(printed: Any) -> None:
     assert re.match(r"digits +model +- +20", rows["digits"])
     assert err.splitlines()[:2] == [
         f"2 orphans, 2 kept, 2 unproven; 1 known to 1 stack in file:///a ({ENDPOINT}).",
-        "Nothing was deleted. With --yes 2 things would be.",
+        "Nothing was deleted. --yes deletes 2 resources.",
     ]
 
 
-def test_nothing_is_left_over(printed: Any) -> None:
+def test_no_orphans(printed: Any) -> None:
     out, err = printed(replace(REPORT, findings=FOUND[:1], chosen=frozenset()))
     assert out == ""
-    assert err.startswith("Nothing of project digits is left over; 1 known to 1 stack in file:///a (")
+    assert err.startswith("No orphans of project digits; 1 known to 1 stack in file:///a (")
 
 
 def test_a_table_that_has_nothing_to_show_is_left_out(printed: Any) -> None:
@@ -130,19 +132,19 @@ def test_a_table_that_has_nothing_to_show_is_left_out(printed: Any) -> None:
 
 def test_the_summary_of_a_deletion(printed: Any) -> None:
     findings = (
-        job(3, Verdict.ORPHAN, Outcome(words="deleted", deleted=True)),
-        job(4, Verdict.ORPHAN, Outcome(words="left alone: a stack knows it")),
-        job(5, Verdict.ORPHAN, Outcome(words="no answer", failed=True)),
+        job(3, Status.ORPHAN, Outcome(words="deleted", deleted=True)),
+        job(4, Status.ORPHAN, Outcome(words="skipped: a stack has it")),
+        job(5, Status.ORPHAN, Outcome(words="no answer", failed=True)),
     )
     out, err = printed(replace(REPORT, findings=findings, asked_to_delete=True))
-    assert "left alone: a stack knows it" in out
-    assert "Deleted 1, left alone 1, failed 1: run the same command again." in err
+    assert "skipped: a stack has it" in out
+    assert "Deleted 1, skipped 1, failed 1: run the same command again." in err
 
 
 def test_nothing_that_is_proven(printed: Any) -> None:
     _, err = printed(replace(REPORT, findings=FOUND[1:2], chosen=frozenset(), asked_to_delete=True))
-    assert "Nothing was deleted: nothing is proven to be an orphan." in err
-    assert "Name that with --backend" in err
+    assert "Nothing was deleted: there is no proven orphan." in err
+    assert "Name that backend with --backend URL" in err
 
 
 def test_a_terminal_gets_the_same_table(printed: Any) -> None:
@@ -151,7 +153,7 @@ def test_a_terminal_gets_the_same_table(printed: Any) -> None:
 
 
 def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
-    """The paths of the keys; nothing below one below which the page has no keys."""
+    """Yield the paths of the keys, except below a key for which the page lists no keys."""
     if isinstance(value, dict):
         for key, item in value.items():
             here = f"{path}.{key}".lstrip(".")
@@ -179,8 +181,8 @@ def test_the_page_has_every_key_of_gc(printed: Any) -> None:
     ("words", "message"),
     [
         (["gc", "--backend"], "expected one argument"),
-        (["gc", "--project-name", "x"], "does not know '--project-name"),
-        (["gc", "--endpoint", "google", "--yes"], "Which Google Cloud project?"),
+        (["gc", "--project-name", "x"], "has no option '--project-name"),
+        (["gc", "--endpoint", "google", "--yes"], "No Google Cloud project is given"),
     ],
     ids=" ".join,
 )

@@ -60,7 +60,7 @@ class Recorder:
 
 
 def declared(python: str) -> dict[str, Any]:
-    """What a program with this in it declares."""
+    """Run a program with this source, and return what it declares."""
     recorder = Recorder()
     exec(compile(python, "program", "exec"), {"__builtins__": {}, "vt": recorder})
     assert len(recorder.declared) == 1
@@ -137,7 +137,7 @@ def test_a_whole_declaration() -> None:
     assert declaration(CUSTOM_JOB, spec, replace(ORIGIN, run="feed-3")) == (
         """\
 # The job belongs to run feed-3 (stack prod).
-# Only where that stack is gone for good, taking_over=<this run> adopts it.
+# If that stack no longer exists, adopt the job with taking_over=<this run>.
 vt.CustomJob(
     "digits",
     worker_pool_specs=[
@@ -148,7 +148,7 @@ vt.CustomJob(
             container_spec=vt.ContainerSpecArgs(
                 image_uri="repo/trainer:1",
                 env=[
-                    # Perhaps a secret: pulumi.Config().require_secret(...) keeps it out of the program.
+                    # Perhaps a secret. To keep it out of the program: pulumi.Config().require_secret(...).
                     vt.EnvVarArgs(name="API_KEY", value="s3cret"),
                 ],
             ),
@@ -271,7 +271,7 @@ def test_the_name_of_the_resource(display_name: str, labels: dict[str, str], nam
 
 
 def messages(cls: type, found: set[type]) -> set[type]:
-    """The messages that the fields of a message hold."""
+    """Yield the messages that the fields of a message contain."""
     for item in dataclasses.fields(cls):
         text = str(item.type)
         for name, other in vars(sys.modules[cls.__module__]).items():

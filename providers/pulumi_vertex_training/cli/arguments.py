@@ -1,0 +1,72 @@
+"""The argument parser of the command, and types and texts that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from typing import Any, NoReturn, TypeAlias
+
+from pulumi_vertex_training.views.failure import InputError, did_you_mean
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""A group of commands of a parser, as `add_subparsers` returns it."""
+
+JOB_HELP = "full name, id or display name; of several jobs with this display name, the live one"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises InputError, with the nearest name, where argparse would print usage and exit."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **kwargs})
+        self._commands: dict[str, Parser] = {}
+
+    def command(self, group: Subparsers, name: str, text: str, **kwargs: Any) -> Parser:
+        """Add a command to a group; `text` is its help, in lower case and without a period."""
+        made = group.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", **kwargs)
+        made.set_defaults(parser=made)
+        self._commands[name] = made
+        return made
+
+    def options(self) -> list[str]:
+        """Return the names of all options."""
+        return [option for action in self._actions for option in action.option_strings]
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"argument (?:\S*COMMAND|command): invalid choice: '([^']*)'", message)
+        if wrong:
+            commands = ", ".join(self._commands)
+            raise InputError(
+                f"{self.prog} has no command {wrong[1]!r}.{did_you_mean(wrong[1], self._commands)} "
+                f"Commands: {commands}.",
+                path="command",
+            )
+        if "required: COMMAND" in message:
+            raise InputError(f"Name a command: {', '.join(self._commands)}.", path="command")
+        argument = re.match(r"argument ([^:]+): |.*are required: ([^,]+)", message)
+        raise InputError(
+            f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.",
+            path=(argument[1] or argument[2]) if argument else "",
+        )
+
+
+def whole_number(text: str, *, least: int, most: int) -> int:
+    """Parse a whole number within bounds. Raises ArgumentTypeError."""
+    number = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else -1
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed; give a whole number from {least} to {most:,}"
+        )
+    return number
+
+
+def seconds(text: str) -> float:
+    """Parse a number of seconds, 0 or more. Raises ArgumentTypeError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; give seconds, such as 0.5")
+    return value
