@@ -188,17 +188,17 @@ def _short(name: str) -> str:
 
 
 def _labelled(endpoint: Endpoint) -> list[PersistentRecord]:
-    return [_lasting([record]) for record in list_labelled(endpoint, MARKS[0])]
+    return [_persistent([record]) for record in list_labelled(endpoint, MARKS[0])]
 
 
-def _get_lasting(endpoint: Endpoint, name: str) -> PersistentRecord:
+def _get_persistent(endpoint: Endpoint, name: str) -> PersistentRecord:
     found = versions(endpoint, name)
     if not found:
         raise NotFound(f"model {name.rpartition('/')[2]} has no versions", endpoint=endpoint)
-    return _lasting(found)
+    return _persistent(found)
 
 
-def _lasting(known: Sequence[ModelRecord]) -> PersistentRecord:
+def _persistent(known: Sequence[ModelRecord]) -> PersistentRecord:
     shown = next((one for one in known if DEFAULT_ALIAS in one.aliases), known[0])
     others = [one.version for one in known if marks_of(one.labels) != marks_of(shown.labels)]
     return PersistentRecord(
@@ -218,4 +218,4 @@ def _lasting(known: Sequence[ModelRecord]) -> PersistentRecord:
     )
 
 
-PERSISTENT = PersistentKind(noun="model", labelled=_labelled, get=_get_lasting, delete=delete)
+PERSISTENT = PersistentKind(noun="model", labelled=_labelled, get=_get_persistent, delete=delete)

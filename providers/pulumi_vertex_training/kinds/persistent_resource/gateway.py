@@ -185,14 +185,14 @@ def _short(name: str) -> str:
 
 
 def _labelled(endpoint: Endpoint) -> list[PersistentRecord]:
-    return [_lasting(record) for record in list_labelled(endpoint, MARKS[0])]
+    return [_persistent(record) for record in list_labelled(endpoint, MARKS[0])]
 
 
-def _get_lasting(endpoint: Endpoint, name: str) -> PersistentRecord:
-    return _lasting(get(endpoint, name))
+def _get_persistent(endpoint: Endpoint, name: str) -> PersistentRecord:
+    return _persistent(get(endpoint, name))
 
 
-def _lasting(record: ResourceRecord) -> PersistentRecord:
+def _persistent(record: ResourceRecord) -> PersistentRecord:
     used = sum(int(pool.get("usedReplicaCount", 0)) for pool in record.wire.get("resourcePools", ()))
     return PersistentRecord(
         name=record.name,
@@ -207,4 +207,4 @@ def _lasting(record: ResourceRecord) -> PersistentRecord:
     )
 
 
-PERSISTENT = PersistentKind(noun="persistent resource", labelled=_labelled, get=_get_lasting, delete=delete)
+PERSISTENT = PersistentKind(noun="persistent resource", labelled=_labelled, get=_get_persistent, delete=delete)
