@@ -12,7 +12,7 @@ POOL = "job_spec.worker_pool_specs"
 MACHINE = f"{POOL}.machine_spec"
 
 API = "API reference"
-CAPTURED = "captured answers"
+CAPTURED = "captured responses"
 
 FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_custom_jobs.py"
 FIELDS = "tests/vertex_emulator/custom_jobs/test_job_fields.py"
@@ -53,8 +53,8 @@ def _not_done(feature: str, google: str, here: str, *fields: str, source: str = 
 
 _REQUESTS = (
     Row(
-        feature="what is sent",
-        google="takes the requests of its own clients",
+        feature="requests",
+        google="accepts the requests of its own clients",
         likeness="same",
         here="our gateway sends what Google's generated client and the SDK send for the same job",
         source="requests recorded from those clients",
@@ -68,9 +68,9 @@ _REQUESTS = (
     ),
     Row(
         feature="create, get, list",
-        google="answers a job as it was created, with a boot disk for each pool and without zero values",
+        google="returns a job as it was created, with a boot disk for each pool and without zero values",
         likeness="same",
-        here="every field comes back, also after a restart",
+        here="every field is returned, also after a restart",
         source=CAPTURED,
         tests=(
             f"{CAPTURES}::test_the_answer_of_a_creation",
@@ -86,7 +86,7 @@ _REQUESTS = (
         feature="lists",
         google="filters by name, state, times and labels, pages, no order",
         likeness="same",
-        here="by a parser of the whole filter language",
+        here="with a parser of the whole filter language",
         source=API,
         tests=(
             f"{REQUESTS}::test_lists_and_filters",
@@ -98,7 +98,7 @@ _REQUESTS = (
         feature="refusals",
         google="names every faulty field at once, in the message and in the details",
         likeness="like",
-        here="the same form; the words are Google's where they are known",
+        here="the same form; the messages are Google's if they are known",
         source="errors that users quote",
         tests=(
             f"{REQUESTS}::test_rules_of_the_service",
@@ -111,7 +111,7 @@ _REQUESTS = (
         feature="cancel and delete",
         google="cancels later, refuses both in the wrong state, deletes by an operation",
         likeness="like",
-        here="a live job is not deleted; the words are those that users quote of pipelines",
+        here="a live job cannot be deleted; the messages are those that users quote for pipelines",
         source="errors that users quote; API reference",
         tests=(
             f"{LIFE}::test_cancel",
@@ -141,7 +141,7 @@ _RUNNING = (
         feature="replicas",
         google="a machine for each replica of a pool",
         likeness="like",
-        here="a process for each, in namespaces of its own where the kernel allows it",
+        here="a process for each, in namespaces of its own if the kernel allows it",
         source='"Distributed training"',
         tests=(
             f"{ENVIRONMENT}::test_names_of_the_jobs_machines_resolve",
@@ -169,7 +169,7 @@ _RUNNING = (
         ),
     ),
     Row(
-        feature="`CLUSTER_SPEC` where the documentation and real jobs differ",
+        feature="differences of `CLUSTER_SPEC` between the documentation and real jobs",
         google="real jobs have a string in `job`, and call a lone replica `chief`",
         likeness="same",
         here="the documented form, a mapping in `job` and `workerpool0`, after "
@@ -185,7 +185,7 @@ _RUNNING = (
         feature="containers",
         google="any image of a registry",
         likeness="like",
-        here="images that were pushed run in their own root; Google's base images have a stand-in with the "
+        here="pushed images run in their own root file system; Google's base images have a stand-in with the "
         "Python of this machine",
         source='"Custom containers for training"',
         tests=(
@@ -220,8 +220,8 @@ _RUNNING = (
         feature="accelerators",
         google="GPUs and TPUs of the machine",
         likeness="like",
-        here="as many logical devices of the CPU, which JAX and TensorFlow find by themselves; "
-        "`vertex_cluster.local_devices()` has their number for others",
+        here="the same number of logical CPU devices, which JAX and TensorFlow find automatically; "
+        "`vertex_cluster.local_devices()` returns it for other frameworks",
         source="ours: a laptop has none",
         tests=(
             f"{FIELDS}::test_a_replica_has_a_device_for_each_accelerator",
@@ -233,9 +233,9 @@ _RUNNING = (
     ),
     Row(
         feature="the end of a job",
-        google="succeeds with the chief, fails with the first replica that fails, in the service's words",
+        google="succeeds with the chief, fails with the first failed replica, with the service's message",
         likeness="same",
-        here="the last lines of its log besides",
+        here="the message also has the last lines of the log",
         source='errors that users quote; "Understand the custom training service"',
         tests=(
             f"{LIFE}::test_success_ends_with_the_chief_and_stops_the_rest",
@@ -247,7 +247,7 @@ _RUNNING = (
         feature="logs",
         google="Cloud Logging, resource type ml_job, a task for each replica",
         likeness="same",
-        here="in the folder of the job",
+        here="stored in the folder of the job",
         source="gcloud ai custom-jobs stream-logs",
         tests=(
             f"{LOGS}::test_googles_own_logging_client",
@@ -257,10 +257,10 @@ _RUNNING = (
     ),
     Row(
         feature="machine types",
-        google="refuses those that it does not have",
+        google="refuses unknown types",
         likeness="like",
-        here="by its catalog, in the service's words; as Google adds types, `allow_unknown_types` and "
-        "`vertex-training emulator unknown-types` let it take others",
+        here="by its catalog, with the service's message; for newer types, `allow_unknown_types` and "
+        "`vertex-training emulator unknown-types` allow others",
         source='errors that users quote; "Troubleshooting Vertex AI"',
         tests=(
             "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
@@ -273,7 +273,7 @@ _RUNNING = (
         feature="the region of buckets",
         google="refuses a bucket outside of the job's region",
         likeness="not",
-        here="buckets of any location are taken; previews refuse those of resources that they know",
+        here="buckets of any location are accepted; previews refuse a wrong one if its location is known",
         source="errors that users quote",
         tests=(
             "tests/vertex_emulator/custom_jobs/test_job_fields.py::test_a_bucket_of_another_region_is_taken",
@@ -310,18 +310,18 @@ _RUNNING = (
 _SCHEDULING = (
     Row(
         feature="timeout",
-        google="fails the job, 7 days unless it says otherwise",
+        google="fails the job; 7 days by default",
         likeness="like",
-        here="by the emulator's clock; the words of the error are ours",
+        here="by the emulator's clock; the error message is ours",
         source=API,
         tests=(f"{LIFE}::test_timeout", f"{RESTARTS}::test_the_timeout_is_over_all_attempts"),
         fields=(f"{SPEC}.scheduling.timeout",),
     ),
     Row(
         feature="restarts",
-        google="a replica five times in its place, then the job three times",
+        google="a replica five times in place, then the job three times",
         likeness="same",
-        here="for a kill; an abort or a segmentation fault restarts the job",
+        here="after a kill; an abort or a segmentation fault restarts the job",
         source='"Understand the custom training service"',
         tests=(
             f"{ORDERS}::test_five_restarts_of_a_replica_then_three_of_the_job",
@@ -348,8 +348,8 @@ _SCHEDULING = (
         fields=(f"{SPEC}.scheduling.strategy",),
     ),
     Row(
-        feature="the longest wait",
-        google="a day for FLEX_START unless it says otherwise, 0 for ever",
+        feature="maximum wait",
+        google="a day for FLEX_START by default; 0 means no limit",
         likeness="same",
         here="by the emulator's clock",
         source=API,
@@ -361,9 +361,9 @@ _SCHEDULING = (
     ),
     Row(
         feature="quotas",
-        google="refuses a job that never fits, queues one for which too little is left",
+        google="refuses a job that never fits, queues a job for which too little is left",
         likeness="same",
-        here="of quotas that a test sets; there are none otherwise",
+        here="with the quotas that a test sets; no quotas by default",
         source='errors that users quote; "Understand the custom training service"',
         tests=(
             f"{QUOTAS}::test_what_never_fits_is_refused",
@@ -372,7 +372,7 @@ _SCHEDULING = (
     ),
     Row(
         feature="jobs on a persistent resource",
-        google="run on its machines at once, queue when it is full, fail to fit with an error",
+        google="run on its machines at once, queue when it is full, are refused if they do not fit",
         likeness="same",
         here="its machines are counted, and are processes of this machine",
         source='"Run training jobs on a persistent resource"',
@@ -387,7 +387,7 @@ _SCHEDULING = (
         feature="many jobs at once",
         google="machines for all of them",
         likeness="like",
-        here="so many replicas at once as this machine can take; further jobs are PENDING, in their order",
+        here="a limited number of replicas at once; further jobs are PENDING, in order",
         source="ours: a laptop is one machine",
         tests=(
             f"{LOAD}::test_every_job_of_the_crowd_succeeds",
@@ -402,7 +402,7 @@ _SURROUNDINGS = (
         feature="TensorBoard",
         google="uploads event files while the job runs",
         likeness="like",
-        here="the variables and the folder are there; nothing is uploaded, which the log says",
+        here="the variables and the folder exist; nothing is uploaded, and the log reports that",
         source='"Use TensorBoard with serverless training"',
         tests=(f"{FIELDS}::test_a_tensorboard_has_its_variables_and_its_folder", *_SAID),
         fields=(f"{SPEC}.tensorboard",),
@@ -411,7 +411,7 @@ _SURROUNDINGS = (
         feature="experiments",
         google="records the run in Vertex ML Metadata",
         likeness="like",
-        here="the variables are there; nothing is recorded, which the log says",
+        here="the variables exist; nothing is recorded, and the log reports that",
         source="google-cloud-aiplatform",
         tests=(f"{FIELDS}::test_an_experiment_has_its_variables", *_SAID),
         fields=(f"{SPEC}.experiment", f"{SPEC}.experiment_run"),
@@ -437,7 +437,7 @@ _SURROUNDINGS = (
     ),
     _not_done(
         "encryption keys",
-        "encrypts what the job keeps on its machines",
+        "encrypts the job's data on its machines",
         "nothing is encrypted",
         "encryption_spec",
     ),
@@ -445,7 +445,7 @@ _SURROUNDINGS = (
         feature="web access",
         google="an interactive shell and a dashboard, at webAccessUris while the job runs",
         likeness="not",
-        here="there is none, and webAccessUris stays empty",
+        here="not available; webAccessUris stays empty",
         source=API,
         tests=(*_SAID, f"{FIELDS}::test_the_web_access_of_a_running_job_has_no_address"),
         fields=(f"{SPEC}.enable_web_access", f"{SPEC}.enable_dashboard_access"),
@@ -465,11 +465,11 @@ _SURROUNDINGS = (
     ),
     _not_done(
         "protected artifacts",
-        "keeps what the job makes in another location",
-        "it stays on this machine",
+        "stores the job's artifacts in another location",
+        "they stay on this machine",
         f"{SPEC}.protected_artifact_location_id",
     ),
-    _not_done("models", "for jobs of Google's own", "nothing is done with them", f"{SPEC}.models"),
+    _not_done("models", "for Google's own jobs", "ignored", f"{SPEC}.models"),
 )
 
 CUSTOM_JOBS = Section(

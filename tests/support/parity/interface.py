@@ -25,7 +25,7 @@ INTERFACE = Section(
             feature="methods and messages",
             google="those of its published definitions, over gRPC and REST",
             likeness="like",
-            here="the same definitions, compiled, over REST; what is not there answers UNIMPLEMENTED by name",
+            here="the same definitions, compiled, over REST; other methods are UNIMPLEMENTED, by name",
             source="the installed client",
             tests=(
                 f"{DESCRIPTORS}::test_rules",
@@ -37,7 +37,7 @@ INTERFACE = Section(
             feature="v1 and v1beta1",
             google="two versions of one service",
             likeness="like",
-            here="both, with the messages of v1; what only the beta has is refused by name",
+            here="both, with the messages of v1; features of the beta alone are refused by name",
             source=API,
             tests=(
                 f"{VERSIONS}::test_both_versions_create",
@@ -46,10 +46,10 @@ INTERFACE = Section(
         ),
         Row(
             feature="names",
-            google="take the project's id or number, and answer with the number",
+            google="take the project's id or number, and return the number",
             likeness="same",
-            here="the number follows from the id",
-            source="captured answers",
+            here="the number is computed from the id",
+            source="captured responses",
             tests=(
                 "tests/vertex_emulator/custom_jobs/test_captured_answers.py::test_the_answer_of_a_creation",
                 f"{VERSIONS}::test_a_job_is_found_by_the_project_s_id_and_number",
@@ -59,7 +59,7 @@ INTERFACE = Section(
             feature="operations",
             google="get, list, wait, cancel, delete; cancelling is best effort",
             likeness="same",
-            here="they survive a restart",
+            here="operations survive a restart",
             source=API,
             tests=(
                 f"{VERSIONS}::test_waiting_ends_with_the_operation",
@@ -71,7 +71,7 @@ INTERFACE = Section(
             feature="Application Default Credentials",
             google="come from a metadata server, in every replica",
             likeness="like",
-            here="a metadata server behind a secret in its address, in replicas and in shells",
+            here="a metadata server with a secret in its address, in replicas and in shells",
             source=CLIENTS,
             tests=(
                 f"{METADATA}::test_the_token_opens_googles_services",
@@ -84,7 +84,7 @@ INTERFACE = Section(
             feature="programs that call Google's clients",
             google="reach the service by its name",
             likeness="like",
-            here="Python programs are led to the emulator, also inside replicas; nothing else changes",
+            here="Python programs are redirected to the emulator, also in replicas, without other changes",
             source=CLIENTS,
             tests=(
                 f"{REDIRECT}::test_a_client_goes_to_the_emulator",
@@ -94,9 +94,9 @@ INTERFACE = Section(
         ),
         Row(
             feature="permissions",
-            google="IAM decides what an account may do",
+            google="IAM defines the permissions of an account",
             likeness="not",
-            here="who has the token may do everything",
+            here="everybody with the token has all permissions",
             source=API,
             tests=(f"{METADATA}::test_the_token_opens_googles_services",),
         ),
@@ -104,7 +104,7 @@ INTERFACE = Section(
             feature="Cloud Logging",
             google="a query language, order, pages, entries of programs",
             likeness="same",
-            here="of the logs of jobs, and of what programs write themselves",
+            here="for the logs of jobs, and for entries that programs write themselves",
             source="the clients themselves; documentation of the query language",
             tests=(
                 f"{QUERY}::test_what_it_finds",
@@ -116,9 +116,9 @@ INTERFACE = Section(
         ),
         Row(
             feature="following a log",
-            google="gcloud asks again, and may miss or repeat lines",
+            google="gcloud polls, and may miss or repeat lines",
             likeness="like",
-            here="`vertex-training logs --follow` shows every line once, also when the emulator is restarted",
+            here="`vertex-training logs --follow` prints every line once, even if the emulator is restarted",
             source="gcloud ai custom-jobs stream-logs",
             tests=(
                 f"{FOLLOW}::test_bursts_of_many_replicas",

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "parity.md"
 Likeness = Literal["same", "like", "not"]
 Basis = Literal["seen", "client", "documented", "ours"]
 SOURCES: dict[str, Basis] = {
-    "captured answers": "seen",
+    "captured responses": "seen",
     "logs of real jobs": "seen",
     "errors that users quote": "seen",
     "the clients themselves": "client",
@@ -72,21 +72,22 @@ class Section:
 HEAD = """\
 # Parity
 
-This page is made from the tests: `python -m pytest tests/parity --record` writes it. A test fails when the
-page is not what they say, when a test that it names is not there or is skipped, and when a field of Google's
-installed API has no row.
+This page compares the emulator with Google Cloud. `python -m pytest tests/parity --record` generates it from
+the tests. A test fails if the page is not up to date, if it names a test that does not exist or is skipped,
+or if a field of Google's installed API has no row.
 
-Each row is a feature, what Google Cloud does, how that is known, and what the emulator does: **the same**;
-**in its own way**, with what a laptop has; or **not done**, in which case the job runs and its log says so.
-The tests named in a row hold the emulator to it.
+Each row has a feature, the behaviour of Google Cloud, the source of that knowledge, and the behaviour of
+the emulator: **the same**; **in its own way**, with the means of a laptop; or **not done**, in which case
+the job runs and its log reports that. The tests in the row check the emulator.
 
-No test here talks to Google Cloud. What it does is known from:
+No test here calls Google Cloud. Its behaviour is known from these sources:
 
-* **seen**: answers, logs and errors of the real service that somebody published; the tests have their words;
+* **seen**: published responses, logs and errors of the real service; the tests contain them;
 * **client**: Google's own programs and message definitions; the tests run them against the emulator, or
-  record what they send;
-* **documented**: Google's documentation, not compared with the real service: "the same" is "as documented";
-* **ours**: nothing of Google's. Such a row is never "the same".
+  record their requests;
+* **documented**: Google's documentation, not compared with the real service: "the same" means "as
+  documented";
+* **ours**: no source of Google's. Such a row is never "the same".
 """
 
 

@@ -21,8 +21,8 @@ PERSISTENT_RESOURCES = Section(
     leave_out=frozenset(PersistentResource.SERVER_OWNED),
     rows=(
         Row(
-            feature="what is sent",
-            google="takes the requests of its own clients",
+            feature="requests",
+            google="accepts the requests of its own clients",
             likeness="same",
             here="our gateway sends what Google's generated client and the SDK send",
             source="requests recorded from those clients",
@@ -34,9 +34,9 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="create, get, list",
-            google="provisions machines for minutes, by an operation",
+            google="provisions machines in an operation that takes minutes",
             likeness="like",
-            here="the states and the operation are the same; it takes 0.3 s, or as long as a test says",
+            here="the same states and operation; it takes 0.3 s, or the time that a test sets",
             source=API,
             tests=(
                 f"{TESTS}::test_it_is_provisioned_and_then_runs",
@@ -49,13 +49,13 @@ PERSISTENT_RESOURCES = Section(
             feature="faults of resources",
             google="names every faulty field at once",
             likeness="same",
-            here="in the words of a public log where it has them",
+            here="with the messages of a public log, if it has them",
             source="errors that users quote",
             tests=(f"{TESTS}::test_the_words_of_the_service", f"{TESTS}::test_faults"),
         ),
         Row(
             feature="resize, relabel",
-            google="by an update mask; a pool cannot be smaller than what is used",
+            google="by an update mask; a pool cannot be smaller than the used size",
             likeness="same",
             here="by the ids of pools",
             source=API,
@@ -67,7 +67,7 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="autoscaling",
-            google="grows to what is needed, shrinks again",
+            google="grows to the needed size, and shrinks again",
             likeness="same",
             here="at once",
             source=GUIDE,
@@ -75,7 +75,7 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="reboot",
-            google="only while no job runs on it, not of a Ray cluster",
+            google="only while no job runs on it, and not for a Ray cluster",
             likeness="same",
             here="by an operation",
             source=GUIDE,
@@ -85,13 +85,13 @@ PERSISTENT_RESOURCES = Section(
             feature="deletion",
             google="cancels the jobs on it first",
             likeness="same",
-            here="the operation ends when they have",
+            here="the operation ends after the jobs",
             source=GUIDE,
             tests=(f"{TESTS}::test_its_deletion_cancels_the_jobs_on_it", f"{TESTS}::test_it_is_deleted"),
         ),
         Row(
             feature="jobs on it",
-            google="start at once, queue when it is full, are refused where they do not fit",
+            google="start at once, queue when it is full, are refused if they do not fit",
             likeness="same",
             here="its machines are counted, and are processes of this machine",
             source=GUIDE,
@@ -103,9 +103,9 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="network, keys, service account, Ray",
-            google="the machines are in the network, encrypted, run as the account, as a Ray cluster",
+            google="the machines use the network, the key and the account, and form a Ray cluster",
             likeness="not",
-            here="kept, echoed and compared with the jobs on it, and without effect; no Ray is started",
+            here="stored, returned and compared with the jobs on it, without effect; no Ray is started",
             source=API,
             tests=(
                 f"{TESTS}::test_every_other_field_is_echoed",

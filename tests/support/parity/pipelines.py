@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.parity.page import Row, Section
 
 API = "API reference"
-CAPTURED = "captured answers"
+CAPTURED = "captured responses"
 GUIDE = "guide"
 
 LIFE = "tests/vertex_emulator/training_pipelines/test_pipelines.py"
@@ -25,9 +25,9 @@ PIPELINES = Section(
     rows=(
         Row(
             feature="custom task",
-            google="runs a custom job, names it in the metadata, and takes over its state and error",
+            google="runs a custom job, names it in the metadata, and has its state and error",
             likeness="same",
-            here="the job is an ordinary one, with logs",
+            here="a normal custom job, with logs",
             source=GUIDE,
             tests=(
                 f"{LIFE}::test_a_pipeline_trains_and_uploads_its_model",
@@ -44,9 +44,9 @@ PIPELINES = Section(
         ),
         Row(
             feature="task inputs",
-            google="takes a value without types, and refuses what is none of the task's with one sentence",
+            google="takes a value without types, and refuses invalid inputs with one sentence",
             likeness="same",
-            here="the same sentence; each fault is in the error's details",
+            here="the same sentence; the error's details have each fault",
             source=CAPTURED,
             tests=(
                 f"{INPUTS}::test_the_form_of_the_sdk",
@@ -64,9 +64,9 @@ PIPELINES = Section(
         ),
         Row(
             feature="data for training",
-            google="exports the dataset in shards and tells the replicas their URIs",
+            google="exports the dataset in shards and passes their URIs to the replicas",
             likeness="same",
-            here="up to four files a set, readable by gs:// and /gcs",
+            here="up to four files for each set, readable by gs:// and /gcs",
             source=API,
             tests=(
                 f"{DATA}::test_the_program_finds_its_data",
@@ -77,7 +77,7 @@ PIPELINES = Section(
             feature="splits",
             google="by fractions (roughly), filters, a column, time or category",
             likeness="like",
-            here="all five, with exact counts; what is left to chance is always the same",
+            here="all five, with exact counts; random splits are always the same",
             source=API,
             tests=(
                 f"{DATA}::test_splits_of_tables",
@@ -90,7 +90,7 @@ PIPELINES = Section(
             feature="BigQuery as source or destination",
             google="reads and writes tables",
             likeness="not",
-            here="refused with the remedy when data are wanted",
+            here="refused with the remedy when data are needed",
             source=API,
             tests=(
                 f"{DATA}::test_bigquery_is_rejected",
@@ -111,9 +111,9 @@ PIPELINES = Section(
         ),
         Row(
             feature="cancel and delete of pipelines",
-            google="cancels the job; refuses to cancel what has ended",
+            google="cancels the job; refuses to cancel an ended pipeline",
             likeness="same",
-            here="in the words of a captured answer; that a live pipeline cannot be deleted is ours",
+            here="with a captured message; that a live pipeline cannot be deleted is our rule",
             source=CAPTURED,
             tests=(
                 f"{LIFE}::test_cancelling_a_pipeline_cancels_its_job",
@@ -131,10 +131,10 @@ PIPELINES = Section(
         ),
         Row(
             feature="a killed emulator",
-            google="goes on by itself",
+            google="continues by itself",
             likeness="like",
-            here="the next start goes on; a model is uploaded once",
-            source="ours: nobody sees the service restart",
+            here="the next start continues; a model is uploaded once",
+            source="ours: a restart of the service is invisible",
             tests=(
                 f"{RECOVERY}::test_a_job_that_ended_meanwhile_uploads_its_model_once",
                 f"{RECOVERY}::test_a_pipeline_that_was_killed_before_its_job_runs_it_once",
@@ -160,9 +160,9 @@ DATASETS = Section(
     rows=(
         Row(
             feature="create, get, list, update, delete of datasets",
-            google="echoes a dataset with a label for its kind",
+            google="returns a dataset with a label for its kind",
             likeness="same",
-            here="every field comes back",
+            here="every field is returned",
             source=API,
             tests=(
                 f"{DATASETS_TESTS}::test_a_dataset_is_returned_as_sent",
@@ -175,7 +175,7 @@ DATASETS = Section(
             feature="tables",
             google="reads CSV in several files with one header",
             likeness="same",
-            here="wildcards, quoted line breaks and byte order marks too",
+            here="also wildcards, quoted line breaks and byte order marks",
             source=GUIDE,
             tests=(f"{DATA}::test_several_files_with_wildcards", f"{FILES}::test_rows"),
         ),
@@ -183,13 +183,13 @@ DATASETS = Section(
             feature="items",
             google="imports JSON Lines and CSV of every kind of data",
             likeness="like",
-            here="JSON Lines of every kind, CSV of classification; all of an import or nothing",
+            here="JSON Lines of every kind, CSV of classification; an import is all or nothing",
             source=GUIDE,
             tests=(f"{FILES}::test_items", f"{DATASETS_TESTS}::test_an_import_is_all_or_nothing"),
         ),
         Row(
             feature="export",
-            google="writes the sets and their numbers",
+            google="writes the sets and their sizes",
             likeness="same",
             here="as for a pipeline",
             source=API,
@@ -199,7 +199,7 @@ DATASETS = Section(
             feature="data items, annotations, saved queries",
             google="can be listed and searched",
             likeness="not",
-            here="such calls are refused by name",
+            here="such calls are refused with the method's name",
             source=API,
             tests=(f"{DATASETS_TESTS}::test_the_error_names_an_unimplemented_method",),
         ),
@@ -213,7 +213,7 @@ MODELS = Section(
             feature="upload and get of models",
             google="takes files and a serving container",
             likeness="same",
-            here="every field comes back; a model without a container, or without files, is refused",
+            here="every field is returned; a model without a container, or without files, is refused",
             source=API,
             tests=(
                 f"{REGISTRY}::test_a_model_in_the_form_of_the_service",
@@ -225,7 +225,7 @@ MODELS = Section(
             feature="versions and aliases",
             google="numbers versions; an alias belongs to one of them, `default` always to one",
             likeness="same",
-            here="numbers of deleted versions do not come again",
+            here="numbers of deleted versions are not used again",
             source=GUIDE,
             tests=(
                 f"{REGISTRY}::test_versions_by_name",
@@ -253,9 +253,9 @@ MODELS = Section(
         ),
         Row(
             feature="export and copy of models",
-            google="copies files, or a model to another place",
+            google="copies files, or a model to another location",
             likeness="like",
-            here="an export copies files, not images; a copy has the files of its original",
+            here="an export copies files, not images; a copy shares the files of its original",
             source=API,
             tests=(f"{REGISTRY}::test_exporting_a_model", f"{REGISTRY}::test_copying_a_model"),
         ),
@@ -263,7 +263,7 @@ MODELS = Section(
             feature="files of a model",
             google="keeps a copy of its own",
             likeness="like",
-            here="they are where `artifactUri` says; a deleted model leaves them",
+            here="they stay at `artifactUri`, also after the model is deleted",
             source=API,
             tests=(f"{REGISTRY}::test_deleting_a_model_keeps_its_files",),
         ),

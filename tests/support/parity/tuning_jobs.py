@@ -27,8 +27,8 @@ TUNING_JOBS = Section(
     leave_out=frozenset(HyperparameterTuningJobSpec.SERVER_OWNED),
     rows=(
         Row(
-            feature="what is sent",
-            google="takes the requests of its own clients",
+            feature="requests",
+            google="accepts the requests of its own clients",
             likeness="same",
             here="our gateway sends what Google's generated client and the SDK send for the same job",
             source="requests recorded from those clients",
@@ -40,9 +40,9 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="create, get, list, cancel, delete",
-            google="answers a job as it was created, and refuses what its state does not allow",
+            google="returns a job as it was created, and refuses calls that its state does not allow",
             likeness="same",
-            here="every field comes back; the trials' custom jobs are deleted with the job",
+            here="every field is returned; the trials' custom jobs are deleted with the job",
             source=API,
             tests=(
                 f"{JOBS}::test_a_job_is_answered_as_it_was_created",
@@ -54,7 +54,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="trials",
-            google="runs each as a custom job, so many at a time, with arguments and a directory of its own",
+            google="runs each as a custom job, several at a time, with arguments and a directory of its own",
             likeness="same",
             here="each is a custom job of real processes, distributed ones too",
             source=GUIDE,
@@ -68,9 +68,9 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="metrics",
-            google="reads what the program reports with cloudml-hypertune, while it runs",
+            google="reads the reports of cloudml-hypertune while the program runs",
             likeness="same",
-            here="those of the chief, in every kind of sandbox",
+            here="the chief's reports, in every kind of sandbox",
             source=GUIDE,
             tests=(
                 f"{METRICS}::test_a_report_of_the_public_package_is_read",
@@ -84,7 +84,7 @@ TUNING_JOBS = Section(
             feature="the measurement that counts",
             google="the last, or the best",
             likeness="same",
-            here="the last unless the study says otherwise",
+            here="the last by default, the best if the study requests it",
             source=API,
             tests=(
                 f"{MEASUREMENTS}::test_the_measurement_that_counts",
@@ -96,7 +96,7 @@ TUNING_JOBS = Section(
             feature="grid search",
             google="tries every combination",
             likeness="same",
-            here="in the order of the study; the job ends when it is used up",
+            here="in the order of the study; the job ends when the grid is used up",
             source=API,
             tests=(
                 f"{SEARCHES}::test_a_grid_has_every_combination_in_the_order_of_the_study",
@@ -118,9 +118,9 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="Bayesian search",
-            google="Vizier's, the default",
+            google="Vizier's algorithm, the default",
             likeness="like",
-            here="Optuna's, seeded; it beats random search in a test",
+            here="Optuna's algorithm, seeded; it beats random search in a test",
             source=API,
             tests=(
                 f"{SEARCHES}::test_bayesian_search_beats_random_search",
@@ -130,9 +130,9 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="early stopping",
-            google="stops trials that promise nothing, by one of three rules",
+            google="stops unpromising trials, by one of three rules",
             likeness="like",
-            here="all three with their fields, as far as they are documented; a real process is stopped",
+            here="all three rules with their documented fields; a real process is stopped",
             source=API,
             tests=(
                 f"{STOPPING}::test_a_bad_trial_is_stopped",
@@ -162,7 +162,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="failed trials",
-            google="infeasible; after so many of them the job fails, by default when the first one does",
+            google="infeasible; the job fails after a number of them, by default if the first trial fails",
             likeness="like",
             here="the same; further thresholds of the default are ours",
             source=GUIDE,
@@ -184,7 +184,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="encryption keys of tuning jobs",
-            google="encrypts what the trials keep on their machines",
+            google="encrypts the trials' data on their machines",
             likeness="not",
             here="nothing is encrypted",
             source=API,
@@ -193,10 +193,10 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="a killed emulator, with trials running",
-            google="goes on by itself",
+            google="continues by itself",
             likeness="like",
-            here="the next start goes on; no trial runs twice and no measurement is lost",
-            source="ours: nobody sees the service restart",
+            here="the next start continues; no trial runs twice and no measurement is lost",
+            source="ours: a restart of the service is invisible",
             tests=(
                 f"{RECOVERY}::test_an_emulator_that_is_killed_again_and_again",
                 f"{RECOVERY}::test_a_kill_around_the_creation_of_a_custom_job",
