@@ -154,7 +154,7 @@ def test_a_bucket_name_that_is_taken_is_said_with_the_remedy(engine: Engine) -> 
         'vt.StagingBucket("one", name="the-same-name")\nvt.StagingBucket("two", name="the-same-name")\n'
     )
     output = engine.up().failed().output
-    assert "bucket the-same-name is taken" in output
+    assert "bucket the-same-name: the name is taken" in output
     assert "Choose another" in output
 
 

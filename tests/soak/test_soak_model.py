@@ -186,7 +186,7 @@ def test_the_table_decides_by_the_rules(rule: Rule) -> None:
                 protect_running=rule.protect,
                 on_demand=rule.asked == "demand",
             )
-        ).verdict
+        ).action
         for change in CHANGES[rule.asked]
         for last in LAST[rule.stands]
     }

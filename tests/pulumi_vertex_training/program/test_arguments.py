@@ -43,7 +43,7 @@ def refusal(**arguments: Any) -> str:
         ({"protect_running": 1}, "protect_running is 1; it must be True or False"),
         ({"taking_over": "0-1"}, "adopt is not given; give both"),
         ({"onInterrupt": "cancel"}, "onInterrupt: unknown argument; did you mean on_interrupt?"),
-        ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus'; it must be a Persist"),
+        ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus', but must be a Persist"),
         ({"rerun_limits": 3}, "rerun_limits: unknown argument; did you mean rerun_limit?"),
     ],
     ids=str,

@@ -188,11 +188,11 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("kind", "body", "says"),
         [
-            pytest.param("kill", {"after": -1}, "after has to be", id="before it runs"),
-            pytest.param("kill", {"times": 0}, "times has to be", id="never"),
+            pytest.param("kill", {"after": -1}, "after must be", id="before it runs"),
+            pytest.param("kill", {"times": 0}, "times must be", id="never"),
             pytest.param("kill", {"times": 1.5}, "whole number, not 1.5", id="one and a half times"),
             pytest.param("kill", {"outOfMemory": 1}, "true or false", id="memory"),
-            pytest.param("preempt", {"outOfMemory": True}, "'outOfMemory' is not known", id="both"),
+            pytest.param("preempt", {"outOfMemory": True}, "'outOfMemory' is unknown", id="both"),
         ],
     )
     def test_orders_that_cannot_be(self, emulator: JobEmulator, kind: str, body: object, says: str) -> None:

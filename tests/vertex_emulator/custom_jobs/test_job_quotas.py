@@ -302,13 +302,13 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
     [
         pytest.param({"limit": 1}, "There is no quota for None", id="no metric"),
         pytest.param({"metric": "NVIDIA_L44", "limit": 1}, "Did you mean NVIDIA_L4?", id="misspelt"),
-        pytest.param({"metric": "NVIDIA_L4"}, "limit has to be", id="no limit"),
-        pytest.param({"metric": "NVIDIA_L4", "limit": -1}, "limit has to be", id="less than nothing"),
+        pytest.param({"metric": "NVIDIA_L4"}, "limit must be", id="no limit"),
+        pytest.param({"metric": "NVIDIA_L4", "limit": -1}, "limit must be", id="less than nothing"),
         pytest.param({"metric": "NVIDIA_L4", "limit": 0.5}, "whole number, not 0.5", id="half a GPU"),
         pytest.param({"metric": "cpus", "limit": 1, "region": "europe"}, "region must be", id="region"),
         pytest.param({"metric": "cpus", "limit": 1, "preemptible": 1}, "true or false", id="preemptible"),
         pytest.param({"metric": "cpus", "limit": 1, "whenExceeded": "fail"}, '"refuse" or', id="fail"),
-        pytest.param({"metric": "cpus", "limit": 1, "zone": "a"}, "'zone' is not known", id="zone"),
+        pytest.param({"metric": "cpus", "limit": 1, "zone": "a"}, "'zone' is unknown", id="zone"),
     ],
 )
 def test_what_is_no_quota(idle: JobEmulator, body: object, says: str) -> None:

@@ -213,12 +213,14 @@ def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path,
     killed = COUNT + "if number == 1: os.kill(os.getpid(), 9)\n" + SLEEP
     aborted = (
         "import os, sys\nif os.path.exists('/gcs/flags/go'): sys.exit(0)\n"
+        + raise_flag("ready")
         + wait_for_flags("go")
         + "os.abort()"
     )
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3.0) as emulator:
         name = emulator.create(pool(wait_for_flags("end")), pool(killed), {}, pool(aborted))
         eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
+        eventually((emulator.flags / "ready").exists)
         (emulator.flags / "go").touch()
         eventually(lambda: starts(emulator) == 2)
         eventually(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
