@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli.main import main
 from support import properties  # noqa: F401
+from support.properties import examples
 
 
 def words_of(text: str) -> list[str]:
@@ -193,7 +194,7 @@ SWITCHES = st.lists(
 ).map(lambda switches: [word for switch in switches for word in switch])
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow])
 @given(value=DOCUMENTS, switches=SWITCHES)
 def test_explain_of_any_json(value: Any, switches: list[str]) -> None:
     text = json.dumps(value)
@@ -209,7 +210,7 @@ def test_explain_of_any_json(value: Any, switches: list[str]) -> None:
     assert_decent(*run("explain", "-", *switches, stdin=text))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(value=DOCUMENTS)
 def test_explain_reads_the_same_from_yaml(value: Any) -> None:
     written = json.dumps(value)
@@ -223,7 +224,7 @@ def test_explain_reads_the_same_from_yaml(value: Any) -> None:
         assert json.loads(from_yaml[1]) == json.loads(from_json[1])
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(old=DOCUMENTS, new=DOCUMENTS)
 def test_diff_of_any_two(old: Any, new: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.getbasetemp() / "old.json"
@@ -243,7 +244,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(words=st.lists(WORDS | st.text(max_size=3), max_size=25))
 def test_any_text_whatever(words: list[str]) -> None:
     text = "".join(words)

@@ -25,6 +25,7 @@ from support.built_images import (
     refused,
     write_files,
 )
+from support.properties import examples
 
 LIB = {"lib.py": "lib", "sub/data": "data", "run.sh": "run", "link -> sub/data": "", "out -> /etc/passwd": ""}
 OWN = {"lib.py": "source", "a.txt": "a"}
@@ -353,7 +354,7 @@ TREES = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(folders=st.dictionaries(NAMES, TREES, min_size=1, max_size=3), data=st.data())
 def test_each_name_has_its_own_files_and_every_change_shows(
     folders: dict[str, dict[str, bytes]], data: st.DataObject

@@ -20,6 +20,7 @@ from pulumi_vertex_training.images.files.layer import write_layer
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.packaging.errors import PackagingError
 from support.built_images import built, contents, entries, members, refused, write_files
+from support.properties import examples
 
 NAME = st.from_regex(r"[a-zé][a-z0-9_.]{0,5}[a-z]", fullmatch=True)
 PATH = st.lists(NAME, min_size=1, max_size=3).map("/".join)
@@ -46,7 +47,7 @@ def write(root: Path, files: dict[str, tuple[bytes, bool]], *, seed: int, umask:
         os.umask(before)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(files=TREES, seed=st.integers(0, 99), umask=st.sampled_from([0o000, 0o002, 0o027, 0o077]))
 def test_order_times_umask_and_place_do_not_show(
     files: dict[str, tuple[bytes, bool]], seed: int, umask: int
@@ -59,7 +60,7 @@ def test_order_times_umask_and_place_do_not_show(
         assert first.config == second.config
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(files=TREES, data=st.data())
 def test_any_change_shows(files: dict[str, tuple[bytes, bool]], data: st.DataObject) -> None:
     files["task"] = (b"print()", False)
@@ -82,7 +83,7 @@ def test_any_change_shows(files: dict[str, tuple[bytes, bool]], data: st.DataObj
         assert plans[0].content_hash != plans[1].content_hash
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(files=TREES)
 def test_a_layer_holds_exactly_the_files(files: dict[str, tuple[bytes, bool]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,7 @@ from pulumi_vertex_training.images.files.layer import BackgroundConsumer, write_
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.packaging.archive import stored_gzip
 from support.disk import largest_file
+from support.properties import examples
 
 BLOCK = 65_535
 SIZES = st.one_of(
@@ -35,7 +36,7 @@ def reference(content: bytes) -> bytes:
     return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + body + struct.pack("<LL", zlib.crc32(content), len(content))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(sizes=st.lists(SIZES, max_size=6))
 def test_pieces_do_not_show_in_the_container(sizes: list[int]) -> None:
     chunks = [hashlib.shake_128(bytes([place])).digest(size) for place, size in enumerate(sizes)]
@@ -57,7 +58,7 @@ def test_a_layer_of_many_batches_is_what_it_is_said_to_be(tmp_path: Path) -> Non
     assert layer.digest == "sha256:520fe3df21d07d3f6f9dd2ada176e22313d1e1495c3bef6ac69af2ec432d283a"
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(sizes=st.lists(st.sampled_from([0, 1, 512, 300_000, 1 << 20, 3 << 20]), max_size=8))
 def test_chunks_are_consumed_in_their_order(sizes: list[int]) -> None:
     consumed: list[bytes] = []

@@ -15,6 +15,7 @@ from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
 from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
+from support.properties import examples
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
@@ -222,7 +223,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(document=st.dictionaries(TEXT, VALUES, max_size=5))
 def test_toml_is_written_so_that_it_reads_the_same(document: dict[str, Any]) -> None:
     assert read_toml(toml_text(document)) == document

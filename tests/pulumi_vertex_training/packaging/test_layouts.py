@@ -23,6 +23,7 @@ from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.layout import find_layout, flat_names, includes
 from pulumi_vertex_training.packaging.project import read_project
 from pulumi_vertex_training.packaging.project_files import FindCall
+from support.properties import examples
 
 NAMES = st.sampled_from(
     [
@@ -50,7 +51,7 @@ def write(root: Path, paths: set[str]) -> None:
         file.touch()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(paths=PATHS)
 def test_flat_layouts_are_seen_as_setuptools_sees_them(paths: set[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +61,7 @@ def test_flat_layouts_are_seen_as_setuptools_sees_them(paths: set[str]) -> None:
     assert flat_names(paths) == (sorted(packages), sorted(modules))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(paths=PATHS.filter(lambda paths: not any(path.startswith("net-stubs/") for path in paths)))
 def test_a_layout_is_refused_exactly_when_setuptools_refuses_or_finds_nothing(paths: set[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -84,7 +85,7 @@ def test_a_layout_is_refused_exactly_when_setuptools_refuses_or_finds_nothing(pa
         assert refused == []
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(include=PATTERNS, exclude=PATTERNS)
 def test_find_patterns_keep_what_setuptools_keeps(include: list[str], exclude: list[str]) -> None:
     names = ["net", "net.a", "netz", "a", "a.b", "a.c", "a.c.d", "x1"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.package import Package
+from support.properties import examples
 
 NAME = st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True).filter(
     lambda name: name not in ("dist", "build", "venv")
@@ -45,7 +46,7 @@ def contents(package: Package) -> bytes:
     return b"".join(package.chunks())
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(files=TREES, seed=st.integers(0, 99), umask=st.sampled_from([0o000, 0o002, 0o027, 0o077]))
 def test_order_times_umask_and_place_do_not_show(
     files: dict[str, tuple[bytes, bool]], seed: int, umask: int
@@ -60,7 +61,7 @@ def test_order_times_umask_and_place_do_not_show(
         assert first == second
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(files=TREES, data=st.data())
 def test_any_change_of_name_content_or_execute_bit_shows(
     files: dict[str, tuple[bytes, bool]], data: st.DataObject
@@ -85,7 +86,7 @@ def test_any_change_of_name_content_or_execute_bit_shows(
         assert build_package(Path(one, "trainer")).sha256 != build_package(Path(other, "trainer")).sha256
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(files=TREES)
 def test_the_archive_holds_exactly_the_files(files: dict[str, tuple[bytes, bool]]) -> None:
     files["task.py"] = (b"print()", False)

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
+from support.properties import examples
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
@@ -133,7 +134,7 @@ FILES = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(files=FILES, seed=st.integers(0, 99))
 def test_times_and_order_do_not_show(files: dict[str, bytes], seed: int) -> None:
     files = {

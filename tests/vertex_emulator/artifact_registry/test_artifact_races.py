@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from support.artifacts import HOST, PARENT, ask, create, push, push_blob, push_manifest
 from support.emulator import running
+from support.properties import examples
 from vertex_emulator.daemon import Daemon
 
 CLIENTS = 16
@@ -124,7 +125,9 @@ def test_a_manifest_for_a_repository_deleted_during_the_push(
     assert registry.store.manifests(image) == []
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.sampled_from(["GET", "POST", "PATCH", "DELETE"]),
     st.sampled_from(PATHS),

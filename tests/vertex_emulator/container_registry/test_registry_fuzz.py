@@ -12,12 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.emulator import running, send_bytes
+from support.properties import examples
 from support.registry import OCI_MANIFEST, RegistryClient, descriptor, manifest, new_name, sha256
 from vertex_emulator.container_registry.errors import RegistryError
 from vertex_emulator.container_registry.manifests import INDEXES, MANIFESTS, read_manifest
 from vertex_emulator.http.messages import HttpError
 
-FEW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -120,7 +123,7 @@ def test_any_bytes_as_a_manifest(content: bytes, media_type: str) -> None:
     assert caught.value.status == 400
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data(), index=st.booleans())
 def test_a_manifest_with_one_other_value(data: st.DataObject, index: bool) -> None:
     """Replace one field of a valid manifest. It is either parsed or rejected."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from support.growth import is_linear
 from support.images import digest, member
+from support.properties import examples
 from vertex_emulator.replica_images.image import ImageError, Layer
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits
@@ -81,7 +82,7 @@ def state(folder: Path) -> list[tuple[str, int, int, str]]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(LAYERS)
 def test_nothing_outside_changes(entries: list[list[tuple[str, bytes, str, int]]]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="unpack-"))
@@ -98,7 +99,7 @@ def test_nothing_outside_changes(entries: list[list[tuple[str, bytes, str, int]]
         shutil.rmtree(folder)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(LAYERS, st.data())
 def test_damage_is_our_error(entries: list[list[tuple[str, bytes, str, int]]], data: st.DataObject) -> None:
     """Bytes changed anywhere in the archive, the digests made to fit."""
@@ -130,7 +131,7 @@ def fix_checksum(content: bytearray, at: int) -> None:
         content[at + 148 : at + 156] = b"%06o\0 " % sum(block)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=3000))
 def test_any_bytes_are_our_error_or_an_archive(data: bytes) -> None:
     folder = Path(tempfile.mkdtemp(prefix="unpack-"))

@@ -9,10 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.emulator import Answer
+from support.properties import examples
 from support.storage import ask
 from vertex_emulator.daemon import Daemon
 
-FEW = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 PIECES = st.sampled_from(
     [
         *(

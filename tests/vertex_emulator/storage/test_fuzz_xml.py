@@ -10,12 +10,15 @@ from xml.etree import ElementTree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.properties import examples
 from support.storage import ask
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.http.messages import Body
 from vertex_emulator.storage.xml.documents import MalformedError, read
 
-FEW = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 BUCKET = "fuzzed-xml"
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="￾￿"), max_size=12)
@@ -100,7 +103,7 @@ def test_any_request(
         ElementTree.fromstring(answer.body)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(DOCUMENTS | st.binary(max_size=100))
 def test_any_document(data: bytes) -> None:
     try:

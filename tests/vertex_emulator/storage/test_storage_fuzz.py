@@ -8,6 +8,7 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.properties import examples
 from support.storage import BUCKETS, ask, path_of
 from vertex_emulator.daemon import Daemon
 
@@ -59,7 +60,9 @@ _CALLS = st.sampled_from(
 _REFUSED = (400, 403, 404, 409, 412, 501)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(call=_CALLS, body=st.dictionaries(_FIELDS, _VALUES, max_size=3) | _VALUES)
 def test_bodies(emulator: Daemon, storage: Any, call: tuple[str, str], body: Any) -> None:
     bucket = storage.bucket("fuzzed")
@@ -73,7 +76,9 @@ def test_bodies(emulator: Daemon, storage: Any, call: tuple[str, str], body: Any
         assert ask(emulator, "GET", read).status == 200, (path, body)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     value=st.text(max_size=12).map(lambda text: quote(text, safe="")) | st.integers().map(str),
     path=st.sampled_from(

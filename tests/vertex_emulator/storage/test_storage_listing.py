@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.emulator import call
+from support.properties import examples
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.disk.records import ObjectRow, object_of
 from vertex_emulator.storage.names import after_prefix
@@ -190,7 +191,7 @@ def test_a_listing_tells_of_an_object_what_it_tells_itself(row: ObjectRow) -> No
     assert json.loads(object_text(row, base_url)) == object_resource(object_of(row), base_url)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     names=st.sets(st.text(alphabet="ab/\u00e9\U0010ffff", min_size=1, max_size=6), max_size=12),
     prefix=st.text(alphabet="ab/", max_size=3),

@@ -12,9 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.emulator import call
+from support.properties import examples
 from vertex_emulator.daemon import Daemon
 
-OFTEN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+OFTEN = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 JUNK = st.one_of(
     st.binary(max_size=200),
     st.lists(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from support.emulator import Answer, call
 from support.growth import is_linear
+from support.properties import examples
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.http.messages import Body, HttpError
 from vertex_emulator.storage.uploads.calls import Multipart
@@ -239,7 +240,7 @@ class Dribble:
         return part
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     data=st.lists(st.sampled_from([b"\r", b"\n", b"-", b"--b", b"b", b"\r\n--", b"x" * 9])).map(b"".join),
     newline=st.sampled_from([b"\r\n", b"\n"]),

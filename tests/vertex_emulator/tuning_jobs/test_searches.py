@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.properties import examples
 from support.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
 from vertex_emulator.tuning_jobs.study import search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
@@ -197,7 +198,7 @@ def test_no_random_double_on_a_log_scale_leaves_its_bounds(
     assert low <= search.unscaled(low, low * factor, scale, unit) <= low * factor
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data())
 def test_a_grid_repeats_nothing(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))

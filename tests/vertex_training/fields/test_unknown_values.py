@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.kinds.custom_job.kind import decode_job
+from support.properties import examples
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import CustomJobSpec
@@ -124,7 +125,7 @@ REDUCED["worker_pool_specs"].append(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @example(REDUCED, CheckOptions(framework="MultiWorkerMirroredStrategy", location="us-central1"))
 @example(REDUCED, CheckOptions(framework="ParameterServerStrategy"))
 @example(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
+from support.properties import examples
 from support.tables import every_row
 from support.tuning_rules import (
     ACCURACY,
@@ -479,7 +480,7 @@ def hidden(document, path):
     return copied
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.sampled_from(list(CASES.values())), st.data())
 def test_a_value_that_is_not_known_yet_adds_no_finding(one, data):
     document = dict(one.right)

@@ -30,6 +30,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import Hyperpar
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
 from support import jobs, properties  # noqa: F401
 from support.jobs import job, package_pool, pool
+from support.properties import examples
 from support.tables import every_row
 from vertex_training.job.custom_job import CustomJobSpec, to_wire
 from vertex_training.job.job_spec import Scheduling
@@ -100,7 +101,7 @@ def test_so_it_does_of_a_job_that_is_not_right(spec: CustomJobSpec) -> None:
     ast.parse(declaration(CUSTOM_JOB, spec, ORIGIN))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(jobs.whole_jobs, st.sampled_from([88, 110]))
 def test_the_python_is_formatted(spec: CustomJobSpec, width: int) -> None:
     python = declaration(CUSTOM_JOB, spec, ORIGIN)

@@ -19,6 +19,7 @@ from pulumi_vertex_training.kinds.model.kind import (
 )
 from pulumi_vertex_training.kinds.model.spec import ModelContainerSpec
 from support import pipeline_specs
+from support.properties import examples
 from vertex_training.fields.decode import decode
 from vertex_training.fields.effects import Effect
 
@@ -37,7 +38,7 @@ def echo(spec=DIGITS, **other):
 
 
 @given(pipeline_specs.whole_models)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_model_comes_back_from_its_echo(spec):
     whole = {name: getattr(spec, name) for name in spec.__dataclass_fields__ if name != "SERVER_OWNED"}
     own = normalise(RegisteredModelSpec(**whole, model_id="digits"))

@@ -21,6 +21,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 )
 from support import pipeline_specs as pipelines
 from support.pipeline_specs import PIPELINE
+from support.properties import examples
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.job.difference import compare_specs
 from vertex_training.job.input_data import FilterSplit, InputDataConfig
@@ -56,39 +57,39 @@ sendable = valid.map(one_split).map(normalise)
 
 
 @given(pipelines.whole_pipelines)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_normal_form_is_its_own_normal_form(spec):
     assert normalise(normalise(spec)) == normalise(spec)
 
 
 @given(pipelines.whole_pipelines)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_pipeline_does_not_differ_from_itself(spec):
     assert compare_specs(normalise(spec), normalise(spec), table=EFFECTS).paths == ()
 
 
 @given(valid)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_from_wire_is_the_inverse_of_to_wire(spec):
     assert KIND.drift(spec, json.loads(json.dumps(to_wire(spec)))) == ()
 
 
 @given(spec=sendable)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_google_s_own_messages_carry_a_pipeline_there_and_back(spec):
     echo = json_format.MessageToDict(json_format.ParseDict(to_wire(spec), PROTO()))
     assert KIND.drift(spec, echo) == ()
 
 
 @given(pipelines.whole_models.map(model.normalise))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_google_s_own_messages_carry_a_model_there_and_back(spec):
     message = json_format.ParseDict(model.to_wire(spec), Model.pb()())
     assert model.from_wire(json_format.MessageToDict(message)) == spec
 
 
 @given(pipelines.whole_pipelines)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_equal_hashes_of_equal_pipelines(spec):
     assert KIND.spec_hash(spec) == KIND.spec_hash(normalise(spec))
 
