@@ -1,4 +1,4 @@
-"""What each replica of a job finds in its environment on Vertex AI."""
+"""The environment of each replica of a job on Vertex AI."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ __all__ = ["Contract", "ReplicaEnvironment", "host_name", "job_environments", "r
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaEnvironment:
-    """One replica and its variables; `pool` and `index` say which, `name` is the service's name for it.
+    """One replica and its variables.
 
-    `cluster_spec` and `tf_config` are the values of CLUSTER_SPEC and TF_CONFIG before they become JSON, None
-    where the service does not set the variable; `variables` are all others. All replicas of a job share the
-    mapping under "cluster": do not change it.
+    `pool` and `index` identify the replica, `name` is the service's name for it. `cluster_spec` and
+    `tf_config` are the values of CLUSTER_SPEC and TF_CONFIG before they become JSON, or None if the service
+    does not set the variable; `variables` are all others. All replicas of a job share the mapping under
+    "cluster": do not change it.
     """
 
     name: str
@@ -45,7 +46,7 @@ class ReplicaEnvironment:
     variables: Mapping[str, str] = field(repr=False)
 
     def as_variables(self) -> dict[str, str]:
-        """Every variable as the replica's process gets it."""
+        """Return every variable as the replica's process gets it."""
         structured = {"CLUSTER_SPEC": self.cluster_spec, "TF_CONFIG": self.tf_config}
         return {
             **{name: _json(value) for name, value in structured.items() if value is not None},
@@ -67,15 +68,15 @@ def job_environments(
     open_ports: Sequence[int] = (),
     data: Mapping[str, str] | None = None,
 ) -> list[ReplicaEnvironment]:
-    """The environment of every replica of a job, pool by pool, the `env` of its task included and expanded.
+    """Return the environment of every replica of a job, pool by pool, with the expanded `env` of its task.
 
-    `addresses` has a list for each pool, one `host:port` per replica, none for an empty pool; None stands for
-    the service's host names and port 2222. `trial` is the number of a tuning job's trial, from "1"; the
-    metric's tag and file are only used with it. `open_ports` are further ports of each replica, which
-    CLUSTER_SPEC lists. `data` are the variables of a pipeline's data (`pipeline_data`).
+    `addresses` has a list for each pool, one `host:port` per replica, none for an empty pool. None means the
+    service's host names and port 2222. `trial` is the number of a tuning job's trial, from "1"; the metric's
+    tag and file are only used with it. `open_ports` are further ports of each replica, listed in
+    CLUSTER_SPEC. `data` are the variables of a pipeline's dataset (`pipeline_data`).
 
-    Raises ValueError for pools that make no job (not exactly one chief, a negative count, more than four),
-    for addresses that do not fit the pools and for a trial that is no number.
+    Raises ValueError if the pools do not form a job (not exactly one chief, a negative count, more than
+    four), if the addresses do not match the pools, or if the trial is not a number.
     """
     submission = Submission(
         job_id=job_id,
@@ -107,10 +108,10 @@ def replica_environment(
     metric_tag: str = METRIC_TAG,
     metric_file: str = METRIC_FILE,
 ) -> dict[str, str]:
-    """Every variable that replica `index` of pool `pool` gets, as `job_environments` has them.
+    """Return every variable of replica `index` in pool `pool`, as `job_environments` has them.
 
-    `spec` is the rest of the job, for what follows neither from its pools nor from its directory. Raises
-    ValueError as `job_environments` does, and for a replica that the job does not have.
+    `spec` supplies the rest of the job, for variables that follow neither from its pools nor from its
+    directory. Raises ValueError as `job_environments` does, and if the job does not have this replica.
     """
     whole = replace(
         spec or CustomJobSpec(display_name="", worker_pool_specs=()),
@@ -133,7 +134,7 @@ def replica_environment(
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """What all replicas of a job have in common."""
+    """The facts that all replicas of a job share."""
 
     pools: Sequence[WorkerPoolSpec]
     addresses: Addresses
@@ -202,9 +203,9 @@ def _job(
 def _expanded(
     pool: WorkerPoolSpec, service: Mapping[str, str], structured: Mapping[str, object]
 ) -> dict[str, str]:
-    """The service's variables and the task's own, without the two that are kept as values.
+    """Return the service's variables and the task's own, without CLUSTER_SPEC and TF_CONFIG.
 
-    Those two become text only where the task's own variables refer to them.
+    Those two become text only if the task's own variables refer to them.
     """
     own = pool.task.env if pool.task else ()
     texts = {

@@ -1,4 +1,4 @@
-"""The rules of labels, which are the same for jobs and buckets."""
+"""The rules of labels, which jobs and buckets share, and the labels that this provider adds."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from vertex_training.findings.words import shown
 
 MAX_LABELS = 64
 LABELS_OF_OURS = 8
-"""Places among them that are kept for those that the provider adds itself."""
+"""How many of the labels are reserved for those that the provider adds."""
 
 MAX_LENGTH = 63
 """Characters in a key or a value."""
 
 OWN_PREFIXES = ("vertex-training-", "pulumi-")
-"""What the keys of the labels that we put on a job begin with: its marks."""
+"""Prefixes of the keys of labels that the provider adds."""
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _VALUE = re.compile(r"[a-z0-9_-]*")
 
 
 def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: int = 0) -> list[Problem]:
-    """What is wrong with the labels of a resource; `spare` places are kept for labels of our own.
+    """Return the findings about the labels of a resource; `spare` labels are reserved for the provider.
 
     The rules are those of the service's own error text: at most 64 labels, keys and values of at most 63
     lowercase letters, digits, dashes and underscores, keys beginning with a letter or digit.
@@ -57,26 +57,26 @@ def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: in
 
 
 def is_own(key: str) -> bool:
-    """Whether a label is one of ours; it says nothing of what was declared."""
+    """Return whether the provider added a label, so that it is not part of the declaration."""
     return key.startswith(OWN_PREFIXES)
 
 
 def mark_value(text: str) -> str:
-    """A name as the value of one of our marks, such as `pulumi-project`."""
+    """Convert a name to the value of an ownership label, such as `pulumi-project`."""
     return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
 
 
 MARKS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
-"""The labels that say to a person what declared a thing, from the outside in."""
+"""The ownership labels, which tell people what declared a resource, from project to resource."""
 
 
 def owner_of(labels: Mapping[str, str]) -> dict[str, str]:
-    """The Pulumi project, stack and resource of the marks, as far as they are there."""
+    """Return the Pulumi project, stack and resource named in ownership labels; absent ones are left out."""
     return {mark.removeprefix("pulumi-"): labels[mark] for mark in MARKS if mark in labels}
 
 
 def label_value(text: str) -> str:
-    """The nearest text that can be the value of a label: "Alice's job" -> "alice_s_job"."""
+    """Convert a text to a valid value of a label: "Alice's job" -> "alice_s_job"."""
     return re.sub(r"[^a-z0-9_-]+", "_", text.lower())[:MAX_LENGTH]
 
 

@@ -1,4 +1,4 @@
-"""The names in a study: ids of its parameters and metrics, and the choices that the API offers."""
+"""Names in a study: the ids of its parameters and metrics, and the choices that the API offers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vertex_training.study.study import StudySpec
 
 
 def study_names(spec: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """The path and id of every parameter and metric in a spec of any kind, as far as it is known."""
+    """Yield the path and id of every known parameter and metric in a spec of any kind."""
     if isinstance(spec, StudySpec):
         for node in walk(spec.parameters, child(path, "parameters")):
             if node.spec.parameter_id != NOT_KNOWN:
@@ -48,7 +48,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def choice_problems(value: str | None, names: Mapping[str, int], path: str) -> Iterator[Problem]:
-    """The finding about a name that the API does not have; none for no name."""
+    """Yield a finding if a name is not in the API's list; none for no name."""
     if not value or value in names:
         return
     choices = [name for name, number in names.items() if number]

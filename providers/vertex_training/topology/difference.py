@@ -1,4 +1,4 @@
-"""The difference of two lists of worker pools, pool by pool, and the sentence that describes it."""
+"""The difference of two lists of worker pools, pool by pool, and its description in words."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Change = Literal["added", "removed", "resized", "changed", "unchanged"]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolChange:
-    """What happens to the pool at one position. Pools are told apart by position, since that is their role.
+    """The change of the pool at one position, which is also its role.
 
-    `resized` means that nothing but the number of replicas changes. `fields` has every value that differs,
-    with the API's paths.
+    `resized` means that only the number of replicas changes. `fields` has every value that differs, with the
+    API's paths.
     """
 
     index: int
@@ -41,11 +41,11 @@ def compare(
     path: str = "worker_pool_specs",
     unknown: Collection[str] = (),
 ) -> list[PoolChange]:
-    """One entry for every pool that has replicas before or after; none at all when nothing differs.
+    """Return an entry for every pool that has replicas before or after; none if nothing differs.
 
-    The normal forms are compared, so spellings and what the service fills in never show. Pools that stay as
-    they are, beside others that change, have `change` "unchanged". A path in `unknown`, whose new value is
-    not known yet, counts as a change. Raises ValueError for more than four pools.
+    Normal forms are compared, so spellings and the service's defaults never show. Pools without a difference,
+    next to others that change, have `change` "unchanged". A path in `unknown`, whose new value is not known
+    yet, counts as a change. Raises ValueError if there are more than four pools.
     """
     changes = []
     was, becomes = normal_pools(old), normal_pools(new)
@@ -75,12 +75,12 @@ def compare(
 
 
 def _is_gap(path: str, unknown: Collection[str]) -> bool:
-    """Whether the value at a path is not known yet."""
+    """Return whether the value at a path is not known yet."""
     return any(is_within(path, gap) for gap in unknown)
 
 
 def _with_one_disk(old: WorkerPoolSpec, new: WorkerPoolSpec) -> tuple[WorkerPoolSpec, WorkerPoolSpec]:
-    """Two pools, where a disk that follows from a machine which is not known yet is the other's."""
+    """Give both pools the same disk if one is a default that follows from an unknown machine."""
     if old.is_empty or new.is_empty:
         return old, new
     disks = (old.disk_spec or new.disk_spec, new.disk_spec or old.disk_spec)
@@ -88,7 +88,7 @@ def _with_one_disk(old: WorkerPoolSpec, new: WorkerPoolSpec) -> tuple[WorkerPool
 
 
 def _beside(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:
-    """An empty pool with the disk that the other one has by default, which is not worth a mention."""
+    """Give an empty pool the default disk of the other one, so that the disk is not reported."""
     return replace(pool, disk_spec=normal_disk(None, other.machine_type)) if pool.is_empty else pool
 
 
@@ -103,14 +103,14 @@ def _kind(old: WorkerPoolSpec, new: WorkerPoolSpec, fields: Sequence[FieldChange
 
 
 def tail(field: FieldChange) -> str:
-    """The path of a field within its pool: `machine_spec.machine_type`; "" for the pool itself."""
+    """Return the path of a field within its pool: `machine_spec.machine_type`; "" for the pool itself."""
     return field.path.partition("].")[2]
 
 
 def in_words(changes: Sequence[PoolChange]) -> str:
-    """The changes as a sentence without its full stop: "workers: 2 -> 4 x n1-standard-4; chief unchanged".
+    """Describe the changes, without a full stop: "workers: 2 -> 4 x n1-standard-4; chief unchanged".
 
-    "" when there are none. Values of environment variables and arguments never appear.
+    The text is "" without changes, and never contains values of environment variables and arguments.
     """
     sentences = [_pool_in_words(change) for change in changes if change.change != "unchanged"]
     same = [_role_in_words(change) for change in changes if change.change == "unchanged"]
@@ -143,7 +143,7 @@ def _size(pool: WorkerPoolSpec, count: object) -> str:
 
 
 def _details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Iterator[str]:
-    """What changes in a pool that stays, the most important first; every changed field is in one of these."""
+    """Describe the changes of a pool that stays, the most important first, with every changed field."""
     old, new = change.old, change.new
     if "replica_count" in changed:
         count = changed["replica_count"]

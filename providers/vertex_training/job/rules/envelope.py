@@ -1,4 +1,4 @@
-"""The rules of what every training resource has around what runs: display name, labels, key."""
+"""The rules of display name, labels and encryption key, which every training resource has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[
 
 
 def display_name_problems(display_name: str, path: str = "display_name") -> Iterator[Problem]:
-    """Whether a display name has the length of one."""
+    """Check the length of a display name."""
     if not 1 <= len(display_name) <= MAX_DISPLAY_NAME:
         yield DISPLAY_NAME.broken(
             path,
@@ -45,7 +45,7 @@ def display_name_problems(display_name: str, path: str = "display_name") -> Iter
 def key_problems(
     encryption_spec: EncryptionSpec | None, options: CheckOptions, path: str = "encryption_spec"
 ) -> Iterator[Problem]:
-    """Whether a key is one, and in the job's region."""
+    """Check that a key has a valid name and is in the job's region."""
     if encryption_spec is None:
         return
     path, name = f"{path}.kms_key_name", encryption_spec.kms_key_name
@@ -66,6 +66,6 @@ def key_problems(
 
 
 def labels_problems(labels: Mapping[str, str]) -> Iterator[Problem]:
-    """What is wrong with labels; there is room left for those that a run adds."""
+    """Check labels, of which some are reserved for the provider."""
     for problem in label_problems(labels, spare=LABELS_OF_OURS):
         yield LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)

@@ -1,4 +1,4 @@
-"""The rules of what runs (the API's message JobSpec) that are more than those of its worker pools."""
+"""The rules of the API's message CustomJobSpec, except those of its worker pools."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ _PERSISTENT_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 def job_spec_problems(
     spec: JobSpec, path: str = "", *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
 ) -> Iterator[Problem]:
-    """Every finding about what runs, in the order of its fields; `path` is where it stands in its resource.
+    """Yield every finding about a job, in the order of its fields; `path` is its path in the resource.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     yield from below(_problems(spec, options, has_output), path)
 
 
 def below(problems: Iterable[Problem], path: str) -> Iterator[Problem]:
-    """Findings about a part, with its `path` before theirs; what they rest on outside of it stays."""
+    """Prefix the paths of findings about a part with `path`, except for facts outside of the spec."""
     for problem in problems:
         if not path:
             yield problem
@@ -102,7 +102,7 @@ def below(problems: Iterable[Problem], path: str) -> Iterator[Problem]:
 
 
 OUTSIDE = frozenset({"location"})
-"""What the checks are told beside the spec, and name as a path."""
+"""Paths of facts that are given to a check besides the spec."""
 
 
 def _joined(path: str, name: str) -> str:
@@ -140,7 +140,7 @@ def _directory_problems(text: str) -> Iterator[Problem]:
 
 
 def staging_bucket_problems(bucket: str | None) -> Iterator[Problem]:
-    """Of the bucket in which a run gets its output directory: its name, or its name and a prefix."""
+    """Check the bucket in which a run gets its output directory: a name, or a name and a prefix."""
     path = "staging_bucket"
     if not bucket:
         return
@@ -152,7 +152,7 @@ def staging_bucket_problems(bucket: str | None) -> Iterator[Problem]:
 
 
 def _directory_variable_problems(spec: JobSpec) -> Iterator[Problem]:
-    """Variables that the service sets for a job with an output directory."""
+    """Check for variables that the service sets itself for a job with an output directory."""
     for position, pool in enumerate(spec.worker_pool_specs):
         name = "container_spec" if pool.container_spec else "python_package_spec"
         for i, variable in enumerate(pool.task.env if pool.task and not pool.is_empty else ()):
@@ -168,7 +168,7 @@ def _directory_variable_problems(spec: JobSpec) -> Iterator[Problem]:
 
 
 def _place_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
-    """Where the job runs: persistent resource, protected artifacts."""
+    """Check where the job runs: persistent resource, protected artifacts."""
     if spec.persistent_resource_id and not _PERSISTENT_ID.fullmatch(spec.persistent_resource_id):
         short = spec.persistent_resource_id.rpartition("/")[2]
         if short != spec.persistent_resource_id and _PERSISTENT_ID.fullmatch(short):
@@ -207,7 +207,7 @@ def _region_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
 
 
 def _record_problems(spec: JobSpec, has_output: bool) -> Iterator[Problem]:
-    """Where the job's metrics go: TensorBoard, experiment."""
+    """Check where the job's metrics go: TensorBoard, experiment."""
     if spec.tensorboard and not _TENSORBOARD_NAME.fullmatch(spec.tensorboard):
         yield TENSORBOARD_NAME.broken(
             "tensorboard",

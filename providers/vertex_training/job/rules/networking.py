@@ -1,4 +1,4 @@
-"""The rules of a job's private network and of the file shares that are mounted through it."""
+"""The rules of a job's private network and of the file shares mounted through it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vertex_training.job.job_spec import JobSpec, PscInterfaceConfig
 from vertex_training.topology.pools import WorkerPoolSpec
 
 UNPEERED_ACCELERATORS = ("NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200")
-"""Accelerators whose machines have no VPC peering."""
+"""Accelerators whose machines do not support VPC peering."""
 
 _SPEC = "Vertex AI API, CustomJobSpec"
 _NFS = 'Vertex AI documentation, "Mount a Network File System share for serverless training"'
@@ -63,7 +63,7 @@ _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def network_problems(spec: JobSpec) -> Iterator[Problem]:
-    """Every finding about network, address ranges, PSC interface and mounts."""
+    """Yield every finding about network, address ranges, PSC interface and mounts."""
     if spec.network and not _NETWORK.fullmatch(spec.network):
         why = (
             "names the project by its id; write its number, which `gcloud projects describe` prints"

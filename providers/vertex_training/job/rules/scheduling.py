@@ -1,4 +1,4 @@
-"""The rules of scheduling: timeouts, and what each strategy asks of the machines."""
+"""The rules of scheduling: timeouts, and the machines that each strategy allows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLEX_START_ACCELERATORS = (
     "NVIDIA_B200",
 )
 FLEX_START_LONGEST = 7 * 24 * 3600
-"""Seconds that a job with FLEX_START may run."""
+"""The longest running time of a job with FLEX_START, in seconds."""
 
 _AVAILABILITY = 'Vertex AI documentation, "Schedule training jobs based on resource availability"'
 _SCHEDULING = "Vertex AI API, Scheduling"
@@ -78,7 +78,7 @@ SPOT_TPU_POD = Rule(
 
 
 def scheduling_problems(spec: JobSpec) -> Iterator[Problem]:
-    """Every finding about a job's scheduling; `spec` need not be in normal form."""
+    """Yield every finding about a job's scheduling; `spec` need not be in normal form."""
     used = {
         f"worker_pool_specs[{position}]": pool
         for position, pool in enumerate(normal_pools(spec.worker_pool_specs))
@@ -132,7 +132,7 @@ def _duration_problems(scheduling: Scheduling) -> Iterator[Problem]:
             rests_on=("scheduling.timeout", "scheduling.strategy"),
         )
     wait = scheduling.max_wait_duration
-    # No time at all means here: wait without end.
+    # A wait of 0 seconds means: no limit.
     if wait and durations.normal(wait) != "0s" and (fault := durations.problem_with(wait)):
         yield DURATION.broken("scheduling.max_wait_duration", fault)
 
@@ -213,9 +213,7 @@ def _in_words(spec: MachineSpec | None) -> str:
 
 
 def _has_several_machines(spec: MachineSpec) -> bool:
-    """Whether one replica is a TPU slice of more than one machine; a TPU machine of the first kind has 8
-    cores.
-    """
+    """Return whether one replica is a TPU slice of more than one machine; a v2 or v3 machine has 8 cores."""
     kind = machine(spec.machine_type)
     if kind is None or not is_tpu(spec.machine_type):
         return False

@@ -1,4 +1,4 @@
-"""The rules of the parameters of a study: their names, and the values of a parent that one depends on.
+"""The rules of the parameters of a study: their ids, and the conditions on a parent's values.
 
 The rules of their own values are in `study.rules.values`.
 """
@@ -53,7 +53,7 @@ _ARGUMENT = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*")
 
 
 def parameter_problems(parameters: Sequence[ParameterSpec], path: str) -> Iterator[Problem]:
-    """Every finding about the parameters of a study; `path` is that of the list."""
+    """Yield every finding about the parameters of a study; `path` is that of the list."""
     if not parameters:
         yield PARAMETERS.broken(path, "is empty; name at least one parameter to tune")
     nodes = tuple(walk(parameters, path))
@@ -118,7 +118,7 @@ _FIELDS = {
 
 
 def condition_problems(condition: ConditionalParameterSpec, path: str, parent: Node) -> Iterator[Problem]:
-    """Every finding about one condition of a parameter, `parent`; `path` is that of the condition."""
+    """Yield every finding about one condition of the parameter `parent`; `path` is that of the condition."""
     kinds, types = conditions_of(condition), types_of(parent.spec)
     name = shown(parent.spec.parameter_id)
     if len(kinds) != 1:

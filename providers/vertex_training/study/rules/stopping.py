@@ -1,4 +1,4 @@
-"""The rules of when a whole study ends: trial budgets, time budgets, no progress."""
+"""The rules of the end of a study: trial budgets, time budgets, no progress."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ _ENDS = (
 def stopping_problems(
     config: StudyStoppingConfig, path: str, *, objectives: int, metrics: str
 ) -> Iterator[Problem]:
-    """Every finding about when a study ends; `objectives` is how many metrics are to be improved, and
-    `metrics` the path where they stand.
+    """Yield every finding about the end of a study.
+
+    `objectives` is the number of metrics to improve, and `metrics` the path of the metrics.
     """
     for name in ("minimum_runtime_constraint", "maximum_runtime_constraint"):
         if (constraint := getattr(config, name)) is not None:

@@ -1,5 +1,6 @@
-"""The rules of a study: metrics, algorithm, early stopping; those of its parameters are in
-`parameters`, those of its end in `stopping`.
+"""The rules of a study: metrics, algorithm, early stopping.
+
+Those of its parameters are in `parameters`, those of its end in `stopping`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ _STOPPING = ("decay_curve_stopping_spec", "median_automated_stopping_spec", "con
 
 
 def study_problems(study: StudySpec, path: str = "study_spec") -> Iterator[Problem]:
-    """Every finding about a study, in the order of its fields; `path` is where it stands in its resource."""
+    """Yield every finding about a study, in the order of its fields; `path` is its path in the resource."""
     yield from _metrics_problems(study, f"{path}.metrics")
     yield from parameter_problems(study.parameters, f"{path}.parameters")
     yield from choice_problems(study.algorithm, ALGORITHMS, f"{path}.algorithm")

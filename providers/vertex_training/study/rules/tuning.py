@@ -1,4 +1,4 @@
-"""The rules of a tuning job that are more than those of its study and of what its trials run."""
+"""The rules of a tuning job, except those of its study and of its trials' job spec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CREATE = 'Vertex AI documentation, "Create a hyperparameter tuning job"'
 _OVERVIEW = 'Vertex AI documentation, "Overview of hyperparameter tuning"'
 
 MOST_TRIALS = 2**31 - 1
-"""What the API's number of trials can hold."""
+"""The largest number of trials that the API can represent."""
 
 TRIAL_COUNTS = Rule(
     name="trial-counts",
@@ -83,9 +83,9 @@ def tuning_problems(
     options: CheckOptions = check_options.DEFAULT,
     has_output: bool = False,
 ) -> Iterator[Problem]:
-    """Every finding about a tuning, in the order of its fields; `path` is where it stands in its resource.
+    """Yield every finding about a tuning job, in the order of its fields; `path` is its path in the resource.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     at = f"{path}." if path else ""
     yield from study_problems(spec.study_spec, f"{at}study_spec")

@@ -1,4 +1,4 @@
-"""The rules of the values that a parameter of a study can have: type, bounds, lists, default and scale."""
+"""The rules of a parameter's values: type, bounds, lists, default and scale."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from vertex_training.study.search_space import EPSILON, Node, is_finite, number_
 from vertex_training.study.study import SCALES, DoubleValueSpec, IntegerValueSpec
 
 MOST_VALUES = 1000
-"""Values that a DISCRETE parameter may have."""
+"""The most values of a DISCRETE parameter."""
 
 EXACT = 2**53
-"""The largest whole number that is exact as a double, in which the service hands out values."""
+"""The largest whole number that a double represents exactly; the service passes values as doubles."""
 
 _PARAMETER = "Vertex AI API, StudySpec.ParameterSpec"
 
@@ -82,7 +82,7 @@ _LOGARITHMIC = ("UNIT_LOG_SCALE", "UNIT_REVERSE_LOG_SCALE")
 
 
 def value_problems(node: Node) -> Iterator[Problem]:
-    """Every finding about the values of a parameter, and about its scale."""
+    """Yield every finding about the values of a parameter, and about its scale."""
     yield from _value_problems(node)
     yield from _scale_problems(node)
 
@@ -117,7 +117,7 @@ def _value_problems(node: Node) -> Iterator[Problem]:
         yield from _list_problems(discrete.values, f"{below}.values")
         yield from _order_problems(discrete.values, f"{below}.values")
         if discrete.default_value is not None and discrete.values and is_finite(*discrete.values):
-            # The service takes the nearest value, so only what is outside all of them is wrong.
+            # The service takes the nearest value, so only a default outside the range of values is wrong.
             least, greatest = min(discrete.values), max(discrete.values)
             yield from _default_problems(
                 below,

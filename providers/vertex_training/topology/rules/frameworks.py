@@ -1,7 +1,7 @@
-"""What a framework, or a strategy of TensorFlow, asks of the worker pools.
+"""The demands of a framework, or of a TensorFlow strategy, on the worker pools.
 
 Sources: TensorFlow's guide "Distributed training with TensorFlow"; the codelab "Distributed training on
-Vertex AI" (equal GPUs on every machine); what the frameworks did when they were run with such a cluster.
+Vertex AI" (equal GPUs on every machine); the behaviour of the frameworks when run with such a cluster.
 Without a declared framework only one finding remains, as a warning: accelerators that differ between chief
 and workers.
 """
@@ -26,11 +26,12 @@ Servers = Literal["needed", "possible", "impossible"]
 
 @dataclass(frozen=True, kw_only=True)
 class Framework:
-    """`lockstep`: chief and workers compute one step together, so that they should be equally equipped.
-    `several_machines`: whether it trains on more than one at all; `workers_needed`: whether the chief alone
-    trains nothing; `tpu`: whether it trains on TPUs and nothing else. `strict`: what does not fit fails for
-    certain, as with TensorFlow's strategies; other frameworks get warnings, since a program may know
-    better.
+    """A framework, and the worker pools that it can use.
+
+    `lockstep`: chief and workers compute each step together, so their accelerators should be equal.
+    `several_machines`: it can train on more than one. `workers_needed`: the chief alone trains nothing.
+    `tpu`: it trains on TPUs only. `strict`: pools that do not match are errors, as for TensorFlow's
+    strategies; for other frameworks they are warnings, since a program may know better.
     """
 
     name: str
@@ -74,7 +75,7 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
         )
     }
 )
-"""Strategies of TensorFlow under the names of their classes, other frameworks in lower case."""
+"""TensorFlow's strategies by class name, other frameworks in lower case."""
 
 _CODELAB = 'Google codelab, "Distributed training on Vertex AI", part 6'
 _GUIDE = 'TensorFlow guide, "Distributed training with TensorFlow"'
@@ -120,7 +121,7 @@ ONE_MACHINE = Rule(name="one-machine", says="some strategies train on one machin
 def framework_problems(
     pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions
 ) -> Iterator[Problem]:
-    """What does not fit the declared framework, among at most four pools in normal form."""
+    """Yield every finding about the declared framework; at most four pools, in normal form."""
     framework = None
     if options.framework:
         framework = named(options.framework)
@@ -133,7 +134,7 @@ def framework_problems(
 
 
 def named(name: str) -> Framework | None:
-    """The framework of that name in any case, with or without "tf.distribute."; None for another."""
+    """Return the framework with this name in any case, with or without "tf.distribute.", or None."""
     short = name.rpartition(".")[2].casefold()
     found = (each for each in FRAMEWORKS.values() if short in (each.name.casefold(), *each.aliases))
     return next(found, None)

@@ -1,4 +1,4 @@
-"""The rules of container images: how they are written, and whether Google's own fit the machine."""
+"""The rules of container images: their names, and whether Google's own match the machine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _GOOGLE_S = re.compile(
 
 
 def image_problems(uri: str, path: str) -> Iterator[Problem]:
-    """What is wrong with an image's name."""
+    """Check the name of an image."""
     match = _IMAGE.fullmatch(uri)
     if match is None:
         yield IMAGE.broken(
@@ -78,7 +78,7 @@ def _name_problems(uri: str, name: str, repository: str, path: str) -> Iterator[
 
 
 def fitting_problems(uri: str, spec: MachineSpec, path: str, machine_path: str) -> Iterator[Problem]:
-    """Whether a prebuilt image is for the accelerators of the machine that it runs on."""
+    """Check that a prebuilt image matches the accelerators of its machine."""
     image = prebuilt_image(uri)
     if image is None or machine(spec.machine_type) is None:
         return
@@ -108,7 +108,7 @@ def _misfit(image: PrebuiltImage, spec: MachineSpec) -> str:
             f"does not use GPUs, and the machine has {spec.accelerator_count} x {gpus}; use an image for GPUs"
         )
     smaller = re.split("[:@]", image.name)[0].replace("-gpu.", "-cpu.")
-    # Google has most versions of PyTorch for GPUs only: they run without one as well.
+    # Most prebuilt versions of PyTorch exist for GPUs only, but also run without a GPU.
     if image.device == "gpu" and not gpus and smaller in PREBUILT_IMAGES:
         return f"is for GPUs, and {spec.machine_type} has none here; use {smaller}, which is smaller"
     return ""

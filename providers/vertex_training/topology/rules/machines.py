@@ -91,7 +91,7 @@ _SHAPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 
 
 def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about a machine; of one that the table does not have, only what holds for any machine."""
+    """Yield every finding about a machine; for an unknown one, only what holds for any machine."""
     known = machine(spec.machine_type)
     if known is None:
         yield _unknown_machine(spec.machine_type, f"{path}.machine_type", options)
@@ -122,7 +122,7 @@ def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
 
 
 def _machine_hint(name: str) -> str:
-    """What to write instead: for another size of a known kind the sizes around it, else similar names."""
+    """Suggest another name: the adjacent sizes of a known series, or else similar names."""
     longer = [other for other in MACHINES if other.startswith(f"{name}-")]
     if 0 < len(longer) <= 6:
         return f"did you mean {one_of(longer)}?"
@@ -191,7 +191,7 @@ def _accelerator_problems(
 
 
 def _both(known: MachineType | None) -> str:
-    """What to do about one of accelerator type and count without the other."""
+    """Suggest the remedy if only one of accelerator type and count is given."""
     if known is not None and known.accelerator_required:
         return f"give both, {_what_it_has(known)}"
     if known is not None and not known.accelerators:
@@ -200,7 +200,7 @@ def _both(known: MachineType | None) -> str:
 
 
 def _instead(known: MachineType | None) -> str:
-    """What to use in place of a retired accelerator."""
+    """Suggest a replacement for a retired accelerator."""
     if known is not None and not known.accelerators:
         return f"Leave it out, {_what_it_has(known)}"
     if known is not None and "NVIDIA_TESLA_T4" not in known.accelerators:
@@ -212,7 +212,7 @@ def _instead(known: MachineType | None) -> str:
 def _matrix_problems(
     spec: MachineSpec, kind: str, known: MachineType, path: str, options: CheckOptions
 ) -> Iterator[Problem]:
-    """What the table of machines, accelerators and counts does not have; all of them are known by name."""
+    """Check a known accelerator and its count against the table of the known machine."""
     rests_on = tuple(f"{path}.{name}" for name in ("machine_type", "accelerator_type", "accelerator_count"))
     retired = facts.RETIRED.get(kind) if series(known.name) == "n1" else None
     counts = known.accelerators.get(kind, retired)
@@ -225,7 +225,7 @@ def _matrix_problems(
         )
     elif spec.accelerator_count > 0 and spec.accelerator_count not in counts:
         if spec.gpu_partition_size and spec.accelerator_count == 1:
-            return  # the API's own comment wants 1 beside a partition size
+            return  # the API's own comment asks for 1 together with a partition size
         next_one = next((each for each in counts if each > spec.accelerator_count), counts[-1])
         yield ACCELERATOR_COUNT.broken(
             f"{path}.accelerator_count",
@@ -241,8 +241,10 @@ def _accelerator(spec: MachineSpec) -> str | None:
 
 
 def _accelerator_hint(name: str, known: MachineType | None) -> str:
-    """What the machine can have that looks alike; the older spelling; names that contain what was written,
-    such as T4; else names that look alike, else all names.
+    """Suggest another name of an accelerator.
+
+    The first match wins: similar names of the machine's own accelerators, the older spelling, names that
+    contain the given one (such as T4), similar names, all names.
     """
     if known is not None and (hint := nearest(name, known.accelerators, count=1)):
         return hint
@@ -311,7 +313,7 @@ def _topology_machine_problems(
 
 
 def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path: str) -> Iterator[Problem]:
-    """A topology on a machine that has none; about an unknown machine with TPUs nothing can be said."""
+    """Check for a topology on a machine that has none; unknown machines with TPUs are skipped."""
     if not spec.tpu_topology or (known is None and is_tpu(spec.machine_type)):
         return
     below = f"{path}.tpu_topology"
@@ -343,7 +345,7 @@ DISK_SIZE = Rule(
 
 
 def disk_problems(disk: DiskSpec, machine_type: str, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about the boot disk of a machine; the type "" is the service's choice."""
+    """Yield every finding about the boot disk of a machine; with the type "" the service chooses."""
     below, known = f"{path}.boot_disk_type", machine(machine_type)
     if disk.boot_disk_type and disk.boot_disk_type not in BOOT_DISK_TYPES:
         yield DISK_TYPE.broken(

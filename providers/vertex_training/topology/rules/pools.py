@@ -1,6 +1,7 @@
-"""The rules of a list of worker pools: which there are, and how many replicas each has.
+"""The rules of a list of worker pools: their positions, tasks and replica counts.
 
-Machines, tasks, regions, reduction servers and frameworks have a module of their own each, called from here.
+The rules of machines, tasks, regions, reduction servers and frameworks have their own modules, called from
+here.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def validate_pools(
     path: str = "worker_pool_specs",
     options: CheckOptions = check_options.DEFAULT,
 ) -> list[Problem]:
-    """Every finding about a list of worker pools, in their order; `path` is where the list stands."""
+    """Return every finding about a list of worker pools, in their order; `path` is that of the list."""
     return list(_problems(pools, path, options))
 
 

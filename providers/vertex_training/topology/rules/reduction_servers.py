@@ -1,4 +1,4 @@
-"""Reduction servers: how many there have to be, and their rules.
+"""Reduction servers: their rules, and how many a job needs.
 
 They sum the gradients of GPU workers that use NCCL. Source: Vertex AI documentation, "Distributed training",
 section "Reduce training time with Reduction Server", called the page below.
@@ -30,7 +30,7 @@ DEFAULT_MACHINE = "n1-highcpu-16"
 """The machine that the page recommends: "relatively high bandwidth for its resources"."""
 
 _GOOD_GBPS = 32
-"""What the page asks of a server: "at least 16 vCPU that provides 32 Gbps"."""
+"""The bandwidth that the page recommends: "at least 16 vCPU that provides 32 Gbps"."""
 
 _PAGE = 'Vertex AI documentation, "Distributed training", section "Reduction Server"'
 
@@ -90,7 +90,7 @@ _OLDEST = {"tf": (2, 3), "pytorch": (1, 4)}
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """How many reduction servers a job needs, and why. `arithmetic` has the steps as sentences."""
+    """The number of reduction servers that a job needs; `arithmetic` has the calculation as sentences."""
 
     required_gbps: int
     gbps_per_replica: int
@@ -101,7 +101,7 @@ class Sizing:
 
 
 def image_for(location: str | None) -> str:
-    """The image of the reduction server nearest to a region; that of the US when the region is not known."""
+    """Return the image of the reduction server nearest to a region; by default the one in the US."""
     multi_region = _MULTI_REGIONS.get((location or "").partition("-")[0], "us")
     return f"{multi_region}-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"
 
@@ -113,9 +113,9 @@ def size(
     machine_type: str = DEFAULT_MACHINE,
     location: str | None = None,
 ) -> Sizing:
-    """The fewest reduction servers that can send as much as chief and workers together.
+    """Return the fewest reduction servers that can send as much as chief and workers together.
 
-    ValueError, with what to do, when a bandwidth is not known or there is nothing to count for.
+    Raises ValueError, with the remedy, if a bandwidth is not known or there are no replicas to count for.
     """
     per_replica = bandwidth_gbps(MachineSpec(machine_type=machine_type))
     if per_replica is None:
@@ -147,7 +147,7 @@ def size(
 
 
 def _part(role: str, pool: WorkerPoolSpec) -> tuple[int, str]:
-    """What a pool sends in Gbps, and in words; 0 and "" for an empty one."""
+    """Return the bandwidth of a pool in Gbps, and a sentence about it; 0 and "" for an empty pool."""
     machine, count = pool.machine_spec, max(0, pool.replica_count)
     if count == 0:
         return 0, ""
@@ -172,7 +172,7 @@ def _part(role: str, pool: WorkerPoolSpec) -> tuple[int, str]:
 def reduction_server_problems(
     pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions
 ) -> Iterator[Problem]:
-    """Every finding about reduction servers among at most four pools in normal form."""
+    """Yield every finding about reduction servers; at most four pools, in normal form."""
     for position, pool in enumerate(pools):
         image = pool.container_spec.image_uri if pool.container_spec else ""
         if position != SERVERS and not pool.is_empty and is_reduction_server_image(image):
@@ -255,7 +255,7 @@ def _trainer_problems(trainers: Sequence[WorkerPoolSpec], path: str, image_path:
 
 
 def _fault_of_prebuilt(image: str) -> str:
-    """Why a prebuilt training image does not work with reduction servers; "" for any other image."""
+    """Return why a prebuilt image does not work with reduction servers; "" if it does, or is not prebuilt."""
     prebuilt = prebuilt_image(image)
     if prebuilt is None:
         return ""

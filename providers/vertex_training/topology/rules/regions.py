@@ -1,4 +1,4 @@
-"""The rules of regions: whether there is such a region, and whether it has the accelerators of the pools."""
+"""The rules of regions: whether a region exists, and has the accelerators of the pools."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ONE_ZONE = Rule(
 
 
 def region_problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions) -> Iterator[Problem]:
-    """What the job's location does not have; nothing when it is not known.
+    """Yield every finding about the job's location; none if the location is not known.
 
-    The path of a location that does not exist is "location", since it stands beside the pools.
+    The path of a location that does not exist is "location", next to the pools.
     """
     if options.location is None:
         return
@@ -85,7 +85,7 @@ def _offer_problems(machine: MachineSpec, path: str, location: str, level: Level
 
 
 def _offer(machine: MachineSpec) -> str | None:
-    """What the table of regions calls the accelerator of a machine; None where there is none in it."""
+    """Return the entry of a machine's accelerator in the table of regions, or None."""
     family, kind = series(machine.machine_type), machine.accelerator_type
     if family in TPU_FAMILIES:
         return family
@@ -101,7 +101,7 @@ def _name(wanted: str) -> str:
 
 
 def _nearby(regions: Sequence[str], location: str) -> str:
-    """The regions in words, those of the same continent first, at most a few."""
+    """List the regions, those of the same continent first, at most a few."""
     continent = location.partition("-")[0]
     ordered = sorted(regions, key=lambda region: not region.startswith(f"{continent}-"))
     if len(ordered) <= _SHOWN_REGIONS:
@@ -134,7 +134,7 @@ BUCKET_REGION = Rule(
 def bucket_region_problems(
     bucket: str | None, *, bucket_location: str | None, location: str | None, path: str = "staging_bucket"
 ) -> Iterator[Problem]:
-    """A finding where the bucket's location is not the job's; upper and lower case are the same."""
+    """Yield a finding if the bucket is not in the job's location, in upper or lower case."""
     if not bucket_location or not location or bucket_location.lower() == location.lower():
         return
     other = f", or run the job in {bucket_location.lower()}" if "-" in bucket_location else ""

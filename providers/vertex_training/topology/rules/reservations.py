@@ -1,4 +1,4 @@
-"""The rules of reserved capacity: which reservations a machine names, and which machines need one."""
+"""The rules of reserved capacity: how reservations are named, and which machines need one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vertex_training.findings.words import nearest, one_of, shown
 from vertex_training.topology.pools import MachineSpec, ReservationAffinity
 
 KEY = "compute.googleapis.com/reservation-name"
-"""The only key by which the API knows reservations."""
+"""The only reservation key that the API accepts."""
 
 _RESERVATIONS = 'Vertex AI documentation, "Use reservations with training"'
 _COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
@@ -45,7 +45,7 @@ _RESERVATION = re.compile(
 
 
 def reservation_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about the reservation affinity of a machine; `path` is that of the machine."""
+    """Yield every finding about the reservation affinity of a machine; `path` is that of the machine."""
     if spec.reservation_affinity is not None:
         yield from _affinity_problems(spec.reservation_affinity, f"{path}.reservation_affinity", options)
     yield from _need_problems(spec, path)

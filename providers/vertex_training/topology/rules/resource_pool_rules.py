@@ -1,4 +1,4 @@
-"""The rules of the pools that a persistent resource is declared with."""
+"""The rules of the pools of a declared persistent resource."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RESOURCE_POOL_AUTOSCALING = Rule(
 def pool_problems(
     pools: Sequence[ResourcePool], options: CheckOptions, *, for_ray: bool, path: str = "resource_pools"
 ) -> Iterator[Problem]:
-    """Every finding about resource pools; `for_ray`: a Ray cluster, whose pools may shrink to nothing."""
+    """Yield every finding about resource pools; the pools of a Ray cluster (`for_ray`) may shrink to 0."""
     if not pools:
         yield RESOURCE_POOLS.broken(
             path, "there is none; declare one with machine_spec and replica_count", rests_on=(path,)
@@ -61,7 +61,7 @@ def pool_problems(
             yield from disk_problems(disk, machine_type, f"{below}.disk_spec", options)
         yield from _size_problems(pool, below, for_ray=for_ray)
     alike = [WorkerPoolSpec(machine_spec=pool.machine_spec, replica_count=1) for pool in pools]
-    # That all GPUs of a job have to be in one zone says nothing of a resource that several jobs use.
+    # The rule that all GPUs of one job are in one zone does not hold for a resource of several jobs.
     yield from (
         each
         for each in region_rules.region_problems(alike, path, options)

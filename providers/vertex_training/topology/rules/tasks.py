@@ -1,4 +1,4 @@
-"""The rules of what the replicas of a pool run: container, Python package, arguments, environment."""
+"""The rules of a pool's task: container, Python package, arguments, environment."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _MODULE_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
 
 def task_problems(pool: WorkerPoolSpec, path: str, *, replicas: int) -> Iterator[Problem]:
-    """Every finding about the task of a pool, in a job of so many replicas."""
+    """Yield every finding about the task of a pool; `replicas` counts the whole job."""
     if pool.container_spec is not None:
         below = f"{path}.container_spec"
         yield from image_problems(pool.container_spec.image_uri, f"{below}.image_uri")
@@ -210,5 +210,5 @@ def _env_problems(env: Sequence[EnvVar], path: str, *, distributed: bool) -> Ite
 
 
 def _is_module(name: str) -> bool:
-    """Whether `python -m` can find it; a part need not be an identifier, but is no file's name."""
+    """Return whether `python -m` accepts a name. Its parts need not be identifiers."""
     return not name.endswith(".py") and all(map(_MODULE_PART.fullmatch, name.split(".")))
