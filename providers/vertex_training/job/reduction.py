@@ -146,7 +146,7 @@ def _sized(
 
 
 def _pool(pools: Sequence[object], position: int) -> WorkerPoolSpec | None:
-    """Return the pool at a position, an empty one past the end; None if a counted field cannot be read yet."""
+    """Return the pool at a position, empty past the end; None if a counted field cannot be read yet."""
     raw = pools[position] if position < len(pools) else None
     path = f"{_PATH}[{position}]"
     decoded = decode(WorkerPoolSpec, {} if raw is None else raw, path=path)
