@@ -10,13 +10,13 @@ from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import shown
 
 MAX_LABELS = 64
-LABELS_OF_OURS = 8
+PROVIDER_LABELS = 8
 """How many of the labels are reserved for those that the provider adds."""
 
 MAX_LENGTH = 63
 """Characters in a key or a value."""
 
-OWN_PREFIXES = ("vertex-training-", "pulumi-")
+PROVIDER_PREFIXES = ("vertex-training-", "pulumi-")
 """Prefixes of the keys of labels that the provider adds."""
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -56,23 +56,23 @@ def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: in
     return problems
 
 
-def is_own(key: str) -> bool:
+def is_provider_label(key: str) -> bool:
     """Return whether the provider added a label, so that it is not part of the declaration."""
-    return key.startswith(OWN_PREFIXES)
+    return key.startswith(PROVIDER_PREFIXES)
 
 
-def mark_value(text: str) -> str:
+def ownership_label_value(text: str) -> str:
     """Convert a name to the value of an ownership label, such as `pulumi-project`."""
     return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
 
 
-MARKS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
+OWNERSHIP_LABELS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
 """The ownership labels, which tell people what declared a resource, from project to resource."""
 
 
 def owner_of(labels: Mapping[str, str]) -> dict[str, str]:
     """Return the Pulumi project, stack and resource named in ownership labels; absent ones are left out."""
-    return {mark.removeprefix("pulumi-"): labels[mark] for mark in MARKS if mark in labels}
+    return {key.removeprefix("pulumi-"): labels[key] for key in OWNERSHIP_LABELS if key in labels}
 
 
 def label_value(text: str) -> str:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeVar
 
 from vertex_training.fields.effects import FieldTable
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.schema import child
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -62,7 +62,7 @@ def without_additions(declared: Spec, found: Spec) -> Spec:
     labels = {
         key: value
         for key, value in getattr(found, "labels", {}).items()
-        if key in declared_labels or not (is_own(key) or key.startswith(_OF_THE_SERVICE))
+        if key in declared_labels or not (is_provider_label(key) or key.startswith(_OF_THE_SERVICE))
     }
     return replace(map_parts(found, bare), labels=labels)  # type: ignore[type-var]
 
@@ -144,7 +144,7 @@ class JobKind(Generic[Spec]):
         labels = {
             key: value
             for key, value in getattr(lives, "labels", {}).items()
-            if key in ours or not is_own(key)
+            if key in ours or not is_provider_label(key)
         }
         return replace(lives, labels=labels)  # type: ignore[type-var]
 
@@ -203,5 +203,5 @@ class JobKind(Generic[Spec]):
 
 
 def _without_own_labels(spec: Spec) -> Spec:
-    labels = {key: value for key, value in getattr(spec, "labels", {}).items() if not is_own(key)}
+    labels = {key: value for key, value in getattr(spec, "labels", {}).items() if not is_provider_label(key)}
     return replace(spec, labels=labels)  # type: ignore[type-var]

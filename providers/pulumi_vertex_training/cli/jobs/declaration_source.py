@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from pulumi_vertex_training.cli.jobs.python_source import Call, Node, Remarked, remark, write
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.schema import default_of
 from vertex_training.job.difference import SERVICE_TIMEOUT
 from vertex_training.job.job_kind import JobKind
@@ -95,7 +95,7 @@ class Origin:
 def declared_form(kind: JobKind[Spec], spec: Spec) -> Spec:
     """The spec with what the service fills in and our own labels left out, in normal form otherwise."""
     normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
-    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
+    labels = {key: value for key, value in normal.labels.items() if not is_provider_label(key)}
     return cast(Spec, replace(normal, labels=labels))
 
 

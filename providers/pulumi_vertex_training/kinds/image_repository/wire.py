@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     RepositorySpec,
     normalise,
 )
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.wire import from_json, to_json
 
 _UNSET = ("", None, "TAG_STATE_UNSPECIFIED", "MODE_UNSPECIFIED", "ENABLEMENT_CONFIG_UNSPECIFIED")
@@ -61,7 +61,9 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
     parts = str(repository.get("name", "")).split("/")
     if len(parts) != 6:
         raise ValueError(f"{repository.get('name')!r} is no name of a repository")
-    labels = {key: value for key, value in (repository.get("labels") or {}).items() if not is_own(key)}
+    labels = {
+        key: value for key, value in (repository.get("labels") or {}).items() if not is_provider_label(key)
+    }
     scanning = _part(repository, "vulnerabilityScanningConfig").get("enablementConfig")
     flat = {
         "name": parts[5],

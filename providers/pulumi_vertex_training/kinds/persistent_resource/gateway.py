@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.errors import Internal, Unavailable, Unexpecte
 from pulumi_vertex_training.cloud.retry import was_refused
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
-from vertex_training.fields.labels import MARKS
+from vertex_training.fields.labels import OWNERSHIP_LABELS
 from vertex_training.fields.schema import camel_case
 
 _PAGE_SIZE = 100
@@ -183,7 +183,7 @@ def _short(name: str) -> str:
 
 
 def _labelled(endpoint: Endpoint) -> list[Lasting]:
-    return [_lasting(record) for record in list_labelled(endpoint, MARKS[0])]
+    return [_lasting(record) for record in list_labelled(endpoint, OWNERSHIP_LABELS[0])]
 
 
 def _get_lasting(endpoint: Endpoint, name: str) -> Lasting:

@@ -9,7 +9,7 @@ from typing import Any
 from pulumi_vertex_training.kinds.persistent_resource.effects import changes
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, counterparts, normalise
 from vertex_training.fields.effects import Effect
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.wire import from_json, to_json
 
 _SYSTEM_LABELS = ("goog-", "gcp.")
@@ -39,7 +39,7 @@ def from_wire(wire: Mapping[str, Any]) -> PersistentResource:
     labels = {
         key: value
         for key, value in (wire.get("labels") or {}).items()
-        if not is_own(key) and not key.startswith(_SYSTEM_LABELS)
+        if not is_provider_label(key) and not key.startswith(_SYSTEM_LABELS)
     }
     return normalise(from_json(PersistentResource, {**wire, "labels": labels}))
 

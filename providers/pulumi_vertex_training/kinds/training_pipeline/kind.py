@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 )
 from vertex_training.fields.decode import Decoded
 from vertex_training.fields.effects import field_table
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job import job_kind
@@ -110,7 +110,11 @@ def _without_filled_in(declared: TrainingPipelineSpec, spec: TrainingPipelineSpe
         spec = replace(spec, input_data_config=replace(data, gcs_destination=None))
     live, wanted = spec.model_to_upload, declared.model_to_upload
     if live and wanted:
-        labels = {key: value for key, value in live.labels.items() if key in wanted.labels or not is_own(key)}
+        labels = {
+            key: value
+            for key, value in live.labels.items()
+            if key in wanted.labels or not is_provider_label(key)
+        }
         spec = replace(
             spec,
             model_to_upload=replace(
