@@ -29,4 +29,4 @@ class CheckOptions:
         return "warning" if self.allow_unknown_types else "error"
 
 
-DEFAULT = CheckOptions()
+DEFAULT_OPTIONS = CheckOptions()

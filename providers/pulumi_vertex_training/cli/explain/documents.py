@@ -15,8 +15,7 @@ from pulumi_vertex_training.documents.kind import DocumentForm, document_kinds
 from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unreadable
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from vertex_training.fields.schema import snake_case
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest
 
@@ -36,7 +35,7 @@ _EXAMPLES = "; ".join(kind.example for kind in _KINDS)
 _MOST_KEYS = 5
 
 
-def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document[Any]:
+def read_document(value: object, *, options: CheckOptions = DEFAULT_OPTIONS) -> Document[Any]:
     """Read and check plain values, as JSON or YAML give them, of any kind and form. Never raises.
 
     Fields that only the service sets are passed over, so that its answers can be read as well, and so are

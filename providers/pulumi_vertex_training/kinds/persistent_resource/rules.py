@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, RaySpec
 from vertex_training.fields.labels import PROVIDER_LABELS, label_problems
-from vertex_training.findings.options import DEFAULT, CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, shown
@@ -62,7 +62,7 @@ _ACCOUNT = f"{_SPEC}.service_account_spec"
 _RAY = f"{_SPEC}.ray_spec"
 
 
-def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT) -> list[Problem]:
+def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT_OPTIONS) -> list[Problem]:
     """Every finding about a persistent resource, in the order of its fields."""
     runtime = resource.resource_runtime_spec
     ray = runtime.ray_spec if runtime else None

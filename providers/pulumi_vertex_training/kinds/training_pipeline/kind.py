@@ -17,8 +17,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 from vertex_training.fields.decode import Decoded
 from vertex_training.fields.effects import field_table
 from vertex_training.fields.labels import is_provider_label
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.job import job_kind
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
@@ -32,7 +31,7 @@ PARTS = ("custom_task", "tuning_task.trial_job_spec")
 
 
 def read(
-    value: object, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    value: object, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> Decoded[TrainingPipelineSpec]:
     """Decode, normalise and validate a pipeline, and report every problem with its path.
 

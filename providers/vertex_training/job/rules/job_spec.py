@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from vertex_training.fields import uris
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
@@ -81,7 +80,7 @@ _PERSISTENT_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def job_spec_problems(
-    spec: JobSpec, path: str = "", *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    spec: JobSpec, path: str = "", *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> Iterator[Problem]:
     """Yield every finding about a job, in the order of its fields; `path` is its path in the resource.
 

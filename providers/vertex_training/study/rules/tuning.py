@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vertex_training.catalog.machines import is_tpu
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
@@ -80,7 +79,7 @@ def tuning_problems(
     spec: TuningSpec,
     path: str = "",
     *,
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
     has_output: bool = False,
 ) -> Iterator[Problem]:
     """Yield every finding about a tuning job, in the order of its fields; `path` is its path in the resource.

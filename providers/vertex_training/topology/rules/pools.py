@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog.machines import is_tpu
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.topology.normal import normal_pools
@@ -79,7 +78,7 @@ def validate_pools(
     pools: Sequence[WorkerPoolSpec],
     *,
     path: str = "worker_pool_specs",
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
 ) -> list[Problem]:
     """Return every finding about a list of worker pools, in their order; `path` is that of the list."""
     return list(_problems(pools, path, options))
