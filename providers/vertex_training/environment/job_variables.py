@@ -25,7 +25,7 @@ METRIC_FILE = "/tmp/hypertune/output.metrics"  # noqa: S108 - inside the replica
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submission:
+class RunContext:
     """The facts about a run that its spec does not have: project, location and ids.
 
     `trial` is None outside a tuning job; `data` are the variables of a pipeline's dataset.
@@ -40,21 +40,21 @@ class Submission:
     data: Mapping[str, str] = field(default_factory=dict)
 
 
-def job_variables(spec: CustomJobSpec, submission: Submission) -> dict[str, str]:
+def job_variables(spec: CustomJobSpec, context: RunContext) -> dict[str, str]:
     """Return the variables that follow from the job as a whole, including those of its trial.
 
     Raises ValueError if the trial is not a number from "1".
     """
-    trial = submission.trial
+    trial = context.trial
     return {
-        "CLOUD_ML_PROJECT_ID": submission.project_number,
-        "CLOUD_ML_JOB_ID": submission.job_id,
-        "CLOUD_ML_REGION": submission.location,
-        **tuning_variables(trial, metric_tag=submission.metric_tag, metric_file=submission.metric_file),
+        "CLOUD_ML_PROJECT_ID": context.project_number,
+        "CLOUD_ML_JOB_ID": context.job_id,
+        "CLOUD_ML_REGION": context.location,
+        **tuning_variables(trial, metric_tag=context.metric_tag, metric_file=context.metric_file),
         **_directories(spec.base_output_directory, trial),
-        **_tensorboard(spec.tensorboard, submission.location),
+        **_tensorboard(spec.tensorboard, context.location),
         **_experiment(spec),
-        **submission.data,
+        **context.data,
     }
 
 

@@ -17,7 +17,7 @@ from vertex_training.environment.cluster_variables import (
     rank_variables,
     service_addresses,
 )
-from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, Submission, job_variables
+from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, RunContext, job_variables
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
@@ -78,7 +78,7 @@ def job_environments(
     Raises ValueError if the pools do not form a job (not exactly one chief, a negative count, more than
     four), if the addresses do not match the pools, or if the trial is not a number.
     """
-    submission = Submission(
+    context = RunContext(
         job_id=job_id,
         project_number=project_number,
         location=location,
@@ -87,7 +87,7 @@ def job_environments(
         metric_file=metric_file,
         data=data or {},
     )
-    view = _job(spec, submission, contract=contract, addresses=addresses, open_ports=open_ports)
+    view = _job(spec, context, contract=contract, addresses=addresses, open_ports=open_ports)
     return [view.environment(each.pool, each.index) for each in replicas(spec.worker_pool_specs)]
 
 
@@ -118,7 +118,7 @@ def replica_environment(
         worker_pool_specs=tuple(pools),
         base_output_directory=base_output_directory,
     )
-    submission = Submission(
+    context = RunContext(
         job_id=job_id,
         project_number=project_number,
         location=location,
@@ -126,7 +126,7 @@ def replica_environment(
         metric_tag=metric_tag,
         metric_file=metric_file,
     )
-    view = _job(whole, submission, contract=contract, addresses=addresses, open_ports=open_ports)
+    view = _job(whole, context, contract=contract, addresses=addresses, open_ports=open_ports)
     if not (0 <= pool < len(pools) and 0 <= index < pools[pool].replica_count):
         raise ValueError(f"the job has no replica {index} in worker pool {pool}")
     return view.environment(pool, index).as_variables()
@@ -165,7 +165,7 @@ class _Job:
 
 def _job(
     spec: CustomJobSpec,
-    submission: Submission,
+    context: RunContext,
     *,
     contract: Contract,
     addresses: Addresses | None,
@@ -180,7 +180,7 @@ def _job(
             f"worker pools of {counts} replicas make no job; the first has exactly one, the chief"
         )
     kinds = [f"workerpool{position}" for position in range(len(pools))]
-    named = service_addresses(kinds, counts, submission.job_id)
+    named = service_addresses(kinds, counts, context.job_id)
     if addresses is None:
         addresses = named
     check_addresses(addresses, counts, of="the worker pools")
@@ -192,11 +192,11 @@ def _job(
             spec,
             addresses,
             contract=contract,
-            job_id=submission.job_id,
-            trial=submission.trial,
+            job_id=context.job_id,
+            trial=context.trial,
             open_ports=open_ports,
         ),
-        variables=job_variables(spec, submission),
+        variables=job_variables(spec, context),
     )
 
 

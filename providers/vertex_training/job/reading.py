@@ -10,7 +10,7 @@ from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import Unknown
 from vertex_training.findings.problems import Problem, known
-from vertex_training.job.reduction import fill_in
+from vertex_training.job.auto_replicas import fill_in
 from vertex_training.job.rules.job_spec import below
 from vertex_training.topology.rules.reduction_servers import Sizing
 
@@ -45,7 +45,7 @@ def decode_spec(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledParts:
-    """A declaration with the reduction servers of its parts filled in, as `reduction.Filled`.
+    """A declaration with the reduction servers of its parts filled in, as `auto_replicas.Filled`.
 
     The problems have their paths in the whole declaration. `sizing` is the calculation of the number, and
     `arithmetic` the same in words; None and "" if no count is "auto".

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
+from vertex_training.fields.schema import child
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import shown
-from vertex_training.study.study import ConditionalParameterSpec, ParameterSpec
+from vertex_training.study.study import ConditionalParameterSpec, ParameterSpec, StudySpec
 
 EPSILON = 1e-10
 """Two numbers of a DISCRETE parameter that are nearer than this are the same.
@@ -44,6 +46,20 @@ def _below(spec: ParameterSpec, path: str, needs: tuple[tuple[str, frozenset[Val
         yield from _below(
             condition.parameter_spec, below, (*needs, (path, frozenset(condition_values(condition))))
         )
+
+
+def study_names(spec: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and id of every known parameter and metric in a spec of any kind."""
+    if isinstance(spec, StudySpec):
+        for node in walk(spec.parameters, child(path, "parameters")):
+            if node.spec.parameter_id != NOT_KNOWN:
+                yield node.path, node.spec.parameter_id
+        for i, metric in enumerate(spec.metrics):
+            if metric.metric_id != NOT_KNOWN:
+                yield f"{child(path, 'metrics')}[{i}]", metric.metric_id
+    elif is_dataclass(spec) and not isinstance(spec, type):
+        for item in fields(spec):
+            yield from study_names(getattr(spec, item.name), child(path, item.name))
 
 
 def types_of(spec: ParameterSpec) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
 from vertex_training.job.rules.envelope import display_name_problems, key_problems, labels_problems
-from vertex_training.study.names import study_names
 from vertex_training.study.rules.tuning import tuning_problems
+from vertex_training.study.search_space import study_names
 
 
 def validate(

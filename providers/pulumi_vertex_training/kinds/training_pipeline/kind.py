@@ -21,7 +21,7 @@ from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.job import job_kind
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
-from vertex_training.study.names import study_names
+from vertex_training.study.search_space import study_names
 from vertex_training.topology.changes import FieldChange
 
 EFFECTS = field_table(TrainingPipelineSpec, noun="a pipeline")

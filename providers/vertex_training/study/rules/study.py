@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown
-from vertex_training.study.names import choice_problems
+from vertex_training.study.rules.choices import choice_problems
 from vertex_training.study.rules.parameters import parameter_problems
 from vertex_training.study.rules.stopping import stopping_problems
 from vertex_training.study.search_space import is_finite, types_of, walk

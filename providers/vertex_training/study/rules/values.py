@@ -8,7 +8,7 @@ from itertools import pairwise
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, one_of
-from vertex_training.study.names import choice_problems
+from vertex_training.study.rules.choices import choice_problems
 from vertex_training.study.search_space import EPSILON, Node, is_finite, number_text, types_of, value_text
 from vertex_training.study.study import SCALES, DoubleValueSpec, IntegerValueSpec
 

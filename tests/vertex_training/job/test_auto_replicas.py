@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.kinds.custom_job.kind import read
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors
-from vertex_training.job.reduction import AUTO, fill_in
+from vertex_training.job.auto_replicas import AUTO, fill_in
 from vertex_training.topology.roles import is_reduction_server_image
 
 US = "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"

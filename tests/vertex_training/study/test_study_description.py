@@ -10,8 +10,8 @@ from hypothesis import given
 from support import properties  # noqa: F401
 from support.tuning_specs import LOSS, RATE, studies, study
 from vertex_training.job.difference import name_of
-from vertex_training.study.names import study_names
-from vertex_training.study.search_space import walk
+from vertex_training.study.description import parameter_rows, study_sentences
+from vertex_training.study.search_space import study_names, walk
 from vertex_training.study.study import (
     CategoricalValueCondition,
     CategoricalValueSpec,
@@ -27,7 +27,6 @@ from vertex_training.study.study import (
     StudyStoppingConfig,
     StudyTimeConstraint,
 )
-from vertex_training.study.words import parameter_rows, study_sentences
 
 LAYERS = ParameterSpec(
     parameter_id="layers", integer_value_spec=IntegerValueSpec(min_value=1, max_value=4, default_value=2)
