@@ -101,7 +101,7 @@ def tuning_variables(
     if trial is None:
         return {}
     if not re.fullmatch(r"[1-9][0-9]*", trial):
-        raise ValueError(f'{trial!r} is no trial; give its number as text, from "1"')
+        raise ValueError(f'{trial!r} is not a trial; give its number as text, from "1"')
     return {
         "CLOUD_ML_TRIAL_ID": trial,
         "CLOUD_ML_HP_METRIC_FILE": metric_file,

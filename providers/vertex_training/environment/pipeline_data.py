@@ -58,24 +58,24 @@ def data_variables(
     if config.bigquery_destination:
         moment = re.sub(r"[-:.]", "_", export.time)
         table = f"{config.bigquery_destination}.dataset_{config.dataset_id}_{export.content}_{moment}"
-        places = {name: f"{table}.{name}" for name in SETS}
+        addresses = {name: f"{table}.{name}" for name in SETS}
     else:
         prefix = config.gcs_destination or output_directory
         if not prefix:
             return {}
         folder = uris.directory(prefix) + folder_name(config.dataset_id, export.content, export.time)
-        places = {name: f"{folder}/{file_pattern(name, export.format)}" for name in SETS}
-    return variables(export.format, places)
+        addresses = {name: f"{folder}/{file_pattern(name, export.format)}" for name in SETS}
+    return variables(export.format, addresses)
 
 
-def variables(data_format: str, places: Mapping[str, str]) -> dict[str, str]:
+def variables(data_format: str, addresses: Mapping[str, str]) -> dict[str, str]:
     """Return the variables for data in this format; `addresses` has the address of each set.
 
     Source: Vertex AI documentation, "Use managed datasets".
     """
     return {
         "AIP_DATA_FORMAT": data_format,
-        **{f"AIP_{name.upper()}_DATA_URI": place for name, place in places.items()},
+        **{f"AIP_{name.upper()}_DATA_URI": address for name, address in addresses.items()},
     }
 
 

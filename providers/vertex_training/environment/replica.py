@@ -177,7 +177,7 @@ def _job(
     counts = [pool.replica_count for pool in pools]
     if counts[: CHIEF + 1] != [1] or min(counts) < 0:
         raise ValueError(
-            f"worker pools of {counts} replicas make no job; the first has exactly one, the chief"
+            f"worker pools of {counts} replicas do not form a job; the first pool has exactly one, the chief"
         )
     kinds = [f"workerpool{position}" for position in range(len(pools))]
     named = service_addresses(kinds, counts, context.job_id)

@@ -154,7 +154,7 @@ class _Reader:
                 values[field.name] = self._missing(
                     below,
                     types_[field.name],
-                    "is missing; say how many, 0 leaves it out",
+                    "is missing; give a number, 0 leaves it out",
                 )
         return cls(**values)
 
@@ -266,4 +266,4 @@ def _unknown_field(
     if name in service:
         return Problem(path=below, message="is set by the service; leave it out")
     remedy = nearest(name, names) or f"the fields are {', '.join(names)}"
-    return Problem(path=below, message=f"no field has this name; {remedy}")
+    return Problem(path=below, message=f"is not a known field; {remedy}")

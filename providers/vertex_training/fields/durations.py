@@ -48,11 +48,11 @@ def problem_with(
     """Describe what is wrong with a duration, which must be positive, and the remedy; None if it is valid."""
     match = _SECONDS.fullmatch(text)
     if re.fullmatch(r"\d{13,}(\.\d*)?s", text, re.ASCII):
-        return f"{text[:20]!r}... is longer than a duration can be; the longest is 999999999999s"
+        return f"{text[:20]!r}... is too long; the longest duration is 999999999999s"
     if match is None:
         if other := _WITH_UNIT.fullmatch(text):
             remedy = f"write it in seconds: {int(other.group(1)) * _UNITS[other.group(2)]}s"
-        return f"{text!r} is no duration; {remedy}"
+        return f"{text!r} is not a duration; {remedy}"
     if normal(text) == "0s":
-        return f"{text!r} is no time at all; a duration here must be more than 0 seconds"
+        return f"{text!r} is 0 seconds; give a positive duration"
     return None

@@ -90,7 +90,9 @@ def _entries(
             below = whole or bool(item.metadata.get(WHOLE))
             yield from _entries(message, pattern, entry, (*around, cls), whole=below)
         elif entry is None:
-            raise TypeError(f"{cls.__name__}.{item.name} does not say what a change of it does ({CHANGES})")
+            raise TypeError(
+                f"{cls.__name__}.{item.name} declares no effect of a change; add {CHANGES!r} to its metadata"
+            )
         else:
             yield pattern, entry
 

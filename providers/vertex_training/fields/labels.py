@@ -31,8 +31,10 @@ def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: in
     """
     problems = []
     if len(labels) > MAX_LABELS - spare:
-        kept = f", {spare} of which this provider needs itself" if spare else ""
-        message = f"{len(labels)} labels; a resource has at most {MAX_LABELS}{kept}; leave some out"
+        kept = f", of which this provider needs {spare}" if spare else ""
+        message = (
+            f"{len(labels)} labels are too many; a resource has at most {MAX_LABELS}{kept}; leave some out"
+        )
         problems.append(Problem(path=path, message=message, rests_on=(path,)))
     for key, value in labels.items():
         below = child(path, key)

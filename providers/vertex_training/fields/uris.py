@@ -33,7 +33,7 @@ def parse(uri: str) -> GcsUri:
     """Parse `gs://bucket[/name]`. Raises ValueError for any other text."""
     match = re.fullmatch(r"gs://([^/]+)(?:/(.*))?", uri, re.DOTALL)
     if match is None:
-        raise ValueError(f"{uri!r} is no Cloud Storage address; write gs://BUCKET/NAME")
+        raise ValueError(f"{uri!r} is not a Cloud Storage address; write gs://BUCKET/NAME")
     return GcsUri(match.group(1), match.group(2) or "")
 
 

@@ -34,7 +34,7 @@ def _folded(word: str) -> str:
 
 def or_newer(hint: str) -> str:
     """Add to a hint about an unknown name the option for names that Google has added since."""
-    return f"{hint}{'' if hint.endswith('?') else '.'} For one newer than the tables set allow_unknown_types"
+    return f"{hint}{'' if hint.endswith('?') else '.'} For a newer name, set allow_unknown_types"
 
 
 def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:

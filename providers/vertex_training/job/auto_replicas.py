@@ -124,9 +124,9 @@ def _task_problems(pool: Mapping[Any, Any]) -> list[Problem]:
     image = _get(container, "image_uri") if isinstance(container, Mapping) else None
     if isinstance(image, str) and not is_reduction_server_image(image):
         path = f"{below}.container_spec.image_uri"
-        return [AUTO_IMAGE.broken(path, f"{shown(image)} is no reduction server; {remedy}")]
+        return [AUTO_IMAGE.broken(path, f"{shown(image)} is not a reduction server; {remedy}")]
     if _get(pool, "python_package_spec") is not None:
-        return [AUTO_IMAGE.broken(f"{below}.python_package_spec", f"is no reduction server; {remedy}")]
+        return [AUTO_IMAGE.broken(f"{below}.python_package_spec", f"is not a reduction server; {remedy}")]
     return []
 
 
@@ -142,7 +142,7 @@ def _sized(
         return size(chief, workers, machine_type=machine_type, location=location), []
     except ValueError as error:
         path = f"{_PATH}[{SERVERS}].replica_count"
-        return None, [AUTO_SIZE.broken(path, f'"{AUTO}" cannot be counted: {error}')]
+        return None, [AUTO_SIZE.broken(path, f'"{AUTO}" cannot be calculated: {error}')]
 
 
 def _pool(pools: Sequence[object], position: int) -> WorkerPoolSpec | None:

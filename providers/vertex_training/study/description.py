@@ -77,7 +77,7 @@ def _values(spec: ParameterSpec, kind: str) -> str:
     values = getattr(spec, f"{kind}_value_spec").values if kind else ()
     texts = [number(value) for value in values]
     if len(texts) > _MOST_VALUES:
-        return f"{', '.join(texts[: _MOST_VALUES - 1])} ... {texts[-1]} ({len(texts)} in all)"
+        return f"{', '.join(texts[: _MOST_VALUES - 1])} ... {texts[-1]} ({len(texts)} in total)"
     return ", ".join(texts) or "?"
 
 
@@ -116,9 +116,9 @@ def study_sentences(study: StudySpec) -> list[str]:
     return [
         f"It is to {goals(study.metrics)}, by {_search(study)}.",
         *(_safety(metric) for metric in study.metrics if metric.safety_config is not None),
-        "Of each trial its best measurement counts."
+        "The best measurement of each trial counts."
         if study.measurement_selection_type == "BEST_MEASUREMENT"
-        else "Of each trial its last measurement counts.",
+        else "The last measurement of each trial counts.",
         _early_stopping(study),
         *_ends(study.study_stopping_config),
     ]
@@ -147,7 +147,7 @@ def _safety(metric: MetricSpec) -> str:
     threshold = number(config.safety_threshold) if config else "?"
     fraction = config.desired_min_safe_trials_fraction if config else None
     more = "" if fraction is None else f"; {number(100 * fraction)} % of the trials or more should keep that"
-    return f"{_known(metric.metric_id)} has to be {bound} {threshold} in the best trial{more}."
+    return f"{_known(metric.metric_id)} must be {bound} {threshold} in the best trial{more}."
 
 
 def _early_stopping(study: StudySpec) -> str:
@@ -201,7 +201,7 @@ def _ends(config: StudyStoppingConfig | None) -> Iterator[str]:
             f", but not before {all_of(least)}." if least else "."
         )
     if config.should_stop_asap:
-        yield "Trials that run at its end are interrupted."
+        yield "Trials that are still running at its end are interrupted."
 
 
 def _trials(count: int | None) -> list[str]:

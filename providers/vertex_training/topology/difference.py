@@ -55,7 +55,12 @@ def compare(
         if _is_gap(f"{path}[{index}].machine_spec.machine_type", unknown):
             before, after = _with_one_disk(before, after)
         fields = tuple(
-            field_changes(_beside(before, after), _beside(after, before), f"{path}[{index}]", unknown=unknown)
+            field_changes(
+                _with_disk_like(before, after),
+                _with_disk_like(after, before),
+                f"{path}[{index}]",
+                unknown=unknown,
+            )
         )
         if before.is_empty and after.is_empty and not fields:
             continue
@@ -87,7 +92,7 @@ def _with_one_disk(old: WorkerPoolSpec, new: WorkerPoolSpec) -> tuple[WorkerPool
     return replace(old, disk_spec=disks[0]), replace(new, disk_spec=disks[1])
 
 
-def _beside(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:
+def _with_disk_like(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:
     """Give an empty pool the default disk of the other one, so that the disk is not reported."""
     return replace(pool, disk_spec=normal_disk(None, other.machine_type)) if pool.is_empty else pool
 
@@ -138,8 +143,8 @@ def _pool_in_words(change: PoolChange) -> str:
 
 def _size(pool: WorkerPoolSpec, count: object) -> str:
     accelerators = _accelerators(pool)
-    beside = f" with {accelerators} each" if accelerators != "none" else ""
-    return f"{count} x {pool.machine_type}{beside}"
+    equipment = f" with {accelerators} each" if accelerators != "none" else ""
+    return f"{count} x {pool.machine_type}{equipment}"
 
 
 def _details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Iterator[str]:

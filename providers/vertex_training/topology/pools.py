@@ -150,9 +150,7 @@ def chief_worker_counts(replica_count: int) -> tuple[int, ...]:
     Raises ValueError unless it is a whole number of 1 or more.
     """
     if isinstance(replica_count, bool) or not isinstance(replica_count, int) or replica_count < 1:
-        raise ValueError(
-            f"{replica_count!r} replicas; a job has at least its chief: give a whole number of 1 or more"
-        )
+        raise ValueError(f"{replica_count!r} replicas are not allowed; give a whole number of 1 or more")
     return (1,) if replica_count == 1 else (1, replica_count - 1)
 
 

@@ -53,7 +53,7 @@ def long_variable_problems(env: Sequence[EnvVar], path: str, *, replicas: int) -
             )
 
 
-_OURS_FIRST = ("CLUSTER_SPEC", "TF_CONFIG", "AIP_")
+_SERVICE_PREFIXES = ("CLUSTER_SPEC", "TF_CONFIG", "AIP_")
 """Prefixes of names for which the service's value wins over the task's own.
 
 Which of the two wins on Vertex AI is not documented; a program that reads these wants the facts of the job.
@@ -85,7 +85,7 @@ def with_own_variables(service: Mapping[str, str], own: Sequence[EnvVar]) -> dic
     check_lengths(own)
     variables = dict(service)
     for variable in own:
-        if variable.name not in service or not variable.name.startswith(_OURS_FIRST):
+        if variable.name not in service or not variable.name.startswith(_SERVICE_PREFIXES):
             variables[variable.name] = expand(variable.value, variables)
     return variables
 

@@ -139,7 +139,7 @@ def test_addresses_that_do_not_fit_are_refused(addresses):
     ],
 )
 def test_pools_that_make_no_job_are_refused(pools):
-    with pytest.raises(ValueError, match="make no job"):
+    with pytest.raises(ValueError, match="do not form a job"):
         job_environments(job(*pools), **PLACE)
 
 

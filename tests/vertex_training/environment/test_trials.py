@@ -59,7 +59,7 @@ def test_no_variables_of_tuning_outside_a_tuning_job(name):
 
 @pytest.mark.parametrize("trial", ["", "0", "-1", "01", "one", "1.5", " 1", "1\n"])
 def test_what_is_no_trial_is_refused(trial):
-    with pytest.raises(ValueError, match="is no trial"):
+    with pytest.raises(ValueError, match="is not a trial"):
         environment(pool(), trial=trial, **BASE)
 
 

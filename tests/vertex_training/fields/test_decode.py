@@ -124,20 +124,20 @@ def test_none_is_a_missing_field():
 
 def test_a_field_that_another_one_asks_for():
     value = {"display_name": "a", "part": {"serial_number": "1"}}
-    assert problems(value) == [("size", "is missing; say how many, 0 leaves it out")]
+    assert problems(value) == [("size", "is missing; give a number, 0 leaves it out")]
     assert problems({**value, "size": 0}) == []
 
 
 def test_an_unknown_field_gets_the_nearest_name():
     assert problems({"display_name": "a", "wrods": []}) == [
-        ("wrods", "no field has this name; did you mean words?")
+        ("wrods", "is not a known field; did you mean words?")
     ]
 
 
 def test_an_unknown_field_like_no_other_gets_the_list():
     [(path, message)] = problems({"display_name": "a", "parts": [{"serial_number": "1", "qqqq": 1}]})
     assert path == "parts[0].qqqq"
-    assert message == "no field has this name; the fields are serial_number, amount, secret_word"
+    assert message == "is not a known field; the fields are serial_number, amount, secret_word"
 
 
 def test_a_misspelt_required_field_is_one_problem():

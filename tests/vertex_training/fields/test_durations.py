@@ -67,7 +67,7 @@ def test_every_positive_number_of_seconds_is_a_duration(seconds):
         ("3600", "for example 3600s"),
         ("-1s", "for example 3600s"),
         ("", "for example 3600s"),
-        ("0.0s", "more than 0 seconds"),
+        ("0.0s", "positive duration"),
     ],
 )
 def test_problems_name_the_remedy(text, remedy):

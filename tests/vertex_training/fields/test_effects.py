@@ -126,7 +126,7 @@ def test_a_message_that_is_kept_as_a_whole_has_the_effect_of_what_holds_it():
 
 
 def test_a_field_that_says_no_effect_is_an_error():
-    with pytest.raises(TypeError, match=r"Inner\.a does not say"):
+    with pytest.raises(TypeError, match=r"Inner\.a declares no effect"):
         field_table(Outer, noun="a job")
 
 

@@ -166,7 +166,7 @@ REFUSED = {
         job({"replica_count": "auto", "container_spec": {"image_uri": "repo/ps:1"}}),
         "worker_pool_specs[2].container_spec.image_uri",
         "auto-image",
-        "'repo/ps:1' is no reduction server",
+        "'repo/ps:1' is not a reduction server",
     ),
     "a Python package": (
         job(
@@ -181,7 +181,7 @@ REFUSED = {
         ),
         "worker_pool_specs[2].python_package_spec",
         "auto-image",
-        "is no reduction server",
+        "is not a reduction server",
     ),
     "TPUs": (
         job(
@@ -193,7 +193,7 @@ REFUSED = {
         ),
         "worker_pool_specs[2].replica_count",
         "auto-size",
-        "\"auto\" cannot be counted: the bandwidth of 'ct6e-standard-1t' (chief) is not known",
+        "\"auto\" cannot be calculated: the bandwidth of 'ct6e-standard-1t' (chief) is not known",
     ),
     "a server that there is not": (
         job({"replica_count": "auto", "machine_spec": {"machine_type": "n9-highcpu-16"}}),

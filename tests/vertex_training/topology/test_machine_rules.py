@@ -84,7 +84,7 @@ BROKEN = {
         machine("n1-standard-2"),
         "machine_type",
         "machine-type",
-        "'n1-standard-2' is no machine type for training; "
+        "'n1-standard-2' is not a machine type for training; "
         "the smallest n1-standard for training is n1-standard-4",
     ),
     "a machine that is too large": (
@@ -127,7 +127,7 @@ BROKEN = {
         machine(kind="T4", count=1),
         "accelerator_type",
         "accelerator-type",
-        "'T4' is no accelerator of Vertex AI; did you mean NVIDIA_TESLA_T4?",
+        "'T4' is not an accelerator of Vertex AI; did you mean NVIDIA_TESLA_T4?",
     ),
     "an accelerator from nowhere": (
         machine(kind="ABACUS", count=1),
@@ -171,7 +171,7 @@ BROKEN = {
         machine("n1-standard-64", "NVIDIA_TESLA_V100", 4),
         "accelerator_count",
         "accelerator-count",
-        "4 x NVIDIA_TESLA_V100 on n1-standard-64, which can have 8; set it to 8",
+        "4 x NVIDIA_TESLA_V100 is not allowed on n1-standard-64, which can have 8; set it to 8",
     ),
     "a GPU on a machine without": (
         machine("n2-standard-8", "NVIDIA_TESLA_T4", 1),
@@ -202,7 +202,7 @@ BROKEN = {
         machine("n1-standard-8", "NVIDIA_TESLA_T4", 3),
         "accelerator_count",
         "accelerator-count",
-        "3 x NVIDIA_TESLA_T4 on n1-standard-8, which can have 1, 2 or 4; set it to 4",
+        "3 x NVIDIA_TESLA_T4 is not allowed on n1-standard-8, which can have 1, 2 or 4; set it to 4",
     ),
     "a number that is too high": (
         machine("n1-standard-8", "NVIDIA_TESLA_T4", 8),
@@ -251,7 +251,7 @@ BROKEN = {
         machine("tpu7x-standard-4t", tpu_topology="2x2"),
         "tpu_topology",
         "tpu-topology",
-        "'2x2' is no topology of tpu7x-standard-4t; use 2x2x1, 2x2x2",
+        "'2x2' is not a topology of tpu7x-standard-4t; use 2x2x1, 2x2x2",
     ),
     "a topology and an accelerator type": (
         machine("ct5lp-hightpu-1t", "TPU_V5_LITEPOD", 1, tpu_topology="1x1"),
@@ -263,13 +263,13 @@ BROKEN = {
         machine("ct5lp-hightpu-1t", count=1, tpu_topology="1x1"),
         "accelerator_count",
         "tpu-accelerator",
-        "1 on ct5lp-hightpu-1t",
+        "1 is not allowed with ct5lp-hightpu-1t",
     ),
     "a topology without a TPU": (
         machine(tpu_topology="2x2"),
         "tpu_topology",
         "tpu-topology",
-        "'2x2' on n1-standard-4, which has no topology; leave it out",
+        "'2x2' is not allowed on n1-standard-4, which has no topology; leave it out",
     ),
     "a topology of a TPU v2": (
         machine("cloud-tpu", "TPU_V2", 8, tpu_topology="2x2"),
@@ -281,19 +281,19 @@ BROKEN = {
         machine(gpu_partition_size="1g.5gb"),
         "gpu_partition_size",
         "gpu-partition",
-        "no GPU to divide",
+        "needs a GPU to divide",
     ),
     "a partition of a TPU": (
         machine("cloud-tpu", "TPU_V2", 8, gpu_partition_size="1g.5gb"),
         "gpu_partition_size",
         "gpu-partition",
-        "no GPU",
+        "needs a GPU",
     ),
     "a reservation of no type": (
         reserved("SOME_RESERVATION"),
         "reservation_affinity.reservation_affinity_type",
         "reservation-type",
-        "'SOME_RESERVATION' is no type of reservation affinity; did you mean",
+        "'SOME_RESERVATION' is not a type of reservation affinity; did you mean",
     ),
     "an unspecified reservation": (
         reserved(enumerations.RESERVATION_UNSPECIFIED, KEY, RESERVATION),
@@ -311,7 +311,7 @@ BROKEN = {
         reserved("SPECIFIC_RESERVATION", "name", RESERVATION),
         "reservation_affinity.key",
         "reservation-name",
-        "'name' names no reservation",
+        "'name' is not a reservation key",
     ),
     "a reservation without a name": (
         reserved("SPECIFIC_RESERVATION", KEY),
@@ -323,25 +323,25 @@ BROKEN = {
         reserved("SPECIFIC_RESERVATION", KEY, RESERVATION, "mine"),
         "reservation_affinity.values[1]",
         "reservation-name",
-        "'mine' is no reservation",
+        "'mine' is not a reservation",
     ),
     "a key without a reservation": (
         reserved("NO_RESERVATION", KEY),
         "reservation_affinity.key",
         "reservation-name",
-        "names no reservation",
+        "is not allowed with the type NO_RESERVATION",
     ),
     "names of any reservation": (
         reserved("ANY_RESERVATION", None, RESERVATION),
         "reservation_affinity.values",
         "reservation-name",
-        "is given while the type is ANY_RESERVATION",
+        "is not allowed with the type ANY_RESERVATION",
     ),
     "GB200 without a reservation": (
         machine("a4x-highgpu-4g", "NVIDIA_GB200", 4),
         "reservation_affinity",
         "reservation-needed",
-        "is missing; a4x-highgpu-4g is had from shared reservations only",
+        "is missing; a4x-highgpu-4g is only available from shared reservations",
     ),
     "GB200 with no reservation": (
         machine("a4x-highgpu-4g", "NVIDIA_GB200", 4, reservation_affinity=affinity("NO_RESERVATION")),
@@ -583,7 +583,7 @@ def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
         pytest.param(
             machine("e2-standard-4", count=1),
             "m.accelerator_type",
-            "is missing while accelerator_count is 1; leave both accelerator_type and accelerator_count out, "
+            "is missing while accelerator_count is 1; leave out accelerator_type and accelerator_count, since "
             "the machine has no accelerators",
             id="one accelerator where there are none",
         ),

@@ -186,8 +186,8 @@ WARNINGS = {
         (trainers(1), trainers(4), servers(15)),
         "[2].replica_count",
         "reduction-bandwidth",
-        "15 x n1-highcpu-16 send at most 480 Gbps together, chief and workers 500; "
-        "with less the servers are what training waits for: set it to 16",
+        "15 x n1-highcpu-16 send at most 480 Gbps together, chief and workers 500, "
+        "so training would wait for the servers; set it to 16",
     ),
     "a slow machine": (
         (trainers(1), trainers(1), servers(20, "n1-standard-4")),
@@ -223,7 +223,7 @@ WARNINGS = {
         (packaged(1, "tf-cpu.2-8"), trainers(4), servers(16)),
         "[0].python_package_spec.executor_image_uri",
         "reduction-trainers",
-        "tf-cpu.2-8:latest is no image for GPUs",
+        "tf-cpu.2-8:latest is not an image for GPUs",
     ),
     "an image that is too old": (
         (trainers(1), packaged(4, "tf-gpu.2-2"), servers(16)),
@@ -235,7 +235,7 @@ WARNINGS = {
         (trainers(1), packaged(4, "pytorch-xla.1-11"), servers(16)),
         "[1].python_package_spec.executor_image_uri",
         "reduction-trainers",
-        "no image for GPUs",
+        "not an image for GPUs",
     ),
     "another framework, as a container": (
         (trainers(1, image="gcr.io/cloud-aiplatform/training/xgboost-gpu.1-6"), trainers(4), servers(16)),
@@ -247,7 +247,7 @@ WARNINGS = {
         (trainers(1), trainers(4, image=REDUCTION_SERVER)),
         "[1].container_spec.image_uri",
         "reduction-position",
-        "give it to worker_pool_specs[2]",
+        "move it to worker_pool_specs[2]",
     ),
 }
 

@@ -98,10 +98,10 @@ def test_not_offered(each, location, field, words):
     ("location", "words"),
     [
         ("us-centrall", "did you mean us-central1"),
-        ("us-central1-a", "it is a zone, write its region, us-central1"),
+        ("us-central1-a", "it is a zone: write its region, us-central1"),
         ("global", "one is written like us-central1"),
-        ("US", "no region of Vertex AI"),
-        ("", "no region of Vertex AI"),
+        ("US", "not a region of Vertex AI"),
+        ("", "not a region of Vertex AI"),
     ],
 )
 def test_a_region_that_there_is_not(location, words):
@@ -121,7 +121,7 @@ def test_several_types_of_gpus_have_to_be_in_one_zone():
     (problem,) = found(*pools, location="australia-southeast1")
     assert (problem.path, problem.rule, problem.level) == ("p", "one-zone", "warning")
     assert (
-        "NVIDIA_TESLA_T4 and NVIDIA_TESLA_P4, and all of them must be free in a single zone"
+        "NVIDIA_TESLA_T4 and NVIDIA_TESLA_P4, which must all be available in a single zone"
         in problem.message
     )
 

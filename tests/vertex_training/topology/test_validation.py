@@ -45,7 +45,7 @@ ERRORS = {
     "an empty machine type": (
         (machine(machine_type=""),),
         f"{P}[0].machine_spec.machine_type",
-        "no machine type",
+        "not a machine type",
     ),
     "a machine type in words": (
         (machine(machine_type="N1 standard 4"),),
@@ -90,11 +90,11 @@ ERRORS = {
     "a small disk": ((disk(boot_disk_size_gb=99),), f"{P}[0].disk_spec.boot_disk_size_gb", "100 to 64000"),
     "a large disk": ((disk(boot_disk_size_gb=64001),), f"{P}[0].disk_spec.boot_disk_size_gb", "100 to 64000"),
     "an unknown disk": ((disk(boot_disk_type="floppy"),), f"{P}[0].disk_spec.boot_disk_type", "pd-standard"),
-    "no image": ((container(image_uri=""),), f"{P}[0].container_spec.image_uri", "no container image"),
+    "no image": ((container(image_uri=""),), f"{P}[0].container_spec.image_uri", "not a container image"),
     "an image with a scheme": (
         (container(image_uri="https://gcr.io/a"),),
         f"{P}[0].container_spec.image_uri",
-        "no container image",
+        "not a container image",
     ),
     "too many arguments": ((container(args=("x" * 50_001,) * 2),), f"{P}[0].container_spec.args", "100002"),
     "too many variables": (

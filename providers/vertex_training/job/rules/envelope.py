@@ -53,7 +53,7 @@ def key_problems(
     if match is None:
         yield KMS_KEY.broken(
             path,
-            f"{shown(name)} is no key; write "
+            f"{shown(name)} is not a key; write "
             "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
         )
     elif options.location and match.group(1) != options.location:

@@ -70,7 +70,7 @@ def _id_problems(node: Node) -> Iterator[Problem]:
     if not name or re.search(r"\s", name):
         yield PARAMETER_ID.broken(
             path,
-            f"{shown(name)} is no id of a parameter; write the name of an argument, without whitespace"
+            f"{shown(name)} is not a parameter id; write the name of an argument, without whitespace"
             + (f", for example {re.sub(r'[^A-Za-z0-9_.-]+', '_', name.strip())}" if name.strip() else ""),
         )
     elif not _ARGUMENT.fullmatch(name):
@@ -135,8 +135,8 @@ def condition_problems(condition: ConditionalParameterSpec, path: str, parent: N
     if types == ("double",):
         yield CONDITION.broken(
             below,
-            f"{name} is a double parameter, which no other can depend on; make it discrete, or move this "
-            "parameter out of it",
+            f"{name} is a double parameter, which no other parameter can depend on; make it discrete, or "
+            "move this parameter out of it",
             rests_on=(below, f"{parent.path}.double_value_spec"),
         )
     elif len(types) == 1 and types != kinds:
@@ -161,8 +161,8 @@ def _value_problems(condition: ConditionalParameterSpec, path: str, parent: Node
             if not bounds.min_value <= value <= bounds.max_value:
                 yield CONDITION_VALUES.broken(
                     below,
-                    f"{value} is no value of {name}, which is {bounds.min_value} to {bounds.max_value}; the "
-                    "condition would never hold. Give a value in that range",
+                    f"{value} is not a value of {name}, which is {bounds.min_value} to {bounds.max_value}; "
+                    "the condition would never hold. Give a value in that range",
                     rests_on=(below, f"{place}.min_value", f"{place}.max_value"),
                 )
             continue
@@ -176,7 +176,7 @@ def _value_problems(condition: ConditionalParameterSpec, path: str, parent: Node
         hint = hint or (f"use {one_of(texts[:5])}" if texts else "list the values of the parent")
         yield CONDITION_VALUES.broken(
             below,
-            f"{value_text(value)} is no value of {name}, so the condition would never hold; {hint}",
+            f"{value_text(value)} is not a value of {name}, so the condition would never hold; {hint}",
             rests_on=(below, f"{parent.path}.{place}.values.*"),
         )
 

@@ -132,13 +132,13 @@ def _bounds_problems(spec: DoubleValueSpec | IntegerValueSpec, path: str) -> Ite
     both = (f"{path}.min_value", f"{path}.max_value")
     for name, value in (("min_value", least), ("max_value", greatest)):
         if not is_finite(value):
-            yield FINITE.broken(f"{path}.{name}", f"{value} is no number to search; give a finite number")
+            yield FINITE.broken(f"{path}.{name}", f"{value} cannot be searched; give a finite number")
     if not is_finite(least, greatest):
         return
     if least > greatest:
         yield BOUNDS.broken(
             f"{path}.min_value",
-            f"{number_text(least)} is more than max_value {number_text(greatest)}; exchange the two",
+            f"{number_text(least)} is more than max_value {number_text(greatest)}; swap them",
             rests_on=both,
         )
     elif least == greatest:
@@ -175,7 +175,7 @@ def _list_problems(values: Sequence[float | str], path: str) -> Iterator[Problem
         if value in seen:
             yield VALUES.broken(
                 f"{path}[{i}]",
-                f"{value_text(value)} is listed already, at {seen[value]}; keep one",
+                f"{value_text(value)} is already listed at {seen[value]}; keep one",
                 rests_on=(f"{path}[{i}]", f"{path}[{seen[value]}]"),
             )
         seen.setdefault(value, i)
@@ -184,7 +184,7 @@ def _list_problems(values: Sequence[float | str], path: str) -> Iterator[Problem
 def _order_problems(values: Sequence[float], path: str) -> Iterator[Problem]:
     for i, value in enumerate(values):
         if not is_finite(value):
-            yield FINITE.broken(f"{path}[{i}]", f"{value} is no number to search; give a finite number")
+            yield FINITE.broken(f"{path}[{i}]", f"{value} cannot be searched; give a finite number")
             return
     if len(values) > MOST_VALUES:
         yield DISCRETE_COUNT.broken(
@@ -210,12 +210,13 @@ def _default_problems(path: str, value: float | str, *, within: bool, space: str
     if not within:
         yield DEFAULT.broken(
             below,
-            f"{value_text(value)} is no value of this parameter, which has {space}; give one of them or none",
+            f"{value_text(value)} is not a value of this parameter, which has {space}; give one of them or "
+            "none",
             rests_on=(f"{path}.*",),
         )
     else:
         yield DEFAULT_UNUSED.broken(
-            below, f"{value_text(value)} has no effect: tuning jobs start where they like; leave it out"
+            below, f"{value_text(value)} has no effect, since tuning jobs do not use defaults; leave it out"
         )
 
 

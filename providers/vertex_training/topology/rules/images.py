@@ -23,7 +23,7 @@ IMAGE = Rule(
 )
 PREBUILT_NAME = Rule(
     name="prebuilt-name",
-    says="an image in Google's repositories for training is one that is there",
+    says="an image in Google's repositories for training exists",
     source=_PREBUILT,
     level="warning",
 )
@@ -51,14 +51,14 @@ def image_problems(uri: str, path: str) -> Iterator[Problem]:
     if match is None:
         yield IMAGE.broken(
             path,
-            f"{shown(uri, longest=200)} is no container image; write REGISTRY/PATH:TAG or "
+            f"{shown(uri, longest=200)} is not a container image; write REGISTRY/PATH:TAG or "
             "REGISTRY/PATH@sha256:DIGEST, the path in lower case",
         )
         return
     if (match["host"] or "").endswith("-docker.pkg.dev") and match["path"].count("/") < 2:
         yield IMAGE.broken(
             path,
-            f"{shown(uri, longest=200)} names no image in its repository; write "
+            f"{shown(uri, longest=200)} does not name an image in its repository; write "
             f"{match['host']}/PROJECT/REPOSITORY/IMAGE:TAG",
         )
         return
@@ -71,10 +71,8 @@ def _name_problems(uri: str, name: str, repository: str, path: str) -> Iterator[
     known = ("reductionserver",) if repository == "vertex-ai-restricted" else PREBUILT_IMAGES
     if name in known or name.startswith("ray-"):
         return
-    hint = nearest(name, known, count=1) or "its page in the documentation lists them"
-    yield PREBUILT_NAME.broken(
-        path, f"{shown(uri, longest=200)} is none of Google's images that are known here; {hint}"
-    )
+    hint = nearest(name, known, count=1) or "its page in the documentation lists the images"
+    yield PREBUILT_NAME.broken(path, f"{shown(uri, longest=200)} is not a known image of Google's; {hint}")
 
 
 def fitting_problems(uri: str, spec: MachineSpec, path: str, machine_path: str) -> Iterator[Problem]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog import accelerators
-from vertex_training.catalog import accelerators as facts
 from vertex_training.catalog.machines import (
     BOOT_DISK_TYPES,
     MACHINES,
@@ -32,13 +31,13 @@ MACHINE_TYPE = Rule(
 )
 ACCELERATOR_TYPE = Rule(
     name="accelerator-type",
-    says="the accelerator is one that the API has",
+    says="the accelerator is in the list of the API",
     source="Vertex AI API, enum AcceleratorType",
 )
 ACCELERATOR_RETIRED = Rule(
     name="accelerator-retired",
     says="the accelerator has not been retired",
-    source="Vertex AI API, enum AcceleratorType; the service refuses it by name",
+    source="Vertex AI API, enum AcceleratorType; the service rejects it by name",
 )
 ACCELERATOR_ENDING = Rule(
     name="accelerator-ending",
@@ -54,7 +53,7 @@ ACCELERATOR_BOTH = Rule(
 ACCELERATOR_NEGATIVE = Rule(
     name="accelerator-negative",
     says="an accelerator count is 0 or more",
-    source="ours: the SDK for Python passes over such a count, which hides a mistake",
+    source="ours: the SDK for Python ignores such a count, which hides a mistake",
 )
 ACCELERATOR_MACHINE = Rule(
     name="accelerator-machine",
@@ -68,17 +67,17 @@ ACCELERATOR_COUNT = Rule(
 )
 ACCELERATOR_NEEDED = Rule(
     name="accelerator-needed",
-    says="a machine that comes with accelerators is asked for with them",
+    says="a machine with built-in accelerators declares them",
     source=_COMPUTE + ", machine types with an asterisk",
 )
 TPU_TOPOLOGY = Rule(
     name="tpu-topology",
-    says="newer TPUs, and no others, have a topology of their table",
+    says="newer TPUs, and no other machines, have a topology from their table",
     source=_COMPUTE + ", TPUs",
 )
 TPU_ACCELERATOR = Rule(
     name="tpu-accelerator",
-    says="a TPU that is asked for by topology has no accelerator type or count",
+    says="a TPU that is requested by topology has no accelerator type or count",
     source=_COMPUTE + ", TPUs",
 )
 GPU_PARTITION = Rule(
@@ -100,11 +99,11 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
     else:
         yield from _accelerator_problems(spec, known, path, options)
         yield from _stray_topology_problems(spec, known, path)
-    if spec.gpu_partition_size and not facts.is_gpu(spec.accelerator_type or ""):
+    if spec.gpu_partition_size and not accelerators.is_gpu(spec.accelerator_type or ""):
         below = f"{path}.gpu_partition_size"
         yield GPU_PARTITION.broken(
             below,
-            f"{shown(spec.gpu_partition_size)} while there is no GPU to divide; leave it out, or give "
+            f"{shown(spec.gpu_partition_size)} needs a GPU to divide; leave it out, or give "
             "accelerator_type and accelerator_count",
             rests_on=(below, f"{path}.accelerator_type"),
         )
@@ -114,10 +113,10 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
 def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
     if not _SHAPE.fullmatch(name) and not any(other.startswith(f"{name}-") for other in MACHINES):
         hint = nearest(name, MACHINES) or "one is written like n1-standard-4"
-        return MACHINE_TYPE.broken(path, f"{shown(name)} is no machine type; {hint}")
+        return MACHINE_TYPE.broken(path, f"{shown(name)} is not a machine type; {hint}")
     hint = _machine_hint(name) if options.allow_unknown_types else or_newer(_machine_hint(name))
     return MACHINE_TYPE.broken(
-        path, f"{shown(name)} is no machine type for training; {hint}", level=options.level_of_unknown
+        path, f"{shown(name)} is not a machine type for training; {hint}", level=options.level_of_unknown
     )
 
 
@@ -153,13 +152,14 @@ def _accelerator_problems(
         hint = hint if options.allow_unknown_types else or_newer(hint)
         yield ACCELERATOR_TYPE.broken(
             both[0],
-            f"{shown(kind)} is no accelerator of Vertex AI; {hint}",
+            f"{shown(kind)} is not an accelerator of Vertex AI; {hint}",
             level=options.level_of_unknown,
         )
-    if kind is not None and kind in facts.END_OF_SUPPORT:
+    if kind is not None and kind in accelerators.END_OF_SUPPORT:
         yield ACCELERATOR_ENDING.broken(
             both[0],
-            f"Google's support of {kind} ends on {facts.END_OF_SUPPORT[kind]}; plan for another accelerator",
+            f"Google's support of {kind} ends on {accelerators.END_OF_SUPPORT[kind]}; plan for another "
+            "accelerator",
         )
     if count < 0:
         yield ACCELERATOR_NEGATIVE.broken(
@@ -181,10 +181,10 @@ def _accelerator_problems(
         yield ACCELERATOR_NEEDED.broken(
             both[0], f"is missing; {_what_it_has(known)}, and both have to be given", rests_on=everything
         )
-    if kind in facts.RETIRED and not options.allow_legacy_types:
+    if kind in accelerators.RETIRED and not options.allow_legacy_types:
         yield ACCELERATOR_RETIRED.broken(
             both[0],
-            f"{kind} is retired: the service refuses it on every machine. {_instead(known)}",
+            f"{kind} is retired: the service rejects it on every machine. {_instead(known)}",
         )
     elif kind in accelerators.NAMES and known is not None:
         yield from _matrix_problems(spec, kind, known, path, options)
@@ -195,7 +195,7 @@ def _both(known: MachineType | None) -> str:
     if known is not None and known.accelerator_required:
         return f"give both, {_what_it_has(known)}"
     if known is not None and not known.accelerators:
-        return "leave both accelerator_type and accelerator_count out, the machine has no accelerators"
+        return "leave out accelerator_type and accelerator_count, since the machine has no accelerators"
     return "give both accelerator_type and accelerator_count, or none"
 
 
@@ -214,7 +214,7 @@ def _matrix_problems(
 ) -> Iterator[Problem]:
     """Check a known accelerator and its count against the table of the known machine."""
     rests_on = tuple(f"{path}.{name}" for name in ("machine_type", "accelerator_type", "accelerator_count"))
-    retired = facts.RETIRED.get(kind) if series(known.name) == "n1" else None
+    retired = accelerators.RETIRED.get(kind) if series(known.name) == "n1" else None
     counts = known.accelerators.get(kind, retired)
     if counts is None:
         yield ACCELERATOR_MACHINE.broken(
@@ -229,8 +229,8 @@ def _matrix_problems(
         next_one = next((each for each in counts if each > spec.accelerator_count), counts[-1])
         yield ACCELERATOR_COUNT.broken(
             f"{path}.accelerator_count",
-            f"{spec.accelerator_count} x {kind} on {known.name}, which can have {_in_words(counts)}; "
-            f"set it to {next_one}",
+            f"{spec.accelerator_count} x {kind} is not allowed on {known.name}, which can have "
+            f"{_in_words(counts)}; set it to {next_one}",
             rests_on=rests_on,
             level=options.level_of_unknown,
         )
@@ -270,8 +270,8 @@ def _what_it_has(known: MachineType) -> str:
 
 
 def _where_it_is(kind: str, known: MachineType) -> str:
-    if kind in facts.INSTEAD:
-        return facts.INSTEAD[kind]
+    if kind in accelerators.INSTEAD:
+        return accelerators.INSTEAD[kind]
     having = machines_with(kind)
     if not having:
         return "only N1 machines had it"
@@ -297,7 +297,8 @@ def _topology_machine_problems(
     elif spec.tpu_topology not in known.tpu_topologies:
         yield TPU_TOPOLOGY.broken(
             below,
-            f"{shown(spec.tpu_topology)} is no topology of {known.name}; use {one_of(known.tpu_topologies)}",
+            f"{shown(spec.tpu_topology)} is not a topology of {known.name}; use "
+            f"{one_of(known.tpu_topologies)}",
             rests_on=rests_on,
             level=options.level_of_unknown,
         )
@@ -306,8 +307,8 @@ def _topology_machine_problems(
         given = spec.accelerator_count if kind is None else shown(kind)
         yield TPU_ACCELERATOR.broken(
             f"{path}.{field}",
-            f"{given} on {known.name}, whose tpu_topology says how many TPUs there are; leave "
-            "accelerator_type and accelerator_count out",
+            f"{given} is not allowed with {known.name}, whose tpu_topology decides how many TPUs it has; "
+            "leave accelerator_type and accelerator_count out",
             rests_on=(f"{path}.machine_type", f"{path}.{field}"),
         )
 
@@ -324,7 +325,7 @@ def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path:
         return
     yield TPU_TOPOLOGY.broken(
         below,
-        f"{shown(spec.tpu_topology)} on {known.name}, which has no topology; {remedy}",
+        f"{shown(spec.tpu_topology)} is not allowed on {known.name}, which has no topology; {remedy}",
         rests_on=(f"{path}.machine_type", below),
     )
 
@@ -350,19 +351,20 @@ def disk_problems(disk: DiskSpec, machine_type: str, path: str, options: CheckOp
     if disk.boot_disk_type and disk.boot_disk_type not in BOOT_DISK_TYPES:
         yield DISK_TYPE.broken(
             below,
-            f"{shown(disk.boot_disk_type)} is no type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
+            f"{shown(disk.boot_disk_type)} is not a type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
             level=options.level_of_unknown,
         )
     elif disk.boot_disk_type and known and disk.boot_disk_type not in known.boot_disk_types:
-        beside = f"{path.rpartition('.')[0]}.machine_spec.machine_type"
+        machine_path = f"{path.rpartition('.')[0]}.machine_spec.machine_type"
         yield DISK_MACHINE.broken(
             below,
             f"{disk.boot_disk_type} cannot be used on {machine_type}; use {one_of(known.boot_disk_types)}",
-            rests_on=(below, beside),
+            rests_on=(below, machine_path),
             level=options.level_of_unknown,
         )
     if disk.boot_disk_size_gb not in BOOT_DISK_SIZES_GB:
         low, high = BOOT_DISK_SIZES_GB[0], BOOT_DISK_SIZES_GB[-1]
         yield DISK_SIZE.broken(
-            f"{path}.boot_disk_size_gb", f"{disk.boot_disk_size_gb} GB; a boot disk has {low} to {high} GB"
+            f"{path}.boot_disk_size_gb",
+            f"{disk.boot_disk_size_gb} GB is not allowed; a boot disk has {low} to {high} GB",
         )

@@ -103,7 +103,7 @@ def _problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions)
         yield POOLS_TOO_MANY.broken(
             path,
             f"there are {len(normal)} worker pools; a job has at most {MAX_POOLS}: chief, workers, "
-            "parameter or reduction servers, evaluators. Give replicas of one kind in one pool",
+            "parameter or reduction servers, evaluators. Put replicas of one kind in one pool",
             rests_on=(path,),
         )
     replicas = sum(max(0, pool.replica_count) for pool in normal)

@@ -51,13 +51,13 @@ REDUCTION_WORKERS = Rule(
 )
 REDUCTION_GPUS = Rule(
     name="reduction-gpus",
-    says="chief and workers beside reduction servers have GPUs",
+    says="with reduction servers, chief and workers have GPUs",
     source=_PAGE + ", Prerequisites",
     level="warning",
 )
 REDUCTION_TRAINERS = Rule(
     name="reduction-trainers",
-    says="a prebuilt image beside reduction servers is of TensorFlow 2.3 or PyTorch 1.4, or newer, for GPUs",
+    says="with reduction servers, a prebuilt image has TensorFlow 2.3 or PyTorch 1.4, or newer, for GPUs",
     source=_PAGE + ", Prerequisites",
     level="warning",
 )
@@ -159,14 +159,14 @@ def _part(role: str, pool: WorkerPoolSpec) -> tuple[int, str]:
             f"the bandwidth of {shown(machine.machine_type)} ({role}) is not known; give a number of your own"
         )
     equipped = machine.accelerator_type is not None and machine.accelerator_count > 0
-    beside = f" with {machine.accelerator_count} x {machine.accelerator_type}" if equipped else ""
+    equipment = f" with {machine.accelerator_count} x {machine.accelerator_type}" if equipped else ""
     if count == 1:
         return (
             gbps,
-            f"the {role.removesuffix('s')} ({machine.machine_type}{beside}) sends at most {gbps} Gbps",
+            f"the {role.removesuffix('s')} ({machine.machine_type}{equipment}) sends at most {gbps} Gbps",
         )
     sends = f"send at most {gbps} Gbps each, {gbps * count} together"
-    return gbps * count, f"{count} {role} ({machine.machine_type}{beside}) {sends}"
+    return gbps * count, f"{count} {role} ({machine.machine_type}{equipment}) {sends}"
 
 
 def reduction_server_problems(
@@ -178,8 +178,8 @@ def reduction_server_problems(
         if position != SERVERS and not pool.is_empty and is_reduction_server_image(image):
             yield REDUCTION_POSITION.broken(
                 f"{path}[{position}].container_spec.image_uri",
-                "the reduction server's image outside the third worker pool, where it does nothing; give "
-                f"it to worker_pool_specs[{SERVERS}]",
+                "the reduction server's image does nothing outside the third worker pool; move it to "
+                f"worker_pool_specs[{SERVERS}]",
             )
     chief, workers, servers = (_pool(pools, position) for position in (CHIEF, WORKERS, SERVERS))
     if servers.is_empty or role_of(SERVERS, servers) is not Role.REDUCTION_SERVER:
@@ -190,7 +190,7 @@ def reduction_server_problems(
     if workers.is_empty:
         yield REDUCTION_WORKERS.broken(
             f"{path}[{WORKERS}]",
-            "the pool is empty, so that reduction servers have no gradients to sum between machines; give "
+            "the pool is empty, so reduction servers have no gradients to sum between machines; give "
             "the job workers, or leave the reduction servers out",
             rests_on=(f"{path}[{WORKERS}].replica_count", image_path),
         )
@@ -218,7 +218,7 @@ def _machine_problems(machine: MachineSpec, path: str, image_path: str) -> Itera
         yield REDUCTION_MACHINE.broken(
             below,
             f"{machine.machine_type} sends at most {gbps} Gbps; every worker connects to every reduction "
-            f"server, so take few with a high bandwidth: Google recommends {DEFAULT_MACHINE}, "
+            f"server, so use few with a high bandwidth: Google recommends {DEFAULT_MACHINE}, "
             f"with {_GOOD_GBPS} Gbps",
             rests_on=(below, image_path),
         )
@@ -236,9 +236,8 @@ def _trainer_problems(trainers: Sequence[WorkerPoolSpec], path: str, image_path:
             below = f"{path}[{position}].machine_spec"
             yield REDUCTION_GPUS.broken(
                 f"{below}.accelerator_type",
-                f"the {role} {'has' if role == 'chief' else 'have'} no GPUs, and reduction servers speed "
-                "up nothing but training on GPUs with NCCL; give the machine GPUs, or leave the reduction "
-                "servers out",
+                f"the {role} {'has' if role == 'chief' else 'have'} no GPUs; reduction servers only speed "
+                "up training on GPUs with NCCL. Give the machine GPUs, or leave the reduction servers out",
                 rests_on=(f"{below}.accelerator_type", f"{below}.accelerator_count", image_path),
             )
         field, image = next(iter(pool.images), ("", ""))
@@ -262,7 +261,7 @@ def _fault_of_prebuilt(image: str) -> str:
     if prebuilt.framework not in _OLDEST:
         return f"{prebuilt.name} is an image of neither TensorFlow nor PyTorch"
     if prebuilt.device != "gpu":
-        return f"{prebuilt.name} is no image for GPUs"
+        return f"{prebuilt.name} is not an image for GPUs"
     return f"{prebuilt.name} is too old" if prebuilt.version < _OLDEST[prebuilt.framework] else ""
 
 
@@ -284,7 +283,7 @@ def _bandwidth_problems(
         yield REDUCTION_BANDWIDTH.broken(
             f"{path}[{SERVERS}].replica_count",
             f"{servers.replica_count} x {servers.machine_type} {sends}, chief and "
-            f"workers {needed.required_gbps}; with less the servers are what training waits for: set it to "
+            f"workers {needed.required_gbps}, so training would wait for the servers; set it to "
             f"{needed.replicas}",
             rests_on=tuple(f"{path}[{i}].{name}" for i in (CHIEF, WORKERS, SERVERS) for name in counted),
         )

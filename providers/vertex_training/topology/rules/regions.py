@@ -25,7 +25,7 @@ REGION_ACCELERATOR = Rule(
 )
 ONE_ZONE = Rule(
     name="one-zone",
-    says="all types of GPUs in a job are to be had in a single zone of its region",
+    says="all types of GPUs in a job are available in a single zone of its region",
     source=_LOCATIONS + ", Using accelerators",
     level="warning",
 )
@@ -47,7 +47,7 @@ def region_problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOp
     else:
         yield REGION.broken(
             "location",
-            f"{shown(options.location)} is no region of Vertex AI; {_region_hint(options)}",
+            f"{shown(options.location)} is not a region of Vertex AI; {_region_hint(options)}",
             rests_on=("location",),
             level=level,
         )
@@ -58,7 +58,7 @@ def _region_hint(options: CheckOptions) -> str:
     location = options.location or ""
     region = location.rpartition("-")[0]
     if region in REGIONS:
-        return f"it is a zone, write its region, {region}"
+        return f"it is a zone: write its region, {region}"
     hint = nearest(location, REGIONS) or "one is written like us-central1"
     return hint if options.allow_unknown_types else or_newer(hint)
 
@@ -118,15 +118,15 @@ def _zone_problems(pools: Sequence[WorkerPoolSpec], path: str, location: str) ->
     if len(kinds) > 1:
         yield ONE_ZONE.broken(
             path,
-            f"the job has {all_of(kinds)}, and all of them must be free in a single zone of {location}, "
-            "which not every region can give; use one type of GPU if you can",
+            f"the job has {all_of(kinds)}, which must all be available in a single zone of {location}; "
+            "use one type of GPU if possible",
             rests_on=("location", *(where for places in kinds.values() for where in places)),
         )
 
 
 BUCKET_REGION = Rule(
     name="bucket-region",
-    says="a job's bucket is in the one region that the job runs in",
+    says="a job's bucket is in the job's region",
     source='Vertex AI documentation, "Locations"; the service\'s own error text',
 )
 
@@ -140,7 +140,7 @@ def bucket_region_problems(
     other = f", or run the job in {bucket_location.lower()}" if "-" in bucket_location else ""
     yield BUCKET_REGION.broken(
         path,
-        f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI demands one "
+        f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI requires one "
         f"region for both. Create the bucket with location={location!r}{other}",
         rests_on=(path, f"{path}_location", "location"),
     )

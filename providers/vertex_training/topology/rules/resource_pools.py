@@ -85,9 +85,9 @@ def resource_pool_problems(
         if fitting is None:
             yield RESOURCE_POOL_MACHINE.broken(
                 f"{path}[{position}].machine_spec",
-                f"{_in_words(pool.machine_spec, pool.disk_spec)}: the persistent resource has no such "
-                f"machines, but {'; '.join(map(_pool_in_words, resource_pools)) or 'none at all'}; use one "
-                "of them, with the same accelerators and boot disk",
+                f"{_in_words(pool.machine_spec, pool.disk_spec)} is not available on the persistent "
+                f"resource, which has {'; '.join(map(_pool_in_words, resource_pools)) or 'no machines'}; "
+                "use one of them, with the same accelerators and boot disk",
                 rests_on=(f"{path}[{position}].*", chosen),
             )
             continue
@@ -96,8 +96,8 @@ def resource_pool_problems(
         if wanted[fitting] > capacity:
             yield RESOURCE_POOL_SIZE.broken(
                 f"{path}[{position}].replica_count",
-                f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, and the "
-                f"persistent resource has at most {capacity}; ask for fewer, or enlarge the pool",
+                f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, but the "
+                f"persistent resource has at most {capacity}; use fewer, or enlarge the pool",
                 rests_on=(f"{path}.*", chosen),
             )
 
@@ -115,8 +115,8 @@ def jobs_at_once(pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[Resou
         if fitting is None:
             return None
         wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
-    room = [resource_pools[index].capacity // count for index, count in wanted.items() if count > 0]
-    return min(room, default=0) or None
+    jobs = [resource_pools[index].capacity // count for index, count in wanted.items() if count > 0]
+    return min(jobs, default=0) or None
 
 
 def _fitting(pool: WorkerPoolSpec, resource_pools: Sequence[ResourcePool]) -> int | None:
@@ -137,6 +137,6 @@ def _pool_in_words(pool: ResourcePool) -> str:
 def _in_words(machine: MachineSpec, disk: DiskSpec | None) -> str:
     disk = disk or default_disk(machine.machine_type)
     accelerators = f"{machine.accelerator_count} x {machine.accelerator_type}"
-    beside = f" with {accelerators}" if machine.accelerator_type else ""
+    equipment = f" with {accelerators}" if machine.accelerator_type else ""
     name = machine.machine_type or shown("")
-    return f"{name}{beside} and {disk.boot_disk_type or 'a disk'} of {disk.boot_disk_size_gb} GB"
+    return f"{name}{equipment} and {disk.boot_disk_type or 'a disk'} of {disk.boot_disk_size_gb} GB"
