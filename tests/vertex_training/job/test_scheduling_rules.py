@@ -179,8 +179,12 @@ def test_what_the_findings_about_scheduling_say():
         "n1-standard-4 with 2 x NVIDIA_TESLA_T4 differs from g2-standard-12 with 1 x NVIDIA_L4 in "
         "worker_pool_specs[0]; "
     )
-    assert said[place].endswith("the same machine in all worker pools. Make them equal, or use STANDARD or SPOT")
-    assert said[f"{place}.accelerator_type"].startswith("NVIDIA_TESLA_T4 is not available with FLEX_START; use ")
+    assert said[place].endswith(
+        "the same machine in all worker pools. Make them equal, or use STANDARD or SPOT"
+    )
+    assert said[f"{place}.accelerator_type"].startswith(
+        "NVIDIA_TESLA_T4 is not available with FLEX_START; use "
+    )
     assert said["worker_pool_specs[2].machine_spec"].endswith(
         ", so it cannot have reduction servers. Leave them out, or use STANDARD or SPOT"
     )

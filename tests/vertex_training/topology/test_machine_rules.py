@@ -583,8 +583,8 @@ def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
         pytest.param(
             machine("e2-standard-4", count=1),
             "m.accelerator_type",
-            "is missing while accelerator_count is 1; leave out accelerator_type and accelerator_count, since "
-            "the machine has no accelerators",
+            "is missing while accelerator_count is 1; leave out accelerator_type and accelerator_count, "
+            "since the machine has no accelerators",
             id="one accelerator where there are none",
         ),
         pytest.param(

@@ -121,8 +121,7 @@ def test_several_types_of_gpus_have_to_be_in_one_zone():
     (problem,) = found(*pools, location="australia-southeast1")
     assert (problem.path, problem.rule, problem.level) == ("p", "one-zone", "warning")
     assert (
-        "NVIDIA_TESLA_T4 and NVIDIA_TESLA_P4, which must all be available in a single zone"
-        in problem.message
+        "NVIDIA_TESLA_T4 and NVIDIA_TESLA_P4, which must all be available in a single zone" in problem.message
     )
 
 

@@ -56,7 +56,9 @@ def test_workers_are_like_the_chief(pool, field):
 
 @pytest.mark.parametrize("count", [0, -1, -10])
 def test_no_replicas_are_refused(count):
-    with pytest.raises(ValueError, match=f"{count} replicas are not allowed; give a whole number of 1 or more"):
+    with pytest.raises(
+        ValueError, match=f"{count} replicas are not allowed; give a whole number of 1 or more"
+    ):
         chief_worker_pool(POOL, count)
 
 

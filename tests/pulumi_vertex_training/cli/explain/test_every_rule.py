@@ -1454,7 +1454,10 @@ H200 = gpus("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8)
             job(pool(gpus("g2-standard-12", None, 1))), "accelerator-both", "1 x NVIDIA_L4", id="count on G2"
         ),
         pytest.param(
-            job(pool(gpus("e2-standard-4", None, 1))), "accelerator-both", "leave out accelerator_type", id="count on E2"
+            job(pool(gpus("e2-standard-4", None, 1))),
+            "accelerator-both",
+            "leave out accelerator_type",
+            id="count on E2",
         ),
         pytest.param(
             job(pool(gpus("n1-standard-8", None, 1))), "accelerator-both", "or none", id="count on N1"

@@ -704,7 +704,9 @@ def test_a_job_of_tensorflow_1_had_a_master():
             "job_dir: '/tmp/x' is not a directory in a bucket; write gs://BUCKET/PREFIX",
             id="a local job directory",
         ),
-        pytest.param({**IMAGE, "region": "us-central9"}, "region: 'us-central9' is not a region", id="a region"),
+        pytest.param(
+            {**IMAGE, "region": "us-central9"}, "region: 'us-central9' is not a region", id="a region"
+        ),
         pytest.param(
             {"masterConfig": {"imageUri": "a b"}},
             "master_config.image_uri: 'a b' is not a container image",

@@ -160,7 +160,9 @@ def test_what_the_service_set_is_passed_over(field):
             id="invalid hyperparameters",
         ),
         pytest.param(
-            {"trainingInput": {}, "predictionInput": {}}, "prediction_input: is not a known field", id="prediction"
+            {"trainingInput": {}, "predictionInput": {}},
+            "prediction_input: is not a known field",
+            id="prediction",
         ),
     ],
 )
