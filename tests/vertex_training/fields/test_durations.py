@@ -25,7 +25,7 @@ def test_numbers_are_seconds(value, text):
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
-def test_what_is_no_number_stays_as_it_is(value):
+def test_other_values_than_numbers_are_unchanged(value):
     assert seconds_text(value) is value
 
 

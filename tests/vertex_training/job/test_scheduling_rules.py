@@ -166,7 +166,7 @@ def test_the_normal_form_is_its_own_normal_form(scheduling):
     assert normal is None or normal_scheduling(normal) == normal
 
 
-def test_what_the_findings_about_scheduling_say():
+def test_the_messages_about_scheduling():
     servers = pool(image=jobs.REDUCTION_SERVER)
     flexible = Scheduling(strategy="FLEX_START")
     said = {
@@ -191,7 +191,7 @@ def test_what_the_findings_about_scheduling_say():
 
 
 @pytest.mark.parametrize(("strategy", "named"), [(None, "STANDARD"), ("SPOT", "SPOT")])
-def test_a_wait_that_has_no_meaning_names_the_strategy(strategy, named):
+def test_a_wait_without_effect_names_the_strategy(strategy, named):
     scheduling = Scheduling(strategy=strategy, max_wait_duration="60s")
     [problem] = scheduling_problems(job(pool(), scheduling=scheduling))
     assert problem.message.startswith(f"60s does not apply to {named}; ")
@@ -226,7 +226,7 @@ def test_spot_gives_one_machine_with_sixteen_gpus():
     assert rules(job(gpu_pool(machine=MEGA), scheduling=Scheduling(strategy="SPOT"))) == []
 
 
-def test_a_tpu_slice_that_spot_cannot_give_is_named():
+def test_a_tpu_slice_that_spot_cannot_provide_is_named():
     slices = (
         (tpu_pool("ct5lp-hightpu-4t", tpu_topology="4x4"), "4x4 on ct5lp-hightpu-4t"),
         (tpu_pool("cloud-tpu", accelerator_type="TPU_V3", accelerator_count=32), "32 on cloud-tpu"),

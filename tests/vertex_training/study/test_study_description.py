@@ -157,7 +157,7 @@ def test_a_parameter(parameter, field, expected):
     assert getattr(parameter_rows([parameter])[0], field) == expected
 
 
-def test_a_conditional_parameter_stands_below_its_parent():
+def test_a_conditional_parameter_is_listed_below_its_parent():
     model, layers = parameter_rows([MODEL])
     assert (model.depth, layers.depth, layers.id) == (0, 1, "layers")
     assert (layers.when, layers.argument) == ("model is wide or deep", "[--layers=...]")

@@ -61,7 +61,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("spec", FINE.values(), ids=FINE)
-def test_fine(spec):
+def test_valid(spec):
     assert found(spec) == []
 
 
@@ -216,7 +216,7 @@ BROKEN = {
         "accelerator-count",
         "which can have 8, or a multiple of 32 up to 512; set it to 8",
     ),
-    "a pod of a size that there is not": (
+    "a pod of an impossible size": (
         machine("cloud-tpu", "TPU_V3", 40),
         "accelerator_count",
         "accelerator-count",
@@ -353,13 +353,13 @@ BROKEN = {
 
 
 @every_row(("spec", "path", "rule", "words"), BROKEN.values(), ids=BROKEN)
-def test_broken(spec, path, rule, words):
+def test_rules_that_are_broken(spec, path, rule, words):
     (problem,) = found(spec)
     assert (problem.path, problem.rule, problem.level) == (f"m.{path}", rule, "error")
     assert words in problem.message
 
 
-def test_p100_is_refused_where_its_four_gpus_cannot_serve_the_memory():
+def test_p100_is_rejected_with_too_much_memory():
     problems = errors(found(machine("n1-standard-64", "NVIDIA_TESLA_P100", 4)))
     assert [problem.rule for problem in problems] == ["accelerator-machine"]
     assert problems[0].message.endswith("a machine that has NVIDIA_TESLA_P100 is n1-highcpu-64")
@@ -379,7 +379,7 @@ def test_a_switch_makes_unknown_names_a_warning(spec):
     assert problem.level == "warning"
 
 
-def test_the_switch_lets_no_name_pass_that_cannot_be_one():
+def test_the_switch_accepts_no_impossible_name():
     (problem,) = found(machine("n1 standard"), UNKNOWN_ALLOWED)
     assert problem.level == "error"
 
@@ -393,18 +393,18 @@ def test_the_switch_lets_no_name_pass_that_cannot_be_one():
     ],
     ids=["accelerator", "count", "topology"],
 )
-def test_the_switch_makes_a_combination_that_the_tables_do_not_have_a_warning(spec):
+def test_the_switch_makes_an_unknown_combination_a_warning(spec):
     (problem,) = found(spec, UNKNOWN_ALLOWED)
     assert problem.level == "warning"
 
 
-def test_beside_an_unknown_machine_its_accelerators_and_topology_are_not_judged():
+def test_accelerators_and_topology_of_an_unknown_machine_are_not_checked():
     spec = machine("a5-highgpu-3g", "NVIDIA_B200", 3, tpu_topology="9x9")
     assert [problem.rule for problem in found(spec)] == ["machine-type"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
-def test_legacy_accelerators_pass_behind_their_switch(count):
+def test_the_switch_accepts_legacy_accelerators(count):
     assert found(machine(kind="NVIDIA_TESLA_K80", count=count), LEGACY_ALLOWED) == []
 
 
@@ -450,7 +450,7 @@ def test_a_reservation_is_in_the_region_of_the_job(location, rules):
         (reserved("ANY_RESERVATION", KEY), "m.reservation_affinity.reservation_affinity_type"),
     ],
 )
-def test_nothing_is_said_that_rests_on_a_value_that_is_not_known_yet(spec, unknown):
+def test_no_finding_rests_on_an_unknown_value(spec, unknown):
     assert found(spec)
     assert known(found(spec), {unknown}) == ()
 
@@ -490,7 +490,7 @@ def test_whether_a_disk_fits_rests_on_the_machine(unknown):
 
 
 @pytest.mark.parametrize("size", [100, 64000])
-def test_sizes_at_the_limits_pass(size):
+def test_sizes_at_the_limits_are_accepted(size):
     assert list(disk_problems(DiskSpec(boot_disk_size_gb=size), "n1-standard-4", "d", PLAIN)) == []
 
 
@@ -551,13 +551,13 @@ any_options = st.builds(
 
 
 @given(allowed)
-def test_what_the_catalog_has_is_no_error(spec):
+def test_every_machine_of_the_catalog_is_valid(spec):
     spec = replace(spec, reservation_affinity=affinity("ANY_RESERVATION"))
     assert errors(found(spec)) == ()
 
 
 @given(any_machines, any_options)
-def test_no_machine_is_too_odd_to_be_checked(spec, options):
+def test_any_machine_is_checked_without_an_exception(spec, options):
     for problem in found(spec, options):
         assert problem.path.startswith("m.")
         assert problem.rule
@@ -565,7 +565,7 @@ def test_no_machine_is_too_odd_to_be_checked(spec, options):
 
 
 @given(st.builds(DiskSpec, boot_disk_type=st.text(max_size=9), boot_disk_size_gb=st.integers()), words)
-def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
+def test_any_disk_is_checked_without_an_exception(disk, machine_type):
     for problem in disk_problems(disk, machine_type, "disk_spec", PLAIN):
         assert problem.rule.startswith("disk-")
 
@@ -585,7 +585,7 @@ def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
             "m.accelerator_type",
             "is missing while accelerator_count is 1; leave out accelerator_type and accelerator_count, "
             "since the machine has no accelerators",
-            id="one accelerator where there are none",
+            id="one accelerator on a machine without accelerators",
         ),
         pytest.param(
             machine(kind="NVIDIA_TESLA_T4"),
@@ -596,7 +596,7 @@ def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
         ),
     ],
 )
-def test_half_of_an_accelerator_names_the_other_half(spec, path, message):
+def test_accelerator_type_or_count_alone_names_the_other(spec, path, message):
     [problem] = found(spec)
     assert (problem.path, problem.message) == (path, message)
 

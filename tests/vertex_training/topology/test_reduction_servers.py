@@ -117,7 +117,7 @@ def test_another_machine_and_location():
         (EMPTY, EMPTY, DEFAULT_MACHINE, "neither a chief nor workers"),
     ],
 )
-def test_what_cannot_be_counted(chief, workers, machine, words):
+def test_sizes_that_cannot_be_calculated(chief, workers, machine, words):
     with pytest.raises(ValueError, match=words):
         size(chief, workers, machine_type=machine)
 
@@ -177,7 +177,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("pools", FINE.values(), ids=FINE)
-def test_fine(pools):
+def test_valid(pools):
     assert found(*pools) == []
 
 
@@ -309,13 +309,13 @@ def test_everything_rests_on_its_being_a_reduction_server(case):
 
 
 @given(st.lists(any_pools, max_size=4), st.text(max_size=5) | st.none())
-def test_no_pools_are_too_odd_to_be_checked(pools, location):
+def test_any_pools_are_checked_without_an_exception(pools, location):
     for problem in found(*pools, location=location):
         assert problem.rule.startswith("reduction-")
 
 
 @given(st.lists(any_pools, min_size=2, max_size=2), any_pools)
-def test_odd_trainers_beside_reduction_servers(trainers_, server):
+def test_any_trainers_are_checked_with_reduction_servers(trainers_, server):
     task = ContainerSpec(image_uri=REDUCTION_SERVER)
     for problem in found(*trainers_, replace(server, container_spec=task)):
         assert problem.message

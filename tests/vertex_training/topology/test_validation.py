@@ -184,7 +184,7 @@ def test_warnings(case):
 
 
 @pytest.mark.parametrize("case", FINE)
-def test_nothing_to_find(case):
+def test_no_findings(case):
     assert validate_pools(FINE[case]) == []
 
 
@@ -202,7 +202,7 @@ def test_all_findings_come_at_once():
     ]
 
 
-def test_the_paths_begin_where_the_list_stands():
+def test_paths_start_with_the_path_of_the_list():
     problems = validate_pools((pool(3),), path="trial_job_spec.worker_pool_specs")
     assert problems[0].path == "trial_job_spec.worker_pool_specs[0].replica_count"
 
@@ -214,7 +214,7 @@ def test_no_value_of_a_variable_is_shown():
 
 
 @given(st.lists(any_pools, max_size=6))
-def test_validation_never_raises_and_judges_the_normal_form(pools):
+def test_validation_never_raises_and_checks_the_normal_form(pools):
     found = validate_pools(pools)
     normal = normal_pools(pools)
     if normal:
@@ -253,6 +253,6 @@ def test_a_finding_that_rests_on_an_unknown_value_is_dropped(pools, gap):
     assert known(problems, {gap}) == ()
 
 
-def test_a_chief_of_three_is_told_where_the_other_two_belong():
+def test_the_remedy_for_a_chief_of_three_names_the_pool_of_the_other_two():
     [message] = [each.message for each in validate_pools([pool(3)]) if each.rule == "chief-replicas"]
     assert message.endswith("Set it to 1 and put the other 2 in worker_pool_specs[1], the workers")
