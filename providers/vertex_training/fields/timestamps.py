@@ -54,8 +54,8 @@ def is_moment(moment: str) -> bool:
 
 def is_before(first: str, second: str) -> bool:
     """Return whether one timestamp precedes another; False if either is not a timestamp."""
-    ours, theirs = _parsed(first), _parsed(second)
-    return ours is not None and theirs is not None and ours < theirs
+    left, right = _parsed(first), _parsed(second)
+    return left is not None and right is not None and left < right
 
 
 def _parsed(moment: str) -> tuple[datetime, str] | None:

@@ -75,22 +75,22 @@ def compare_specs(
     `names` maps paths that only have a position to names. Raises ValueError if one spec has more than four
     worker pools.
     """
-    were = dict(parts(old))
+    old_parts = dict(parts(old))
     pools: list[PoolChange] = []
-    lists: list[str] = []
+    pool_lists: list[str] = []
 
     def with_old_pools(path: str, part: JobSpec) -> JobSpec:
-        if path not in were:
+        if path not in old_parts:
             return part
-        place = f"{path}.{_POOLS}" if path else _POOLS
-        before, after = were[path].worker_pool_specs, part.worker_pool_specs
-        lists.append(place)
-        if not any(is_within(place, gap) and gap != place for gap in unknown):
-            pools.extend(compare(before, after, path=place, unknown=unknown))
+        pools_path = f"{path}.{_POOLS}" if path else _POOLS
+        before, after = old_parts[path].worker_pool_specs, part.worker_pool_specs
+        pool_lists.append(pools_path)
+        if not any(is_within(pools_path, gap) and gap != pools_path for gap in unknown):
+            pools.extend(compare(before, after, path=pools_path, unknown=unknown))
         return replace(part, worker_pool_specs=before)
 
     same_pools = map_parts(new, with_old_pools)
-    others = [path for path in unknown if not any(is_within(path, place) for place in lists)]
+    others = [path for path in unknown if not any(is_within(path, pools_path) for pools_path in pool_lists)]
     changes = tuple(
         change for change in field_changes(old, same_pools, unknown=others) if not means_the_same(change)
     )
@@ -158,12 +158,12 @@ def means_the_same(change: FieldChange) -> bool:
         return {change.old, change.new} == {None, SERVICE_TIMEOUT}
     if not isinstance(change.old, str) or not isinstance(change.new, str):
         return False
-    ours, theirs = _RESOURCE.fullmatch(change.old), _RESOURCE.fullmatch(change.new)
+    old, new = _RESOURCE.fullmatch(change.old), _RESOURCE.fullmatch(change.new)
     return (
-        ours is not None
-        and theirs is not None
-        and ours.group(2) == theirs.group(2)
-        and ours.group(1).isdigit() != theirs.group(1).isdigit()
+        old is not None
+        and new is not None
+        and old.group(2) == new.group(2)
+        and old.group(1).isdigit() != new.group(1).isdigit()
     )
 
 

@@ -31,8 +31,8 @@ _OF_THE_SERVICE = "goog-"
 
 def drift(declared: Spec, found: Spec) -> tuple[FieldChange, ...]:
     """Return the fields whose live value differs from the declaration; both specs in normal form."""
-    bare = without_additions(declared, found)
-    return tuple(change for change in field_changes(declared, bare) if not means_the_same(change))
+    live = without_additions(declared, found)
+    return tuple(change for change in field_changes(declared, live) if not means_the_same(change))
 
 
 def as_live(declared: Spec, found: Spec) -> Spec:
@@ -43,18 +43,20 @@ def as_live(declared: Spec, found: Spec) -> Spec:
     changes = drift(declared, found)
     if not changes:
         return declared
-    bare = without_additions(declared, found)
+    live = without_additions(declared, found)
     differing = {re.split(r"[.\[]", change.path)[0] for change in changes}
-    return replace(declared, **{name: getattr(bare, name) for name in differing})  # type: ignore[type-var]
+    return replace(declared, **{name: getattr(live, name) for name in differing})  # type: ignore[type-var]
 
 
 def without_additions(declared: Spec, found: Spec) -> Spec:
     """Return `found` without undeclared additions: added labels and filled-in fields."""
-    ours = dict(parts(declared))
+    declared_parts = dict(parts(declared))
 
-    def bare(path: str, part: JobSpec) -> JobSpec:
+    def without_filled_in(path: str, part: JobSpec) -> JobSpec:
         absent: dict[str, Any] = {
-            name: None for name in FILLED_IN if path in ours and getattr(ours[path], name) is None
+            name: None
+            for name in FILLED_IN
+            if path in declared_parts and getattr(declared_parts[path], name) is None
         }
         return replace(part, **absent)
 
@@ -64,7 +66,7 @@ def without_additions(declared: Spec, found: Spec) -> Spec:
         for key, value in getattr(found, "labels", {}).items()
         if key in declared_labels or not (is_provider_label(key) or key.startswith(_OF_THE_SERVICE))
     }
-    return replace(map_parts(found, bare), labels=labels)  # type: ignore[type-var]
+    return replace(map_parts(found, without_filled_in), labels=labels)  # type: ignore[type-var]
 
 
 DIRECTORY = "base_output_directory"
@@ -135,18 +137,18 @@ class JobKind(Generic[Spec]):
         If nothing differs, this is `declared` itself. Raises ValueError if `wire` is not of this kind.
         """
         normal = self.normalise(declared)
-        lives = as_live(normal, self.normalise(self.from_wire(wire)))
-        return declared if lives is normal else lives
+        live = as_live(normal, self.normalise(self.from_wire(wire)))
+        return declared if live is normal else live
 
-    def as_declared(self, declared: Spec, lives: Spec) -> Spec:
+    def as_declared(self, declared: Spec, live: Spec) -> Spec:
         """Return the live spec without the labels that the provider added; both in normal form."""
-        ours = getattr(declared, "labels", {})
+        declared_labels = getattr(declared, "labels", {})
         labels = {
             key: value
-            for key, value in getattr(lives, "labels", {}).items()
-            if key in ours or not is_provider_label(key)
+            for key, value in getattr(live, "labels", {}).items()
+            if key in declared_labels or not is_provider_label(key)
         }
-        return replace(lives, labels=labels)  # type: ignore[type-var]
+        return replace(live, labels=labels)  # type: ignore[type-var]
 
     def drift(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Return the fields whose live value differs from the declaration.
@@ -175,10 +177,10 @@ class JobKind(Generic[Spec]):
                 part,
                 base_output_directory=part.base_output_directory or other.base_output_directory,
                 worker_pool_specs=tuple(
-                    replace(pool, disk_spec=lives.disk_spec)
-                    if lives and not (pool.is_empty or pool.disk_spec)
+                    replace(pool, disk_spec=live_pool.disk_spec)
+                    if live_pool and not (pool.is_empty or pool.disk_spec)
                     else pool
-                    for pool, lives in zip_longest(part.worker_pool_specs, pools)
+                    for pool, live_pool in zip_longest(part.worker_pool_specs, pools)
                 ),
             )
 

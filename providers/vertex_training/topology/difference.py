@@ -48,10 +48,10 @@ def compare(
     yet, counts as a change. Raises ValueError if there are more than four pools.
     """
     changes = []
-    was, becomes = normal_pools(old), normal_pools(new)
+    old_pools, new_pools = normal_pools(old), normal_pools(new)
     if path in unknown:
-        becomes, unknown = was, {f"{path}[{i}]" for i in range(len(was))}
-    for index, (before, after) in enumerate(zip_longest(was, becomes, fillvalue=EMPTY_POOL)):
+        new_pools, unknown = old_pools, {f"{path}[{i}]" for i in range(len(old_pools))}
+    for index, (before, after) in enumerate(zip_longest(old_pools, new_pools, fillvalue=EMPTY_POOL)):
         if _is_gap(f"{path}[{index}].machine_spec.machine_type", unknown):
             before, after = _with_one_disk(before, after)
         fields = tuple(

@@ -57,11 +57,9 @@ class TrainingPipelineKind(JobKind[TrainingPipelineSpec]):
         live = job_kind.as_live(normal, live_spec(normal, wire))
         return declared if live is normal else live
 
-    def as_declared(
-        self, declared: TrainingPipelineSpec, lives: TrainingPipelineSpec
-    ) -> TrainingPipelineSpec:
+    def as_declared(self, declared: TrainingPipelineSpec, live: TrainingPipelineSpec) -> TrainingPipelineSpec:
         """Return the live spec without fields that the service fills in."""
-        return _without_filled_in(declared, super().as_declared(declared, lives))
+        return _without_filled_in(declared, super().as_declared(declared, live))
 
     def drift(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Return the changes between the declaration and the live pipeline."""

@@ -122,9 +122,9 @@ def _problems(spec: JobSpec, options: CheckOptions, has_output: bool) -> Iterato
         yield from _directory_problems(spec.base_output_directory)
     if spec.base_output_directory or has_output:
         yield from _directory_variable_problems(spec)
-    yield from _place_problems(spec, options)
+    yield from _resource_problems(spec, options)
     yield from _region_problems(spec, options)
-    yield from _record_problems(spec, has_output)
+    yield from _tracking_problems(spec, has_output)
 
 
 def _directory_problems(text: str) -> Iterator[Problem]:
@@ -167,7 +167,7 @@ def _directory_variable_problems(spec: JobSpec) -> Iterator[Problem]:
                 )
 
 
-def _place_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
+def _resource_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
     """Check where the job runs: persistent resource, protected artifacts."""
     if spec.persistent_resource_id and not _PERSISTENT_ID.fullmatch(spec.persistent_resource_id):
         short = spec.persistent_resource_id.rpartition("/")[2]
@@ -205,7 +205,7 @@ def _region_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
             )
 
 
-def _record_problems(spec: JobSpec, has_output: bool) -> Iterator[Problem]:
+def _tracking_problems(spec: JobSpec, has_output: bool) -> Iterator[Problem]:
     """Check where the job's metrics go: TensorBoard, experiment."""
     if spec.tensorboard and not _TENSORBOARD_NAME.fullmatch(spec.tensorboard):
         yield TENSORBOARD_NAME.broken(

@@ -157,19 +157,19 @@ def _value_problems(condition: ConditionalParameterSpec, path: str, parent: Node
     for i, value in enumerate(values):
         below = f"{path}[{i}]"
         if spec.integer_value_spec is not None and isinstance(value, int):
-            bounds, place = spec.integer_value_spec, f"{parent.path}.integer_value_spec"
+            bounds, bounds_path = spec.integer_value_spec, f"{parent.path}.integer_value_spec"
             if not bounds.min_value <= value <= bounds.max_value:
                 yield CONDITION_VALUES.broken(
                     below,
                     f"{value} is not a value of {name}, which is {bounds.min_value} to {bounds.max_value}; "
                     "the condition would never hold. Give a value in that range",
-                    rests_on=(below, f"{place}.min_value", f"{place}.max_value"),
+                    rests_on=(below, f"{bounds_path}.min_value", f"{bounds_path}.max_value"),
                 )
             continue
         known = spec.categorical_value_spec or spec.discrete_value_spec
         if known is None or any(same(value, each) for each in known.values):
             continue
-        place = "categorical_value_spec" if spec.categorical_value_spec else "discrete_value_spec"
+        field = "categorical_value_spec" if spec.categorical_value_spec else "discrete_value_spec"
         texts = [str(each) if isinstance(each, str) else number_text(each) for each in known.values]
         plain = value if isinstance(value, str) else number_text(value)
         hint = nearest(plain, texts) if isinstance(value, str) else ""
@@ -177,7 +177,7 @@ def _value_problems(condition: ConditionalParameterSpec, path: str, parent: Node
         yield CONDITION_VALUES.broken(
             below,
             f"{value_text(value)} is not a value of {name}, so the condition would never hold; {hint}",
-            rests_on=(below, f"{parent.path}.{place}.values.*"),
+            rests_on=(below, f"{parent.path}.{field}.values.*"),
         )
 
 

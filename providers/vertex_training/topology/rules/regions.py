@@ -120,7 +120,7 @@ def _zone_problems(pools: Sequence[WorkerPoolSpec], path: str, location: str) ->
             path,
             f"the job has {all_of(kinds)}, which must all be available in a single zone of {location}; "
             "use one type of GPU if possible",
-            rests_on=("location", *(where for places in kinds.values() for where in places)),
+            rests_on=("location", *(each for paths in kinds.values() for each in paths)),
         )
 
 
