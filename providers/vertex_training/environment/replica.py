@@ -143,6 +143,7 @@ class _Job:
     variables: Mapping[str, str]
 
     def environment(self, pool: int, index: int) -> ReplicaEnvironment:
+        """Return the environment of one replica."""
         cluster_spec = self.cluster.cluster_spec(pool, index)
         tf_config = self.cluster.tf_config(pool, index)
         service = {

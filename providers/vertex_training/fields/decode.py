@@ -111,6 +111,7 @@ class _Reader:
         self.damaged: list[str] = []
 
     def read(self, value: object, hint: Any, path: str, metadata: Mapping[str, Any]) -> Any:
+        """Read a value as the type `hint`; record problems, unknown values and damage."""
         hint = without_none(hint)
         if "convert" in metadata:
             value = metadata["convert"](value)
@@ -127,6 +128,7 @@ class _Reader:
         return self._scalar(value, hint, path, metadata)
 
     def fail(self, path: str, message: str, hint: Any) -> Any:
+        """Report a problem, and return a placeholder for the damaged value."""
         self.problems.append(Problem(path=path, message=message))
         self.damaged.append(path)
         return placeholder(hint)

@@ -35,6 +35,7 @@ class Trial:
 
     @property
     def has_succeeded(self) -> bool:
+        """True in the state SUCCEEDED."""
         return self.state == "SUCCEEDED"
 
 

@@ -51,6 +51,7 @@ class Replica:
 
     @property
     def name(self) -> str:
+        """The service's name of the replica: "workerpool0-0"."""
         return replica_name(self.pool, self.index)
 
 
