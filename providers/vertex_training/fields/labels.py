@@ -10,8 +10,8 @@ from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import shown
 
 MAX_LABELS = 64
-PROVIDER_LABELS = 8
-"""How many of the labels are reserved for those that the provider adds."""
+MAX_PROVIDER_LABELS = 8
+"""Labels of a resource that are reserved for the provider."""
 
 MAX_LENGTH = 63
 """Characters in a key or a value."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, RaySpec
-from vertex_training.fields.labels import PROVIDER_LABELS, label_problems
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -69,7 +69,7 @@ def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT_OP
     return [
         *pool_problems(resource.resource_pools, options, for_ray=ray is not None),
         *_name_problems(resource.display_name),
-        *label_problems(resource.labels, spare=PROVIDER_LABELS),
+        *label_problems(resource.labels, spare=MAX_PROVIDER_LABELS),
         *_network_problems(resource),
         *_key_problems(resource, options),
         *_account_problems(resource),

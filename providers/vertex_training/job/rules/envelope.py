@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from vertex_training.fields.labels import PROVIDER_LABELS, label_problems
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -67,5 +67,5 @@ def key_problems(
 
 def labels_problems(labels: Mapping[str, str]) -> Iterator[Problem]:
     """Check labels, of which some are reserved for the provider."""
-    for problem in label_problems(labels, spare=PROVIDER_LABELS):
+    for problem in label_problems(labels, spare=MAX_PROVIDER_LABELS):
         yield LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
