@@ -305,7 +305,7 @@ BROKEN = {
         reserved("SPECIFIC_RESERVATION", None, RESERVATION),
         "reservation_affinity.key",
         "reservation-name",
-        f"has the key {KEY}",
+        f"needs the key {KEY}",
     ),
     "a reservation with another key": (
         reserved("SPECIFIC_RESERVATION", "name", RESERVATION),
