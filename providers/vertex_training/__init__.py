@@ -1,4 +1,4 @@
-"""What a training job is: specs, rules and environments, shared by the client and the emulator."""
+"""Training jobs as pure data, shared by the client and the emulator: specs, rules, environments."""
 
 from __future__ import annotations
 

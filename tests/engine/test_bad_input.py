@@ -147,7 +147,7 @@ def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
     )
     output = engine.preview().failed().output
     for told in (
-        "worker_pool_specs[0].machine_spec.machine_type: [secret] is no machine type",
+        "worker_pool_specs[0].machine_spec.machine_type: [secret] is not a machine type",
         "worker_pool_specs[0].replica_count: [secret]",
         "network: [secret]",
         "projects/PROJECT_NUMBER/global/networks",

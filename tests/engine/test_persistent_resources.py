@@ -308,7 +308,7 @@ def test_a_change_in_place_leaves_its_jobs_and_a_replacement_runs_them_again(lif
 
 def test_a_job_is_given_the_id_and_not_the_name(life: Life) -> None:
     output = life.full_name.failed().output
-    assert "give the id alone, gpus, or in a program the resource itself" in output
+    assert "give the id alone, gpus. A program can also pass the resource itself" in output
 
 
 def test_destroying_leaves_nothing(life: Life) -> None:
@@ -368,7 +368,7 @@ def test_one_whose_id_is_still_being_deleted(trouble: Trouble) -> None:
     [
         (
             job("train", "GPUs", machine="n1-standard-8"),
-            "the persistent resource has no such machines, but 2 x n1-standard-4",
+            "is not available on the persistent resource, which has 2 x n1-standard-4",
         ),
         (
             job("train", '"other", persistent_resource=GPUs'),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_spec import parts
 from vertex_training.job.rules.job_spec import job_spec_problems
 
 
 def problems_of_parts(
-    spec: object, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    spec: object, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> Iterator[Problem]:
     """Yield the findings of `job_spec_problems` for each part, with the paths that they have in `spec`."""
     for path, part in parts(spec):

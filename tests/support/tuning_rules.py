@@ -85,10 +85,10 @@ PARENT = under(categorical(), when(integer(), "dnn"))
 
 OF_TUNING = {
     "trial-counts": case(
-        tuning(), {"max_trial_count": 0}, "max_trial_count", "0 is no number", "give at least 1"
+        tuning(), {"max_trial_count": 0}, "max_trial_count", "0 is not a number", "give at least 1"
     ),
     "parallel-trials": case(
-        tuning(), {"parallel_trial_count": 20}, "parallel_trial_count", "20 at a time", "at most 10"
+        tuning(), {"parallel_trial_count": 20}, "parallel_trial_count", "20 parallel trials", "at most 10"
     ),
     "failed-trials": case(
         tuning(max_failed_trial_count=3),
@@ -115,7 +115,7 @@ OF_TUNING = {
         tuning(integer("layers", 1, 100)),
         {f"{FIRST}.integer_value_spec.max_value": 5},
         "max_trial_count",
-        "10 trials, and there are only 5",
+        "10 trials, but only 5",
         "use GRID_SEARCH",
     ),
     "study-unreachable": warning(
@@ -189,7 +189,7 @@ OF_STUDY = {
         tuning(metrics=(LOSS, SAFE)),
         {f"{STUDY}.metrics[1].safety_config.desired_min_safe_trials_fraction": 1.5},
         f"{STUDY}.metrics[1].safety_config.desired_min_safe_trials_fraction",
-        "1.5 is no fraction",
+        "1.5 is not a fraction",
         "from 0 to 1",
     ),
     "several-objectives": warning(
@@ -217,8 +217,8 @@ OF_STUDY = {
         tuning(median_automated_stopping_spec={}),
         {f"{STUDY}.decay_curve_stopping_spec": {}},
         f"{STUDY}.median_automated_stopping_spec",
-        "beside decay_curve_stopping_spec",
-        "keep one",
+        "combined with decay_curve_stopping_spec",
+        "Keep one",
     ),
     "convex-counts": case(
         tuning(convex_automated_stopping_spec={"max_step_count": 100, "min_step_count": 10}),
@@ -231,7 +231,7 @@ OF_STUDY = {
         tuning(convex_automated_stopping_spec={"learning_rate_parameter_name": "rate"}),
         {f"{STUDY}.convex_automated_stopping_spec.learning_rate_parameter_name": "rat"},
         f"{STUDY}.convex_automated_stopping_spec.learning_rate_parameter_name",
-        "'rat' is no parameter",
+        "'rat' is not a parameter",
         "did you mean rate?",
     ),
     "study-choice": case(
@@ -279,7 +279,7 @@ OF_PARAMETERS = {
         tuning(),
         {f"{FIRST}.double_value_spec.max_value": float("inf")},
         f"{FIRST}.double_value_spec.max_value",
-        "inf is no number",
+        "inf cannot be searched",
         "give a finite number",
     ),
     "parameter-bounds": case(
@@ -287,7 +287,7 @@ OF_PARAMETERS = {
         {f"{FIRST}.double_value_spec.min_value": 0.5},
         f"{FIRST}.double_value_spec.min_value",
         "0.5 is more than max_value 0.1",
-        "exchange the two",
+        "swap them",
     ),
     "integer-exact": warning(
         tuning(integer("seed", 0, 2**53)),
@@ -300,7 +300,7 @@ OF_PARAMETERS = {
         tuning(categorical("model", "cnn", "dnn"), double()),
         {f"{FIRST}.categorical_value_spec.values[1]": "cnn"},
         f"{FIRST}.categorical_value_spec.values[1]",
-        "'cnn' is listed already, at 0",
+        "'cnn' is already listed at 0",
         "keep one",
     ),
     "discrete-order": case(
@@ -335,7 +335,7 @@ OF_PARAMETERS = {
         tuning(double(default=0.01)),
         {f"{FIRST}.double_value_spec.default_value": 2},
         f"{FIRST}.double_value_spec.default_value",
-        "2 is no value of this parameter, which has 0.001 to 0.1",
+        "2 is not a value of this parameter, which has 0.001 to 0.1",
         "or none",
     ),
     "parameter-default-unused": warning(
@@ -356,7 +356,7 @@ OF_PARAMETERS = {
         tuning(PARENT, double()),
         {f"{CHILD}.parent_categorical_values.values[0]": "dn"},
         f"{CHILD}.parent_categorical_values.values[0]",
-        "'dn' is no value of 'model'",
+        "'dn' is not a value of 'model'",
         "did you mean dnn?",
     ),
 }
@@ -380,7 +380,7 @@ OF_STOPPING = {
         tuning(study_stopping_config={"max_num_trials": 5}),
         {f"{STOPPING}.max_num_trials": 0},
         f"{STOPPING}.max_num_trials",
-        "0 is no number of trials",
+        "0 is not a number of trials",
         "give at least 1",
     ),
     "study-stopping-order": case(

@@ -1,1 +1,1 @@
-"""Trains a small network on handwritten digits, on one replica or many. Start reading in `task`."""
+"""A trainer of a small network for handwritten digits, on one replica or many. Start reading in `task`."""

@@ -1,7 +1,7 @@
-"""Adding up one vector over all trainers, so that each of them holds the same sum, to the last bit.
+"""The sum of one vector over all trainers, equal on each of them to the last bit.
 
 The workers send their summands to the chief, which adds them in the order of the ranks and sends the sum to
-everybody. The fixed order makes the result independent of who was quick.
+everybody. The fixed order makes the result independent of the order of arrival.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from .wire import Kind, Peer
 
 
 class Group(Protocol):
-    """The trainers of a job, seen from one of them. Both methods raise PeerError when another is gone."""
+    """The trainers of a job, seen from one of them. Both methods raise PeerError if another one is gone."""
 
     rank: int
     size: int
 
     def sum(self, part: Array) -> Array:
-        """The sum of the parts of all trainers. Everybody calls it equally often with equal lengths."""
+        """Return the sum of the parts of all trainers, which must make the same calls with equal lengths."""
 
     def leave(self, digest: bytes) -> None:
-        """Ends the group, after comparing the SHA-256 digest of the result of all trainers.
+        """End the group, after comparing the SHA-256 digest of the result of all trainers.
 
-        The chief returns only when every worker has read the last sum: a chief that left earlier would
-        tear down connections that still hold unread data.
+        The chief returns only when every worker has read the last sum: a chief that left earlier would tear
+        down connections that still hold unread data.
         """
 
 
 def job_digest(cluster: Cluster, job_id: str) -> bytes:
-    """SHA-256 of what all replicas of this job know alike, and those of other jobs do not."""
+    """Return a SHA-256 digest of facts that all replicas of this job share and other jobs do not have."""
     facts = [job_id, cluster.trial or "", *map(str, cluster.pools)]
     return hashlib.sha256("\n".join(facts).encode()).digest()
 
 
 @contextlib.contextmanager
 def join(cluster: Cluster, *, job: bytes, arguments: bytes, timeout: float) -> Iterator[Group]:
-    """The group of this cluster's trainers, when all of them are there.
+    """Wait for this cluster's trainers, and yield the group of all of them.
 
     `job` is its `job_digest`, `arguments` a SHA-256 digest of the arguments that all must share. `timeout` is
-    in seconds, for the others to come and, later, for every answer of theirs. Raises PeerError.
+    in seconds, for the others to arrive and, later, for each of their answers. Raises PeerError.
     """
     ranks = trainers(cluster)
     if ranks.rank is None:
@@ -80,7 +80,7 @@ class _Alone:
         return part
 
     def leave(self, digest: bytes) -> None:
-        """Nobody else is there."""
+        """Do nothing: there are no other trainers."""
 
 
 class _Chief:

@@ -1,4 +1,4 @@
-"""The handwritten digits: 8 x 8 pixels each, and which digit it is."""
+"""The handwritten digits: images of 8 x 8 pixels, with labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Digits:
 
 
 def load(path: Path) -> Digits:
-    """Reads a CSV file, plain or .gz: 64 pixels of 0 to 16 and the label on each line.
+    """Read a CSV file, plain or .gz, with 64 pixels of 0 to 16 and the label on each line.
 
     Raises InputError, which names the file and what is wrong with it.
     """
@@ -55,7 +55,7 @@ def load(path: Path) -> Digits:
 
 
 def shifted(digits: Digits) -> Digits:
-    """The digits, and four copies of each that are moved by one pixel: the same digit to any reader."""
+    """Return the digits, and four copies of each that are moved by one pixel."""
     padded = np.pad(digits.images.reshape(-1, SIDE, SIDE), ((0, 0), (1, 1), (1, 1)))
     moves = [(0, 0), (0, 1), (0, -1), (1, 0), (-1, 0)]
     images = [padded[:, 1 + y : 1 + y + SIDE, 1 + x : 1 + x + SIDE].reshape(-1, PIXELS) for y, x in moves]
@@ -63,7 +63,7 @@ def shifted(digits: Digits) -> Digits:
 
 
 def split(digits: Digits) -> tuple[Digits, Digits]:
-    """Training part and held-out part, the same in every process and every run.
+    """Return the training part and the held-out part, the same in every process and every run.
 
     A fifth of each class is held out, so that both parts have the same mixture of digits.
     """

@@ -1,4 +1,4 @@
-"""What ends the program with one line in the log instead of a traceback."""
+"""Exceptions that end the program with one line in the log instead of a traceback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class InputError(Exception):
 
 
 class PeerError(Exception):
-    """Another replica did not come, left, or said something unexpected: exit code 1."""
+    """Another replica did not arrive, left, or sent something unexpected: exit code 1."""
 
 
 class OutputError(Exception):

@@ -1,7 +1,7 @@
-"""What the evaluator does: score every checkpoint on the held-out digits while the others train.
+"""The evaluator: scores every checkpoint on the held-out digits while the others train.
 
-Its results are lines of JSON in evaluation.jsonl, beside the checkpoints. The job ends when the chief does,
-and Vertex AI then stops everybody else; so the chief waits a little for the last line to be there.
+Its results are lines of JSON in evaluation.jsonl, next to the checkpoints. The job ends with the chief, and
+Vertex AI then stops all other replicas, so the chief waits a little for the last line.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Evaluation:
     checkpoint: str
     """Name of the file."""
     job: str
-    """Which job wrote the checkpoint, in hexadecimal."""
+    """Digest of the job that wrote the checkpoint, in hexadecimal."""
 
 
 def results_path(folder: Path, evaluator: int) -> Path:
-    """Where the evaluator of that index writes: evaluation.jsonl, evaluation-1.jsonl, ..."""
+    """Return the file of the evaluator with this index: evaluation.jsonl, evaluation-1.jsonl, ..."""
     return folder / (f"evaluation-{evaluator}.jsonl" if evaluator else "evaluation.jsonl")
 
 
 def run(settings: Settings, cluster: Cluster) -> None:
-    """Scores checkpoints as they come, until that of the last epoch is scored.
+    """Score checkpoints as they appear, until the one of the last epoch is scored.
 
-    It waits for them without a limit: when training fails, the job does, and the service stops this replica.
-    Raises InputError, OutputError.
+    There is no time limit: if training fails, the job fails, and the service stops this replica. Raises
+    InputError, OutputError.
     """
     if settings.checkpoint_dir is None:
         raise InputError(
@@ -86,7 +86,7 @@ def run(settings: Settings, cluster: Cluster) -> None:
 
 
 def evaluate(path: Path, network: Network, held_out: Digits) -> Evaluation:
-    """Raises InputError when it is no checkpoint of such a network."""
+    """Score one checkpoint. Raises InputError if it is not a checkpoint of such a network."""
     checkpoint = load_checkpoint(path)
     if len(checkpoint.weights) != network.size:
         raise InputError(f"{path} is of another network. Give all worker pools the same --hidden.")
@@ -101,9 +101,9 @@ def evaluate(path: Path, network: Network, held_out: Digits) -> Evaluation:
 
 
 def wait_for_last(settings: Settings, cluster: Cluster) -> None:
-    """Called by the chief at the end: waits until an evaluator, if there is one, has scored the last epoch.
+    """Wait, on the chief, until an evaluator has scored the last epoch, if there is an evaluator.
 
-    Gives up after `settings.evaluator_wait` seconds, which is no failure: the model is saved.
+    Gives up after `settings.evaluator_wait` seconds; that is not a failure, since the model is saved.
     """
     if not cluster.pools[3] or settings.checkpoint_dir is None:
         return
@@ -119,13 +119,13 @@ def wait_for_last(settings: Settings, cluster: Cluster) -> None:
 
 
 def write_results(path: Path, results: Sequence[Evaluation]) -> None:
-    """Raises OutputError."""
+    """Write the results, a line of JSON each. Raises OutputError."""
     with replacing(path) as file:
         file.writelines(f"{json.dumps(asdict(result))}\n".encode() for result in results)
 
 
 def read_results(path: Path) -> list[Evaluation]:
-    """The results so far; none when there is no file, or another program's."""
+    """Return the results so far, none without a file or with another program's."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         return [Evaluation(**json.loads(line)) for line in lines]

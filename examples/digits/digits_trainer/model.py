@@ -1,7 +1,7 @@
 """A network with one hidden layer, and its gradient, on one flat vector of weights.
 
-One vector for everything is what makes the rest short: it is added up over the network, moved against its
-gradient, saved and compared as a whole.
+A single vector keeps the rest short: it is summed over the trainers, moved against its gradient, saved and
+compared as a whole.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Network:
         return PIXELS * self.hidden + self.hidden + self.hidden * CLASSES + CLASSES
 
     def initial_weights(self, seed: int) -> Array:
-        """The same weights on every trainer, from nothing but the seed."""
+        """Return weights that depend on the seed alone, so that all trainers have the same."""
         weights = np.zeros(self.size)
         generator = np.random.default_rng(seed)
         first, _, second, _ = self.layers(weights)
@@ -46,9 +46,10 @@ class Network:
         return weights
 
     def loss_and_gradient(self, weights: Array, images: Array, labels: Labels) -> tuple[float, Array]:
-        """Both SUMMED over the examples, not averaged: so the sums over shards add up to that of the batch.
+        """Return loss and gradient, SUMMED over the examples, not averaged.
 
-        `images` is (examples, PIXELS), `labels` (examples,); no examples at all give zeros.
+        The sums over shards therefore add up to that of the batch. `images` is (examples, PIXELS), `labels`
+        (examples,); without examples both are zero.
         """
         first, first_bias, second, second_bias = self.layers(weights)
         gradient = np.empty(self.size)
@@ -74,7 +75,7 @@ class Network:
         return Score(loss=float(loss), accuracy=float((log_likelihood.argmax(axis=1) == labels).mean()))
 
     def layers(self, vector: Array) -> tuple[Array, Array, Array, Array]:
-        """Views into the vector: writing to them writes to it."""
+        """Return views into the vector: writing to them writes to it."""
         sizes = [PIXELS * self.hidden, self.hidden, self.hidden * CLASSES]
         first, first_bias, second, second_bias = np.split(vector, np.cumsum(sizes))
         return (

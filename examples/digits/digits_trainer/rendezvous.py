@@ -1,7 +1,7 @@
 """How the trainers of one job find each other, and keep others out.
 
-The chief listens at its own address; the workers connect to it and say who they are. A port is open to
-whoever can reach it: who does not say the right thing is turned away, and keeps no member waiting.
+The chief listens at its own address; the workers connect to it and identify themselves. Anybody who can reach
+a port can connect to it: a connection that does not identify itself is closed, and delays no member.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ DIGEST = 32
 """Length in bytes of the digests of job and arguments: SHA-256."""
 
 MAX_STRANGERS = 64
-"""Connections that may be open at the same time without having said who they are."""
+"""Connections that may be open at the same time without having identified themselves."""
 
 
 @dataclass(frozen=True)
 class Membership:
-    """What makes a process a member of the group of trainers."""
+    """The facts that make a process a member of the group of trainers."""
 
     rank: int
     addresses: tuple[str, ...]
     """``host:port`` of all trainers, by rank."""
     job: bytes
-    """Digest of what only this job's replicas know alike."""
+    """Digest of facts that only this job's replicas share."""
     arguments: bytes
     """Digest of the arguments that all trainers must share."""
 
     def name(self, rank: int) -> str:
-        """``workerpool1-0 (10.0.0.7:2222)``: the name beside the log lines of Vertex AI, and the address."""
+        """Return ``workerpool1-0 (10.0.0.7:2222)``: the name in Vertex AI's log entries, and the address."""
         place = f"workerpool1-{rank - 1}" if rank else "workerpool0-0"
         return f"{place} ({self.addresses[rank]})"
 
     def hello(self, rank: int) -> bytes:
-        """The first thing that the worker of that rank says."""
+        """Return the first message of the worker with this rank."""
         return header(Kind.HELLO, rank=rank, step=0, length=2 * DIGEST) + self.job + self.arguments
 
     def welcome(self) -> bytes:
-        """The chief's answer."""
+        """Return the chief's answer."""
         return header(Kind.WELCOME, rank=0, step=0, length=DIGEST) + self.job
 
 
 def accept_workers(member: Membership, *, host: str, port: int, timeout: float) -> list[Peer]:
-    """The connections to all workers, by rank, once every one of them has come.
+    """Return the connections to all workers, by rank, once every one of them has arrived.
 
-    Raises PeerError when the port is taken, after `timeout` seconds with the names of those that are
-    missing, and at once when one that had come is gone again.
+    Raises PeerError if the port is taken, after `timeout` seconds with the names of missing workers, and at
+    once if a worker that had arrived is gone again.
     """
     with listen(host, port) as listener, selectors.DefaultSelector() as selector:
         entrance = _Entrance(member, listener, selector, timeout)
@@ -72,10 +72,10 @@ def accept_workers(member: Membership, *, host: str, port: int, timeout: float) 
 
 
 def connect_to_chief(member: Membership, *, host: str, port: int, timeout: float) -> Peer:
-    """The connection to the chief, once all workers have come.
+    """Return the connection to the chief, once all workers have arrived.
 
     Tries again until `timeout` seconds are over: replicas start in any order, and a name may resolve only
-    when its replica runs. Then raises PeerError with the address and what went wrong last.
+    when its replica runs. Then raises PeerError with the address and the last error.
     """
     deadline = time.monotonic() + timeout
     pause = 0.02
@@ -102,10 +102,10 @@ def connect_to_chief(member: Membership, *, host: str, port: int, timeout: float
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket: at the loopback address if `host` is one, else at all interfaces.
+    """Return a listening socket, at the loopback address if `host` is one, else on all interfaces.
 
-    On Vertex AI the host's name may belong to a service in front of the machine, which cannot be bound.
-    Raises PeerError when the port is taken.
+    On Vertex AI the host's name may belong to a service in front of the machine, to which a socket cannot be
+    bound. Raises PeerError if the port is taken.
     """
     address = loopback_address(host)
     try:
@@ -123,7 +123,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def loopback_address(host: str) -> str | None:
-    """The address that a name stands for, if it reaches this machine only."""
+    """Return the address of a name if it reaches this machine only, or None."""
     try:
         found = sorted({str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
     except OSError:
@@ -132,7 +132,7 @@ def loopback_address(host: str) -> str | None:
 
 
 class _Entrance:
-    """The chief's side while the workers come."""
+    """The chief's side while the workers arrive."""
 
     def __init__(
         self, member: Membership, listener: socket.socket, selector: selectors.BaseSelector, timeout: float
@@ -143,7 +143,7 @@ class _Entrance:
         self.timeout = timeout
         self.peers: dict[int, Peer] = {}
         self.strangers: dict[socket.socket, bytearray] = {}
-        """What those have said so far who have not yet said who they are."""
+        """Bytes received so far from connections that have not identified themselves yet."""
         self.awaited = {member.hello(rank): rank for rank in range(1, len(member.addresses))}
 
     def wait_for_all(self) -> list[Peer]:
@@ -224,7 +224,7 @@ class _Entrance:
 
 
 def _greet(member: Membership, address: tuple[str, int], *, timeout: float) -> socket.socket:
-    """A connection to a chief that knows this job. Raises OSError."""
+    """Connect to a chief that knows this job. Raises OSError."""
     connection = socket.create_connection(address, timeout=min(timeout, 5.0))
     try:
         if connection.getsockname() == connection.getpeername():

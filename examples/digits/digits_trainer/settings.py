@@ -1,4 +1,4 @@
-"""What a run was asked to do."""
+"""The settings of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Settings:
     hidden: int
     seed: int
     timeout: float
-    """Seconds that another trainer may take to come, or to answer."""
+    """Seconds that another trainer may take to arrive, or to answer."""
     evaluator_wait: float
     """Seconds that the chief gives an evaluator to score the last checkpoint."""
     model_dir: Path | None
@@ -26,6 +26,6 @@ class Settings:
     """Number of the job on Vertex AI; empty outside one."""
 
     def digest(self) -> bytes:
-        """SHA-256 of what must be equal on all trainers, or they would not train the same model."""
+        """Return a SHA-256 digest of the settings that must be equal on all trainers."""
         shared = [self.epochs, self.batch_size, self.learning_rate, self.hidden, self.seed]
         return hashlib.sha256(repr(shared).encode()).digest()

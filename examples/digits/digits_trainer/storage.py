@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and the checkpoints made of them.
+"""Files that are either complete or absent, and the checkpoints made of them.
 
 The folders are usually in a bucket, mounted below /gcs, where another replica reads what this one writes.
 """
@@ -24,16 +24,16 @@ from .model import Array
 @dataclass(frozen=True)
 class Checkpoint:
     job: str
-    """Which job wrote it, in hexadecimal: a folder may hold the checkpoints of an earlier run."""
+    """Digest of the job that wrote it, in hexadecimal: a folder may hold checkpoints of an earlier run."""
     epoch: int
     weights: Array
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that gets its name when it is complete. Raises OutputError.
+    """Yield a file for writing, and give it its name when it is complete. Raises OutputError.
 
-    The temporary name begins with a dot and lies in the same folder, so that the rename stays in one bucket.
+    The temporary name begins with a dot and is in the same folder, so that the rename stays in one bucket.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -49,19 +49,19 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
-    """Raises OutputError."""
+    """Write a value as JSON. Raises OutputError."""
     with replacing(path) as file:
         file.write((json.dumps(value, indent=2) + "\n").encode())
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Raises OutputError."""
+    """Write a checkpoint to a folder. Raises OutputError."""
     with replacing(folder / f"checkpoint-{checkpoint.epoch:04d}.npz") as file:
         np.savez(file, job=checkpoint.job, epoch=checkpoint.epoch, weights=checkpoint.weights)
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
-    """The complete checkpoints in the folder by epoch; none when there is no folder yet."""
+    """Return the complete checkpoints in the folder by epoch, none without a folder."""
     try:
         found = [(re.fullmatch(r"checkpoint-(\d{4,})\.npz", path.name), path) for path in folder.iterdir()]
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """Raises InputError when the file is not a checkpoint."""
+    """Read a checkpoint. Raises InputError if the file is not a checkpoint."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             return Checkpoint(

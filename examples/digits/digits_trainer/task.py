@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs this replica's part. Returns the exit code."""
+    """Run this replica's part. Return the exit code."""
     role = ""
     try:
         # Without a handler a process that is the first of its container would ignore the signal.
@@ -61,7 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str]) -> Settings:
-    """Raises InputError for a place that cannot be reached; argparse ends the process for wrong usage."""
+    """Read arguments and environment. Raises InputError for an unreachable location.
+
+    argparse ends the process for wrong usage.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m digits_trainer.task",
         description="Trains a network on handwritten digits, together with the other replicas of the job.",
@@ -117,7 +120,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str]) -> Settin
 
 
 def _place(option: str, value: str) -> Path:
-    """A gs:// URI as the path below /gcs where the bucket is mounted; other paths as they are."""
+    """Convert a gs:// URI to the path below /gcs where the bucket is mounted; keep other paths."""
     try:
         path = vertex_cluster.gcs_path(value)
     except ValueError as error:
@@ -140,7 +143,7 @@ def _optional_place(option: str, value: str | None, environ: Mapping[str, str], 
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
-    """For argparse: a number of that kind above 0."""
+    """Return a type for argparse: a number of this kind above 0."""
 
     def parsed(text: str) -> float:
         value = kind(text)
@@ -159,7 +162,7 @@ def _described(cluster: Cluster) -> str:
 
 
 def _log_at_once() -> None:
-    """Every line at once; errors to stderr, which Cloud Logging shows as errors."""
+    """Write every log line at once; errors to stderr, which Cloud Logging shows as errors."""
     out, err = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
     out.addFilter(lambda record: record.levelno < logging.ERROR)
     err.setLevel(logging.ERROR)
@@ -178,7 +181,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _ignore_sigterm() -> None:
-    """From here on the exit code stands, also when the service stops this replica while Python shuts down."""
+    """Ignore SIGTERM, so that a late stop by the service does not change the exit code."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 

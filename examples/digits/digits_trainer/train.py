@@ -1,8 +1,8 @@
-"""What the chief and the workers do: train one model together.
+"""The chief and the workers: they train one model together.
 
 Every trainer goes through the same batches in the same order and takes its share of each. The gradients are
-summed over all trainers, and everybody makes the same step, so that the weights are equal everywhere at any
-time, and equal, but for rounding, to those that one trainer alone would find.
+summed over all trainers, and all make the same step. The weights are therefore equal everywhere at any time
+and, except for rounding, equal to those that a single trainer would find.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def run(settings: Settings, cluster: Cluster) -> None:
-    """Trains to the end; the chief saves. Raises InputError, PeerError, OutputError."""
+    """Train to the end; the chief saves the model. Raises InputError, PeerError, OutputError."""
     training, held_out = split(load(settings.data))
     training = shifted(training)
     network = Network(hidden=settings.hidden)
@@ -68,7 +68,7 @@ def run(settings: Settings, cluster: Cluster) -> None:
 def train_epoch(
     network: Network, weights: Array, training: Digits, *, epoch: int, settings: Settings, group: Group
 ) -> tuple[Array, float]:
-    """One pass over the examples. Returns the new weights and the mean loss on the way."""
+    """Train for one pass over the examples. Return the new weights and the mean loss of the pass."""
     order = np.random.default_rng([settings.seed, epoch]).permutation(len(training))
     epoch_loss = 0.0
     for start in range(0, len(order), settings.batch_size):
@@ -87,12 +87,12 @@ def train_epoch(
 
 
 def share(batch: npt.NDArray[np.int64], group: Group) -> npt.NDArray[np.int64]:
-    """This trainer's consecutive part of a batch; the parts differ by one example at most."""
+    """Return this trainer's consecutive part of a batch; the parts differ by at most one example."""
     return batch[len(batch) * group.rank // group.size : len(batch) * (group.rank + 1) // group.size]
 
 
 def save_model(settings: Settings, network: Network, weights: Array, score: Score, *, trainers: int) -> None:
-    """model.npz, then metrics.json: who sees the second can read the first."""
+    """Write model.npz, then metrics.json, so that a reader of the second can read the first."""
     log.info("held-out loss %.4f accuracy %.4f", score.loss, score.accuracy)
     if settings.model_dir is None:
         log.info("neither --model-dir nor AIP_MODEL_DIR is set: the model is not saved")

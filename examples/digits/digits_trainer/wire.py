@@ -1,7 +1,7 @@
-"""What trainers say to each other over TCP: frames of a fixed header and a body of known length.
+"""The messages between trainers over TCP: frames of a fixed header and a body of known length.
 
-Nothing is ever unpickled or evaluated, and a receiver always knows which frame must come next and how long
-it is: anything else ends the connection. Numbers are little-endian float64.
+Nothing is ever unpickled or evaluated, and a receiver always knows which frame must come next and how long it
+is: anything else ends the connection. Numbers are little-endian float64.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def header(kind: Kind, *, rank: int, step: int, length: int) -> bytes:
 
 
 def read_exactly(connection: socket.socket, into: memoryview) -> None:
-    """Fills `into`, a view of bytes. Raises OSError, also when the connection ends before."""
+    """Fill `into`, a view of bytes. Raises OSError, also if the connection ends early."""
     done = 0
     while done < len(into):
         count = connection.recv_into(into[done:])
@@ -49,9 +49,9 @@ def read_exactly(connection: socket.socket, into: memoryview) -> None:
 
 @dataclass(frozen=True)
 class Peer:
-    """An open connection to another trainer. Its socket has a timeout, so that nothing waits for ever.
+    """An open connection to another trainer. Its socket has a timeout, so that nothing waits forever.
 
-    The methods raise PeerError, which names the peer and what to look for.
+    The methods raise PeerError, which names the peer and what to check.
     """
 
     connection: socket.socket
@@ -60,14 +60,14 @@ class Peer:
     """Name and address for messages, such as ``workerpool1-0 (10.0.0.7:2222)``."""
 
     def send(self, kind: Kind, *, rank: int, step: int, body: bytes | memoryview = b"") -> None:
-        """`rank` is the sender's own; `body` holds bytes."""
+        """Send one frame; `rank` is the sender's own."""
         try:
             self.connection.sendall(b"".join([header(kind, rank=rank, step=step, length=len(body)), body]))
         except OSError as error:
             raise self._lost(error, step) from error
 
     def receive(self, kind: Kind, *, step: int, into: memoryview) -> None:
-        """Fills `into`, a view of bytes, whose length is the only one accepted."""
+        """Receive one frame into `into`, a view of bytes, whose length is the only one accepted."""
         received = bytearray(HEADER.size)
         try:
             read_exactly(self.connection, memoryview(received))

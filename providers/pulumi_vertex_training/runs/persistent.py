@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from vertex_training.fields.labels import MARKS
+from vertex_training.fields.labels import OWNERSHIP_LABELS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +61,12 @@ class PersistentKind:
 
     def marked(self, endpoint: Endpoint) -> list[PersistentRecord]:
         """Return all that have every one of our ownership labels."""
-        return [one for one in self.labelled(endpoint) if len(one.marks) == len(MARKS)]
+        return [one for one in self.labelled(endpoint) if len(one.marks) == len(OWNERSHIP_LABELS)]
 
 
 def marks_of(labels: Mapping[str, str]) -> Mapping[str, str]:
     """Return those of our ownership labels that are among the labels."""
-    return {mark: labels[mark] for mark in MARKS if mark in labels}
+    return {mark: labels[mark] for mark in OWNERSHIP_LABELS if mark in labels}
 
 
 def persistent_kinds() -> Mapping[str, PersistentKind]:

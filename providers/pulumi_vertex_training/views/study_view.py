@@ -9,10 +9,16 @@ from typing import Any
 from pulumi_vertex_training.views.explained import Explanation, Sample
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Cell, Output
+from vertex_training.study.description import (
+    ParameterRow,
+    goal_in_words,
+    number,
+    parameter_rows,
+    study_sentences,
+)
 from vertex_training.study.search_space import MOST_POINTS, points
 from vertex_training.study.study import StudySpec
 from vertex_training.study.tuning import TuningSpec
-from vertex_training.study.words import ParameterRow, goal_in_words, number, parameter_rows, study_sentences
 
 _NOT_SAID = "not in the document; gcloud takes it as --{}"
 _COUNTS = ("max_trial_count", "parallel_trial_count")

@@ -1,12 +1,12 @@
-"""The accelerators of Vertex AI: their names, and which are retired, will be, or are TPUs.
+"""The accelerators of Vertex AI: their names, and the retired ones.
 
 Sources: enum `google.cloud.aiplatform.v1.AcceleratorType`, as published in google-cloud-aiplatform 2.7.0
 (August 2026), and its comments; Vertex AI documentation, "Configure compute resources for serverless
 training" and "Locations". To refresh: read the cautions of those two pages. `tests/vertex_training/catalog`
 compares the names with the installed messages.
 
-Inferred: the counts of a retired accelerator, from AI Platform Training's own table of GPUs per machine,
-which is no longer published; they are not told apart by machine.
+Inferred: the counts of a retired accelerator. They come from AI Platform Training's own table of GPUs per
+machine, which is no longer published, and are the same for every machine here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNSPECIFIED = "ACCELERATOR_TYPE_UNSPECIFIED"
 NUMBERS: Mapping[str, int] = MappingProxyType(
     {
         UNSPECIFIED: 0,
-        "NVIDIA_TESLA_K80": 1,  # deprecated; the service refuses it for new jobs
+        "NVIDIA_TESLA_K80": 1,  # deprecated; the service rejects it for new jobs
         "NVIDIA_TESLA_P100": 2,
         "NVIDIA_TESLA_V100": 3,
         "NVIDIA_TESLA_P4": 4,
@@ -41,24 +41,24 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
         "NVIDIA_RTX_PRO_6000": 18,
     }
 )
-"""Every name with its number in the enum."""
+"""Every name and its number in the enum."""
 
 NAMES: tuple[str, ...] = tuple(name for name in NUMBERS if name != UNSPECIFIED)
-"""The names that a pool can ask for."""
+"""The names that a worker pool can request."""
 
 
 by_number = enumerations.by_number(NUMBERS)
-"""The name of a number of the enum; any other value comes back as it is."""
+"""Convert a number of the enum to its name; return any other value unchanged."""
 
 
 AS_OF = "2026-08"
 SOURCE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
 
 RETIRED: Mapping[str, tuple[int, ...]] = MappingProxyType({"NVIDIA_TESLA_K80": (1, 2, 4, 8)})
-"""Accelerators that the service refuses for new jobs, all of N1 machines, and the counts it used to take."""
+"""Accelerators that the service rejects for new jobs, with the counts it used to accept on N1 machines."""
 
 END_OF_SUPPORT: Mapping[str, str] = MappingProxyType({"NVIDIA_TESLA_P100": "15 September 2026"})
-"""Accelerators that will be retired, and when."""
+"""Accelerators whose support ends, with the date."""
 
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
@@ -66,9 +66,9 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "TPU_V5_LITEPOD": "ask for TPU v5e by machine_type ct5lp-hightpu-4t and a tpu_topology",
     }
 )
-"""Names of the enum that are for other services, and what to do about each."""
+"""Names of the enum that training jobs cannot use, with the remedy for each."""
 
 
 def is_gpu(accelerator_type: str) -> bool:
-    """Whether a name is that of a GPU, known or not."""
+    """Return whether a name has the form of a GPU's name, whether or not the tables have it."""
     return accelerator_type.startswith("NVIDIA_")

@@ -4,15 +4,14 @@ Source of names, accelerators, counts and topologies: Vertex AI documentation, "
 resources for serverless training", as of August 2026; of vCPUs and memory: Compute Engine documentation,
 "Machine families resource and comparison guide", and Cloud TPU documentation. To refresh: go through the
 tables of those pages in order; each row here is a row or a bullet there.
-`tests/vertex_training/catalog/test_catalog.py`
-holds the tables to themselves.
+`tests/vertex_training/catalog/test_catalog.py` checks that the tables are consistent.
 
 Inferred, not stated there:
 
 * which machines take which disk type: Compute Engine documentation, "About Google Cloud Hyperdisk", has
   no Hyperdisk Balanced for E2, N1, N2, C2, A2 and G2, and no Persistent Disk for A3 Ultra and A4. N4,
   A4X, G4 and newer TPUs have no Persistent Disk there either, yet the page of Vertex AI gives them pd-ssd
-  by default, so nothing is refused;
+  by default, so no type is rejected;
 * the largest TPU v2 and v3 pods, 512 and 2048 cores, from Cloud TPU documentation, "TPU types"; for v3
   the page says "32+", and slices are multiples of 32;
 * vCPUs and memory of cloud-tpu, which are those of one host of a v2-8 or v3-8 as users report them.
@@ -37,12 +36,12 @@ _NO_TOPOLOGIES: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class MachineType:
-    """One machine type. `memory_gb` is in GB as Google counts them.
+    """One machine type.
 
-    `accelerators` has the counts, ascending, of each accelerator that the machine can have; with
-    `accelerator_required` it is never without. `tpu_topologies` has the number of machines behind each
-    topology, in ascending order. `reservation` says whether capacity has to be reserved, or is seldom
-    found otherwise.
+    `memory_gb` is in GB as Google counts them. `accelerators` maps each possible accelerator to its possible
+    counts, ascending; with `accelerator_required` the machine always has one. `tpu_topologies` maps each
+    topology to the number of machines behind it, ascending. `reservation` says whether capacity must be
+    reserved, or is seldom available without a reservation.
     """
 
     name: str
@@ -89,8 +88,7 @@ _N1_GPUS = (  # vCPUs, counts of P4 and T4, of P100, of V100
     (96, (4,), (), (8,)),
 )
 _NO_P100 = frozenset({"n1-standard-64", "n1-highmem-64"})
-"""4 x P100 serve at most 208 GB of memory, so that of the machines with 64 vCPUs only n1-highcpu-64 has
-them."""
+"""Machines with 64 vCPUs and too much memory for P100s: 4 x P100 serve at most 208 GB."""
 
 _WITH_GPUS = (  # name, vCPUs, GB, accelerator, count
     ("a4x-highgpu-4g", 140, 884, "NVIDIA_GB200", 4),
@@ -141,7 +139,7 @@ _WITH_TPUS = (  # name, vCPUs, GB, machines behind each topology
 
 CLOUD_TPU = "cloud-tpu"
 POD_CORES = 32
-"""A TPU v2 or v3 of as many cores or more is a pod, of several machines."""
+"""A TPU v2 or v3 with this many cores or more is a pod of several machines."""
 
 _CLOUD_TPU = MachineType(
     name=CLOUD_TPU,
@@ -168,7 +166,7 @@ _RESERVATIONS: Mapping[str, Literal["required", "recommended"]] = MappingProxyTy
 )
 
 TPU_FAMILIES: Mapping[str, str] = MappingProxyType({"ct5lp": "TPU v5e", "ct6e": "TPU v6e", "tpu7x": "TPU7x"})
-"""Series of machines with TPUs that are asked for by topology, and what the documentation calls their TPU."""
+"""Series of machines whose TPUs are requested by topology, and the documentation's name of the TPU."""
 
 
 def _all_machines() -> Iterator[MachineType]:
@@ -215,7 +213,7 @@ def _boot_disk_types(name: str) -> tuple[str, ...]:
 
 
 def series(machine_type: str) -> str:
-    """The series of a machine type, known or not: "n1" of "n1-standard-4"."""
+    """Return the series of a machine type, known or not: "n1" of "n1-standard-4"."""
     return machine_type.partition("-")[0]
 
 
@@ -224,15 +222,15 @@ MACHINES: Mapping[str, MachineType] = MappingProxyType({each.name: each for each
 
 
 def machine(name: str) -> MachineType | None:
-    """The machine type of that name; None for one that the table does not have."""
+    """Return the machine type with this name, or None if the table does not have it."""
     return MACHINES.get(name)
 
 
 def is_tpu(machine_type: str) -> bool:
-    """Whether a machine type, known or not, is one with TPUs."""
+    """Return whether a machine type has TPUs, judging an unknown one by its series."""
     return machine_type == CLOUD_TPU or series(machine_type) in TPU_FAMILIES
 
 
 def machines_with(accelerator_type: str) -> tuple[MachineType, ...]:
-    """The machine types that can have an accelerator, in the order of the table."""
+    """Return the machine types that can have an accelerator, in the order of the table."""
     return tuple(each for each in MACHINES.values() if accelerator_type in each.accelerators)

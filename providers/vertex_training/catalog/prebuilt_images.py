@@ -1,10 +1,10 @@
-"""Google's prebuilt training images, by their names.
+"""The names of Google's prebuilt training images.
 
 Source: Vertex AI documentation, "Prebuilt containers for serverless training": one repository in each of
 three multi-regions, and the older one of Container Registry.
 
-To refresh `PREBUILT_IMAGES`: the names in the tables of the page, without repository and tag. Ray's are not
-listed here.
+To refresh `PREBUILT_IMAGES`: copy the names in the tables of that page, without repository and tag. Ray
+images are not listed here.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _PREBUILT = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class PrebuiltImage:
-    """`name`: without the repository, "tf-gpu.2-17.py310:latest"; `framework`: tf, pytorch, sklearn, xgboost,
-    ...; `device`: cpu, gpu, tpu or xla; `version`: of the framework, major and minor.
+    """The parts of a prebuilt image's name.
+
+    `name` has no repository: "tf-gpu.2-17.py310:latest". `framework` is tf, pytorch, sklearn, xgboost, ...;
+    `device` is cpu, gpu, tpu or xla; `version` is the framework's major and minor version.
     """
 
     name: str
@@ -32,7 +34,7 @@ class PrebuiltImage:
 
 
 def prebuilt_image(image_uri: str) -> PrebuiltImage | None:
-    """What the name of a prebuilt training image says, with any tag or digest; None for any other image."""
+    """Parse the name of a prebuilt training image, with any tag or digest; None for any other image."""
     match = _PREBUILT.fullmatch(image_uri)
     if match is None:
         return None

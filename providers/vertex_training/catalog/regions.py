@@ -1,10 +1,10 @@
 """The regions of training jobs, and the accelerators of each.
 
-Source: Vertex AI documentation, "Locations for machine learning services", the table of accelerators
-without the entries marked as not available for training, as of August 2026. To refresh: copy that table
-row by row, leave out what has a dagger; regions without accelerators are in the list "Available
-locations", and all of them offer custom training. There is no global location, and Google's page does not
-say in which zones of a region something is.
+Source: Vertex AI documentation, "Locations for machine learning services", the table of accelerators without
+the entries marked as not available for training, as of August 2026. To refresh: copy that table row by row
+and leave out the entries with a dagger. Regions without accelerators are in the list "Available locations";
+all of them offer custom training. There is no global location, and Google's page does not say which zones of
+a region have an accelerator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ AS_OF = "2026-08"
 SOURCE = 'Vertex AI documentation, "Locations for machine learning services"'
 
 POD = " pod"
-"""Ends the names of TPU v2 and v3 pods, which some regions have not."""
+"""Suffix of TPU v2 and v3 pods, which not every region with these TPUs has."""
 
 _NAMES = {
     "A100-40": "NVIDIA_TESLA_A100",
@@ -40,7 +40,8 @@ _NAMES = {
     "TPU-V6E": "ct6e",
     "TPU7X": "tpu7x",
 }
-"""What the page says, in short, and what it is in a declaration: an accelerator or a series of machines."""
+"""Short names of the page's entries, with the accelerator or the series of machines that a declaration names.
+"""
 
 _REGIONS = {
     "us-central1": "A100-40 A100-80 B200 GB200 H100 H100-MEGA H200 L4 P4 P100 RTX T4 V100"
@@ -89,10 +90,12 @@ _REGIONS = {
 REGIONS: Mapping[str, frozenset[str]] = MappingProxyType(
     {region: frozenset(_NAMES[short] for short in row.split()) for region, row in _REGIONS.items()}
 )
-"""The accelerators of each region: names of `accelerators`, "TPU_V2 pod" and "TPU_V3 pod", and
-the series of machines in `catalog.machines.TPU_FAMILIES`."""
+"""The accelerators of each region.
+
+An entry is a name of `accelerators`, "TPU_V2 pod", "TPU_V3 pod" or a series of `machines.TPU_FAMILIES`.
+"""
 
 
 def regions_with(accelerator: str) -> tuple[str, ...]:
-    """The regions that offer an entry of the table, in its order."""
+    """Return the regions that offer an entry of the table, in its order."""
     return tuple(region for region, offered in REGIONS.items() if accelerator in offered)

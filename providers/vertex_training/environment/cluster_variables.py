@@ -1,17 +1,17 @@
-"""CLUSTER_SPEC, TF_CONFIG and the variables of torch.distributed, of a job on Vertex AI.
+"""CLUSTER_SPEC, TF_CONFIG and the variables of torch.distributed in a job on Vertex AI.
 
-Two contracts, for where Vertex AI's documentation ("Distributed training", "Environment variables for your
-cluster") and what jobs were seen to get are not the same:
+Vertex AI's documentation ("Distributed training", "Environment variables for your cluster") and the
+environment of real jobs differ, so there are two contracts:
 
 * `observed`: a job of one replica is called `chief` in CLUSTER_SPEC, and `job` is a JSON string with
   `python_module`, `package_uris` and `job_args`;
-* `documented`: the pools are `workerpool0` to `workerpool3` in every job, and `job` is the `CustomJobSpec`,
-  all of it, with the values of its variables.
+* `documented`: the pools are `workerpool0` to `workerpool3` in every job, and `job` is the whole
+  `CustomJobSpec`, with the values of its variables.
 
 The variables of torch.distributed count nodes, not GPUs: AI Platform documentation, "Distributed PyTorch".
-Real jobs on Vertex AI have them too, although its documentation does not list them. Servers and evaluators do
-not train: with WORLD_SIZE in their environment a program there would wait for ranks that nobody has, so they
-get none of the four. A job of one replica has none either (seen).
+Real jobs on Vertex AI have them too, although its documentation does not list them. Parameter servers,
+reduction servers and evaluators get none of the four, since they do not train: a program that found
+WORLD_SIZE there would wait for ranks that do not exist. A job of one replica has none either (observed).
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ Addresses = Sequence[Sequence[str]]
 
 
 def host_name(job_id: str, pool: int, index: int) -> str:
-    """The name of a replica's machine, as the service writes it: cmle-training-workerpool0-<10 digits>-0."""
+    """Return the host name that the service gives a replica: cmle-training-workerpool0-<10 digits>-0."""
     return machine_name(f"workerpool{pool}", job_digits(job_id), index)
 
 
 def machine_name(kind: str, digits: str, index: int) -> str:
-    """The name of one machine; `digits` are `job_digits`, the same for all machines of a job."""
+    """Return the host name of one machine; `digits` come from `job_digits`."""
     return f"cmle-training-{kind}-{digits}-{index}"
 
 
 def job_digits(job_id: str, count: int = 10) -> str:
-    """Hexadecimal digits that stand for a job; the service's own are random."""
+    """Return hexadecimal digits that identify a job. Those of the service are random."""
     return hashlib.sha256(job_id.encode()).hexdigest()[:count]
 
 
 def service_addresses(kinds: Sequence[str], counts: Sequence[int], job_id: str) -> list[list[str]]:
-    """The addresses that the service gives to `counts` machines of each kind."""
+    """Return the addresses that the service would give to `counts` machines of each kind."""
     digits = job_digits(job_id)
     return [
         [f"{machine_name(kind, digits, index)}:{PORT}" for index in range(count)]
@@ -60,7 +60,7 @@ def service_addresses(kinds: Sequence[str], counts: Sequence[int], job_id: str) 
 
 
 def check_addresses(addresses: Addresses, counts: Sequence[int], *, of: str) -> None:
-    """Raises ValueError unless there is one address for each replica; `of` says what has the replicas."""
+    """Raise ValueError unless there is one address for each replica; `of` names the pools in the message."""
     given = [len(each) for each in addresses]
     if given != list(counts):
         raise ValueError(
@@ -81,9 +81,10 @@ _NO_PACKAGE = PythonPackageSpec(executor_image_uri="", package_uris=(), python_m
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterVariables:
-    """What the two variables of all replicas have in common; the mappings are shared, so do not change them.
+    """The part of CLUSTER_SPEC and TF_CONFIG that all replicas share.
 
-    `tf_cluster` is None in a job of one replica, which has no TF_CONFIG.
+    Do not change the mappings: they are shared. `tf_cluster` is None in a job of one replica, which has no
+    TF_CONFIG.
     """
 
     pool_names: tuple[str, ...]
@@ -96,7 +97,7 @@ class ClusterVariables:
     open_ports: tuple[int, ...]
 
     def cluster_spec(self, pool: int, index: int) -> dict[str, Any]:
-        """CLUSTER_SPEC of a replica. `open_ports` is only there when there are any, as in real jobs."""
+        """Return CLUSTER_SPEC of a replica. Like real jobs, it has `open_ports` only if there are any."""
         spec: dict[str, Any] = {
             "cluster": self.cluster,
             "environment": "cloud",
@@ -108,10 +109,10 @@ class ClusterVariables:
         return spec
 
     def tf_config(self, pool: int, index: int) -> dict[str, Any] | None:
-        """TF_CONFIG of a replica; None in a job of one replica, and for a reduction server.
+        """Return TF_CONFIG of a replica, or None in a job of one replica and for a reduction server.
 
-        Reduction servers are no TensorFlow tasks and not listed as `ps` either: MultiWorkerMirroredStrategy
-        waits for ever for one. The evaluator has a task but is never part of the cluster.
+        Reduction servers are not TensorFlow tasks and must not be listed as `ps`: MultiWorkerMirroredStrategy
+        would wait for one forever. The evaluator has a task but is never part of the cluster.
         """
         task = self.tf_tasks[pool]
         if self.tf_cluster is None or task is None:
@@ -136,7 +137,10 @@ def cluster_variables(
     trial: str | None,
     open_ports: Sequence[int],
 ) -> ClusterVariables:
-    """The common part for a job; `addresses` has a list for each of its pools. ValueError past four pools."""
+    """Return the shared part for a job.
+
+    `addresses` has a list for each pool. Raises ValueError if there are more than four pools.
+    """
     pools = spec.worker_pool_specs
     alone = not is_distributed(pools)
     names = tuple(
@@ -164,14 +168,14 @@ def cluster_variables(
 
 
 def _jobs(spec: CustomJobSpec, contract: Contract) -> tuple[object, ...]:
-    """What `job` says in each pool."""
+    """Return the value of `job` for each pool."""
     if contract == "documented":
         return (custom_job.to_wire(spec)["jobSpec"],) * len(spec.worker_pool_specs)
     return tuple(_package(pool) for pool in spec.worker_pool_specs)
 
 
 def _package(pool: WorkerPoolSpec) -> str:
-    """The package that a pool runs, empty for a container; "=" is escaped as in real jobs."""
+    """Describe the package of a pool, with empty fields for a container. "=" is escaped as in real jobs."""
     package = pool.python_package_spec or _NO_PACKAGE
     described = {
         "python_module": package.python_module,
@@ -184,11 +188,11 @@ def _package(pool: WorkerPoolSpec) -> str:
 def rank_variables(
     addresses: Addresses, pool: int, index: int, *, open_ports: Sequence[int] = ()
 ) -> dict[str, str]:
-    """MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE of a replica: the chief is 0 and worker i is i + 1.
+    """Return MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE of a replica: rank 0 is the chief, i + 1 worker i.
 
-    MASTER_PORT is the first of `open_ports`, which the service calls its training port (3333 where seen),
-    else the chief's own port; its value on Vertex AI is not established. Raises ValueError when the chief's
-    address is not host:port.
+    Other roles, and a job of one replica, have none. MASTER_PORT is the first of `open_ports`, which the
+    service calls its training port (3333 where observed), or else the chief's own port; its value on Vertex
+    AI is not established. Raises ValueError if the chief's address is not host:port.
     """
     counts = [len(each) for each in addresses]
     if pool > WORKERS or sum(counts) < 2:

@@ -1,11 +1,11 @@
 """Variables that are the same in every replica of a job on Vertex AI, and those of a trial.
 
 Sources: the API (`CustomJobSpec.base_output_directory`) for the directories; variables of real jobs for
-CLOUD_ML_*; Google's client library for the rest, which reads it (`training_utils`, `metadata.constants`).
+CLOUD_ML_*; for the rest Google's client library, which reads them (`training_utils`, `metadata.constants`).
 
-Not here: AIP_TF_PROFILER_PORT and AIP_HTTP_HANDLER_PORT, which the profiler's web server reads, TPU_NODE_NAME
-and TPU_CONFIG, because the service alone knows their values; AIP_DATA_FORMAT and AIP_*_DATA_URI, because they
-follow from a training pipeline's data set and not from the job (`pipeline_data`).
+Left out are AIP_TF_PROFILER_PORT and AIP_HTTP_HANDLER_PORT, which the profiler's web server reads, and
+TPU_NODE_NAME and TPU_CONFIG: only the service knows their values. AIP_DATA_FORMAT and AIP_*_DATA_URI follow
+from the dataset of a training pipeline and are in `pipeline_data`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 
 METRIC_TAG = "training/hptuning/metric"
-"""The name under which a program reports its metric unless it gives another (package `cloudml-hypertune`)."""
+"""The tag of a metric that a program reports without one (package `cloudml-hypertune`)."""
 
 METRIC_FILE = "/tmp/hypertune/output.metrics"  # noqa: S108 - inside the replica
-"""Where a program reports its metric unless the service names a file (package `cloudml-hypertune`)."""
+"""The file in which a program reports its metric if the service names none (package `cloudml-hypertune`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submission:
-    """Where and as what a job runs: the facts that its spec does not have. `trial` is None outside tuning;
-    `data` are the variables of a pipeline's data.
+class RunContext:
+    """The facts about a run that its spec does not have: project, location and ids.
+
+    `trial` is None outside a tuning job; `data` are the variables of a pipeline's dataset.
     """
 
     job_id: str
@@ -39,26 +40,26 @@ class Submission:
     data: Mapping[str, str] = field(default_factory=dict)
 
 
-def job_variables(spec: CustomJobSpec, submission: Submission) -> dict[str, str]:
-    """Everything that follows from the job as a whole; of a trial, when there is one.
+def job_variables(spec: CustomJobSpec, context: RunContext) -> dict[str, str]:
+    """Return the variables that follow from the job as a whole, including those of its trial.
 
-    Raises ValueError when the trial is not a number from "1".
+    Raises ValueError if the trial is not a number from "1".
     """
-    trial = submission.trial
+    trial = context.trial
     return {
-        "CLOUD_ML_PROJECT_ID": submission.project_number,
-        "CLOUD_ML_JOB_ID": submission.job_id,
-        "CLOUD_ML_REGION": submission.location,
-        **tuning_variables(trial, metric_tag=submission.metric_tag, metric_file=submission.metric_file),
+        "CLOUD_ML_PROJECT_ID": context.project_number,
+        "CLOUD_ML_JOB_ID": context.job_id,
+        "CLOUD_ML_REGION": context.location,
+        **tuning_variables(trial, metric_tag=context.metric_tag, metric_file=context.metric_file),
         **_directories(spec.base_output_directory, trial),
-        **_tensorboard(spec.tensorboard, submission.location),
+        **_tensorboard(spec.tensorboard, context.location),
         **_experiment(spec),
-        **submission.data,
+        **context.data,
     }
 
 
 def _directories(base_output_directory: str | None, trial: str | None) -> dict[str, str]:
-    """Where to put the model, checkpoints and logs; a trial has its own below the job's."""
+    """Return the directories for model, checkpoints and logs. A trial has its own below the job's."""
     if not base_output_directory:
         return {}
     base = uris.directory(base_output_directory) + (f"{trial}/" if trial else "")
@@ -70,10 +71,10 @@ def _directories(base_output_directory: str | None, trial: str | None) -> dict[s
 
 
 def _tensorboard(name: str | None, location: str) -> dict[str, str]:
-    """The instance that the logs are uploaded to, and the API's host in its region.
+    """Return the name of the TensorBoard that gets the logs, and the API's host in its region.
 
-    The client library takes the second for its `api_endpoint`, hence a host without a scheme; the value has
-    not been seen.
+    The client library uses the second as its `api_endpoint`, hence a host without a scheme. The value on
+    Vertex AI has not been observed.
     """
     if not name:
         return {}
@@ -85,7 +86,7 @@ def _tensorboard(name: str | None, location: str) -> dict[str, str]:
 
 
 def _experiment(spec: CustomJobSpec) -> dict[str, str]:
-    """The names as the job gives them: the client library reads full names and short ones."""
+    """Return the names as the job gives them: the client library reads both full and short names."""
     named = {"AIP_EXPERIMENT_NAME": spec.experiment, "AIP_EXPERIMENT_RUN_NAME": spec.experiment_run}
     return {variable: name for variable, name in named.items() if name}
 
@@ -93,14 +94,14 @@ def _experiment(spec: CustomJobSpec) -> dict[str, str]:
 def tuning_variables(
     trial: str | None, *, metric_tag: str = METRIC_TAG, metric_file: str = METRIC_FILE
 ) -> dict[str, str]:
-    """The variables of a trial; none outside a tuning job, where `trial` is None.
+    """Return the variables of a trial, or none if `trial` is None, that is, outside a tuning job.
 
-    Raises ValueError when `trial` is not a number from "1".
+    Raises ValueError if `trial` is not a number from "1".
     """
     if trial is None:
         return {}
     if not re.fullmatch(r"[1-9][0-9]*", trial):
-        raise ValueError(f'{trial!r} is no trial; give its number as text, from "1"')
+        raise ValueError(f'{trial!r} is not a trial; give its number as text, from "1"')
     return {
         "CLOUD_ML_TRIAL_ID": trial,
         "CLOUD_ML_HP_METRIC_FILE": metric_file,

@@ -1,8 +1,9 @@
-"""Accelerators on the emulator: as many logical devices of the CPU as a replica's machine was asked to have.
+"""Accelerators on the emulator: the CPU as so many logical devices as the machine should have accelerators.
 
-Not on Google Cloud, where the devices are there. JAX, and XLA below other frameworks, make CPU devices by a
-flag; TensorFlow makes them by a call, which the emulator's `sitecustomize` does for it; PyTorch has none, and
-starts a process for each: `vertex_cluster.local_devices` gives the number.
+These variables are not set on Google Cloud, where the accelerators exist. JAX, and XLA below other
+frameworks, create CPU devices if a flag asks for them. TensorFlow creates them by a call, which the
+emulator's `sitecustomize` makes. PyTorch has no such devices: a program starts one process for each, with the
+number from `vertex_cluster.local_devices`.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _FLAG = "--xla_force_host_platform_device_count"
 
 
 def local_devices(pool: WorkerPoolSpec) -> int:
-    """How many devices each replica of a pool has on the emulator; 0 for a machine without accelerators."""
+    """Return how many devices each replica of a pool has on the emulator: 0 without accelerators."""
     return pool.machine_spec.accelerator_count if pool.machine_spec else 0
 
 
 def local_device_variables(pool: WorkerPoolSpec, given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables that say so to each replica of a pool; none without accelerators.
+    """Return the variables that make the devices of a pool's replicas; none without accelerators.
 
-    `given` are those that the replica has: flags of the job's own stay, and a number of theirs counts.
+    `given` has the replica's own variables: its other flags are kept, and its own number of devices wins.
     """
     count = local_devices(pool)
     if not count:

@@ -1,4 +1,4 @@
-"""What a training pipeline tells its replicas of the data that it has written for them.
+"""The variables that lead the replicas of a training pipeline to the exported dataset.
 
 Source: Vertex AI API, `InputDataConfig.gcs_destination` and `.bigquery_destination`.
 """
@@ -24,8 +24,10 @@ _OF_ITEMS = ("filter_split", "annotations_filter", "annotation_schema_uri", "sav
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """What only a pipeline that runs knows of its data: `content` says what the dataset has ("tabular",
-    "image_classification"), `time` is that of the export, YYYY-MM-DDThh:mm:ss.sssZ.
+    """Facts about an export that only the running pipeline knows.
+
+    `content` is the dataset's kind of data ("tabular", "image_classification"); `time` is the time of the
+    export, YYYY-MM-DDThh:mm:ss.sssZ.
     """
 
     format: Format
@@ -34,9 +36,9 @@ class Export:
 
 
 def format_of(config: InputDataConfig) -> Format | None:
-    """The format in which data is written; None where only the dataset decides.
+    """Return the format of the export, or None if only the dataset decides.
 
-    Tables alone are split by a column, items alone by filters (Vertex AI API, `InputDataConfig`).
+    Only tables are split by a column, only items by filters (Vertex AI API, `InputDataConfig`).
     """
     if config.bigquery_destination:
         return "bigquery"
@@ -48,37 +50,40 @@ def format_of(config: InputDataConfig) -> Format | None:
 def data_variables(
     config: InputDataConfig, export: Export, *, output_directory: str | None = None
 ) -> dict[str, str]:
-    """The variables that every replica gets; none where the data has no destination, which is the output
-    directory when it names none itself.
+    """Return the variables of every replica.
+
+    Data without a destination of its own is exported to `output_directory`; without either there are no
+    variables.
     """
     if config.bigquery_destination:
         moment = re.sub(r"[-:.]", "_", export.time)
         table = f"{config.bigquery_destination}.dataset_{config.dataset_id}_{export.content}_{moment}"
-        places = {name: f"{table}.{name}" for name in SETS}
+        addresses = {name: f"{table}.{name}" for name in SETS}
     else:
         prefix = config.gcs_destination or output_directory
         if not prefix:
             return {}
         folder = uris.directory(prefix) + folder_name(config.dataset_id, export.content, export.time)
-        places = {name: f"{folder}/{file_pattern(name, export.format)}" for name in SETS}
-    return variables(export.format, places)
+        addresses = {name: f"{folder}/{file_pattern(name, export.format)}" for name in SETS}
+    return variables(export.format, addresses)
 
 
-def variables(data_format: str, places: Mapping[str, str]) -> dict[str, str]:
-    """The variables of data in this format, where `places` has the address of each set (Vertex AI
-    documentation, "Use managed datasets").
+def variables(data_format: str, addresses: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for data in this format; `addresses` has the address of each set.
+
+    Source: Vertex AI documentation, "Use managed datasets".
     """
     return {
         "AIP_DATA_FORMAT": data_format,
-        **{f"AIP_{name.upper()}_DATA_URI": place for name, place in places.items()},
+        **{f"AIP_{name.upper()}_DATA_URI": address for name, address in addresses.items()},
     }
 
 
 def folder_name(dataset_id: str, content: str, time: str) -> str:
-    """The folder of an export, without a slash; `content` and `time` are those of `Export`."""
+    """Return the folder of an export, without a slash; `content` and `time` are those of `Export`."""
     return f"dataset-{dataset_id}-{content}-{time}"
 
 
 def file_pattern(set_name: str, extension: str) -> str:
-    """The wildcard for all files of a set."""
+    """Return the wildcard that matches all files of a set."""
     return f"{set_name}-*.{extension}"

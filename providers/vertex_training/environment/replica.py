@@ -1,4 +1,4 @@
-"""What each replica of a job finds in its environment on Vertex AI."""
+"""The environment of each replica of a job on Vertex AI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vertex_training.environment.cluster_variables import (
     rank_variables,
     service_addresses,
 )
-from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, Submission, job_variables
+from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, RunContext, job_variables
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
@@ -29,11 +29,12 @@ __all__ = ["Contract", "ReplicaEnvironment", "host_name", "job_environments", "r
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaEnvironment:
-    """One replica and its variables; `pool` and `index` say which, `name` is the service's name for it.
+    """One replica and its variables.
 
-    `cluster_spec` and `tf_config` are the values of CLUSTER_SPEC and TF_CONFIG before they become JSON, None
-    where the service does not set the variable; `variables` are all others. All replicas of a job share the
-    mapping under "cluster": do not change it.
+    `pool` and `index` identify the replica, `name` is the service's name for it. `cluster_spec` and
+    `tf_config` are the values of CLUSTER_SPEC and TF_CONFIG before they become JSON, or None if the service
+    does not set the variable; `variables` are all others. All replicas of a job share the mapping under
+    "cluster": do not change it.
     """
 
     name: str
@@ -45,7 +46,7 @@ class ReplicaEnvironment:
     variables: Mapping[str, str] = field(repr=False)
 
     def as_variables(self) -> dict[str, str]:
-        """Every variable as the replica's process gets it."""
+        """Return every variable as the replica's process gets it."""
         structured = {"CLUSTER_SPEC": self.cluster_spec, "TF_CONFIG": self.tf_config}
         return {
             **{name: _json(value) for name, value in structured.items() if value is not None},
@@ -67,17 +68,17 @@ def job_environments(
     open_ports: Sequence[int] = (),
     data: Mapping[str, str] | None = None,
 ) -> list[ReplicaEnvironment]:
-    """The environment of every replica of a job, pool by pool, the `env` of its task included and expanded.
+    """Return the environment of every replica of a job, pool by pool, with the expanded `env` of its task.
 
-    `addresses` has a list for each pool, one `host:port` per replica, none for an empty pool; None stands for
-    the service's host names and port 2222. `trial` is the number of a tuning job's trial, from "1"; the
-    metric's tag and file are only used with it. `open_ports` are further ports of each replica, which
-    CLUSTER_SPEC lists. `data` are the variables of a pipeline's data (`pipeline_data`).
+    `addresses` has a list for each pool, one `host:port` per replica, none for an empty pool. None means the
+    service's host names and port 2222. `trial` is the number of a tuning job's trial, from "1"; the metric's
+    tag and file are only used with it. `open_ports` are further ports of each replica, listed in
+    CLUSTER_SPEC. `data` are the variables of a pipeline's dataset (`pipeline_data`).
 
-    Raises ValueError for pools that make no job (not exactly one chief, a negative count, more than four),
-    for addresses that do not fit the pools and for a trial that is no number.
+    Raises ValueError if the pools do not form a job (not exactly one chief, a negative count, more than
+    four), if the addresses do not match the pools, or if the trial is not a number.
     """
-    submission = Submission(
+    context = RunContext(
         job_id=job_id,
         project_number=project_number,
         location=location,
@@ -86,7 +87,7 @@ def job_environments(
         metric_file=metric_file,
         data=data or {},
     )
-    view = _job(spec, submission, contract=contract, addresses=addresses, open_ports=open_ports)
+    view = _job(spec, context, contract=contract, addresses=addresses, open_ports=open_ports)
     return [view.environment(each.pool, each.index) for each in replicas(spec.worker_pool_specs)]
 
 
@@ -107,17 +108,17 @@ def replica_environment(
     metric_tag: str = METRIC_TAG,
     metric_file: str = METRIC_FILE,
 ) -> dict[str, str]:
-    """Every variable that replica `index` of pool `pool` gets, as `job_environments` has them.
+    """Return every variable of replica `index` in pool `pool`, as `job_environments` has them.
 
-    `spec` is the rest of the job, for what follows neither from its pools nor from its directory. Raises
-    ValueError as `job_environments` does, and for a replica that the job does not have.
+    `spec` supplies the rest of the job, for variables that follow neither from its pools nor from its
+    directory. Raises ValueError as `job_environments` does, and if the job does not have this replica.
     """
     whole = replace(
         spec or CustomJobSpec(display_name="", worker_pool_specs=()),
         worker_pool_specs=tuple(pools),
         base_output_directory=base_output_directory,
     )
-    submission = Submission(
+    context = RunContext(
         job_id=job_id,
         project_number=project_number,
         location=location,
@@ -125,7 +126,7 @@ def replica_environment(
         metric_tag=metric_tag,
         metric_file=metric_file,
     )
-    view = _job(whole, submission, contract=contract, addresses=addresses, open_ports=open_ports)
+    view = _job(whole, context, contract=contract, addresses=addresses, open_ports=open_ports)
     if not (0 <= pool < len(pools) and 0 <= index < pools[pool].replica_count):
         raise ValueError(f"the job has no replica {index} in worker pool {pool}")
     return view.environment(pool, index).as_variables()
@@ -133,7 +134,7 @@ def replica_environment(
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """What all replicas of a job have in common."""
+    """The facts that all replicas of a job share."""
 
     pools: Sequence[WorkerPoolSpec]
     addresses: Addresses
@@ -142,6 +143,7 @@ class _Job:
     variables: Mapping[str, str]
 
     def environment(self, pool: int, index: int) -> ReplicaEnvironment:
+        """Return the environment of one replica."""
         cluster_spec = self.cluster.cluster_spec(pool, index)
         tf_config = self.cluster.tf_config(pool, index)
         service = {
@@ -164,7 +166,7 @@ class _Job:
 
 def _job(
     spec: CustomJobSpec,
-    submission: Submission,
+    context: RunContext,
     *,
     contract: Contract,
     addresses: Addresses | None,
@@ -176,10 +178,10 @@ def _job(
     counts = [pool.replica_count for pool in pools]
     if counts[: CHIEF + 1] != [1] or min(counts) < 0:
         raise ValueError(
-            f"worker pools of {counts} replicas make no job; the first has exactly one, the chief"
+            f"worker pools of {counts} replicas do not form a job; the first pool has exactly one, the chief"
         )
     kinds = [f"workerpool{position}" for position in range(len(pools))]
-    named = service_addresses(kinds, counts, submission.job_id)
+    named = service_addresses(kinds, counts, context.job_id)
     if addresses is None:
         addresses = named
     check_addresses(addresses, counts, of="the worker pools")
@@ -191,20 +193,20 @@ def _job(
             spec,
             addresses,
             contract=contract,
-            job_id=submission.job_id,
-            trial=submission.trial,
+            job_id=context.job_id,
+            trial=context.trial,
             open_ports=open_ports,
         ),
-        variables=job_variables(spec, submission),
+        variables=job_variables(spec, context),
     )
 
 
 def _expanded(
     pool: WorkerPoolSpec, service: Mapping[str, str], structured: Mapping[str, object]
 ) -> dict[str, str]:
-    """The service's variables and the task's own, without the two that are kept as values.
+    """Return the service's variables and the task's own, without CLUSTER_SPEC and TF_CONFIG.
 
-    Those two become text only where the task's own variables refer to them.
+    Those two become text only if the task's own variables refer to them.
     """
     own = pool.task.env if pool.task else ()
     texts = {

@@ -1,11 +1,10 @@
-"""From the values of a program or a file to a frozen spec, and back: the one boundary for every kind.
+"""Conversion from the values of a program or file to a frozen spec and back, for every kind.
 
 `decode` reads plain values (mappings, lists, strings, numbers) by the type hints of a frozen dataclass and
 collects every problem with its path in the API's spelling. `encode` is its inverse on specs.
 
-A value that is not known yet (Pulumi, in a preview) is given as `UNKNOWN`: the spec then holds a placeholder
-of the right type, and the path is remembered, so that checks do not judge the placeholder and `encode` puts
-`UNKNOWN` back.
+A value that is not known yet (in a Pulumi preview) is `UNKNOWN`. The spec then holds a placeholder of the
+right type and the path is recorded, so that checks skip the placeholder and `encode` restores `UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Decoded(Generic[T]):
-    """What became of a value.
+    """The result of decoding a value.
 
-    `spec` is None when there is an error among `problems`. `draft` is there even then, with placeholders at
-    the paths in `damaged`, so that further checks can report on the rest; it is None only when nothing could
-    be read. `unknown` holds the paths of values that are not known yet.
+    `spec` is None if there is an error among `problems`. `draft` exists even then, with placeholders at the
+    paths in `damaged`, so that further checks can report on the rest; it is None only if nothing could be
+    read. `unknown` holds the paths of values that are not known yet.
     """
 
     spec: T | None
@@ -49,7 +48,7 @@ class Decoded(Generic[T]):
     damaged: frozenset[str] = frozenset()
 
     def then(self, normalise: Callable[[T], T], validate: Callable[[T], Sequence[Problem]]) -> Decoded[T]:
-        """The same after normalisation, with the findings of `validate` that rest on known values added."""
+        """Return the normalised result, with the findings of `validate` about known values added."""
         if self.draft is None:
             return self
         draft = normalise(self.draft)
@@ -62,8 +61,8 @@ class Decoded(Generic[T]):
 def decode(cls: type[T], value: object, *, path: str = "", tolerant: bool = False) -> Decoded[T]:
     """Read `value`, a mapping with snake_case or camelCase keys, as the frozen dataclass `cls`.
 
-    Whole floats and decimal strings are read as integers, as the API does. `tolerant` is for what a service
-    sent: fields that the class does not have are passed over instead of reported.
+    Whole floats and decimal strings are read as integers, as the API does. `tolerant` is for answers of a
+    service: fields that the class does not have are ignored instead of reported.
     """
     reader = _Reader(tolerant=tolerant)
     draft = reader.read(value, cls, path, {})
@@ -79,9 +78,9 @@ def decode(cls: type[T], value: object, *, path: str = "", tolerant: bool = Fals
 
 
 def encode(spec: object, *, unknown: Collection[str] = (), path: str = "") -> Any:
-    """Plain values of a spec: snake_case dictionaries and lists, what is empty and the default left out.
+    """Convert a spec to plain dictionaries and lists in snake_case, without empty and default values.
 
-    The paths in `unknown` get `UNKNOWN` back. `decode` of the result is the spec again.
+    The paths in `unknown` become `UNKNOWN` again. `decode` of the result is the spec again.
     """
     if path in unknown:
         return UNKNOWN
@@ -103,7 +102,7 @@ def encode(spec: object, *, unknown: Collection[str] = (), path: str = "") -> An
 
 
 class _Reader:
-    """One decoding: walks value and type together and collects what it finds."""
+    """One decoding: walks value and type together and collects problems."""
 
     def __init__(self, *, tolerant: bool) -> None:
         self.tolerant = tolerant
@@ -112,6 +111,7 @@ class _Reader:
         self.damaged: list[str] = []
 
     def read(self, value: object, hint: Any, path: str, metadata: Mapping[str, Any]) -> Any:
+        """Read a value as the type `hint`; record problems, unknown values and damage."""
         hint = without_none(hint)
         if "convert" in metadata:
             value = metadata["convert"](value)
@@ -128,6 +128,7 @@ class _Reader:
         return self._scalar(value, hint, path, metadata)
 
     def fail(self, path: str, message: str, hint: Any) -> Any:
+        """Report a problem, and return a placeholder for the damaged value."""
         self.problems.append(Problem(path=path, message=message))
         self.damaged.append(path)
         return placeholder(hint)
@@ -155,12 +156,12 @@ class _Reader:
                 values[field.name] = self._missing(
                     below,
                     types_[field.name],
-                    "is missing; say how many, 0 leaves it out",
+                    "is missing; give a number, 0 leaves it out",
                 )
         return cls(**values)
 
     def _missing(self, path: str, hint: Any, message: str) -> Any:
-        """A field that is not given: zero from a service; from a user a problem, unless it was misspelt."""
+        """Return a value for an absent field, and report it unless a service sent it or it was misspelt."""
         if self.tolerant:
             return zero(hint)
         if path in self.damaged:
@@ -168,7 +169,7 @@ class _Reader:
         return self.fail(path, message, hint)
 
     def _keys(self, value: Mapping[Any, object], cls: type, path: str) -> dict[str, object]:
-        """The given fields under their own names; reports the others."""
+        """Return the given fields under their own names, and report the others."""
         names = field_types(cls)
         later: Collection[str] = getattr(cls, "UNSUPPORTED", ())
         service: Collection[str] = getattr(cls, "SERVER_OWNED", ())
@@ -212,7 +213,7 @@ class _Reader:
         return read
 
     def _item(self, value: object, hint: Any, path: str) -> Any:
-        """An entry of a list or a mapping: here None is not the same as absent."""
+        """Read an entry of a list or a mapping, where None is not the same as absent."""
         if value is None and dataclasses.is_dataclass(hint):
             value = {}
         return self.read(value, hint, path, {})
@@ -267,4 +268,4 @@ def _unknown_field(
     if name in service:
         return Problem(path=below, message="is set by the service; leave it out")
     remedy = nearest(name, names) or f"the fields are {', '.join(names)}"
-    return Problem(path=below, message=f"no field has this name; {remedy}")
+    return Problem(path=below, message=f"is not a known field; {remedy}")

@@ -11,7 +11,7 @@ _WITH_UNIT = re.compile(r"(\d{1,9})\s*([smhdw])")
 
 
 def seconds_text(value: object) -> object:
-    """A plain number of seconds as a duration text: 3600 -> "3600s"; any other value comes back as it is.
+    """Convert a plain number of seconds to a duration: 3600 -> "3600s". Return any other value unchanged.
 
     >>> seconds_text(3600.0), seconds_text("1h")
     ('3600s', '1h')
@@ -25,7 +25,7 @@ def seconds_text(value: object) -> object:
 
 
 def normal(text: str) -> str:
-    """The shortest spelling of a duration: "3600.000s" -> "3600s"; any other text comes back as it is."""
+    """Return the shortest spelling of a duration: "3600.000s" -> "3600s". Return any other text unchanged."""
     match = _SECONDS.fullmatch(text)
     if match is None:
         return text
@@ -34,7 +34,10 @@ def normal(text: str) -> str:
 
 
 def in_seconds(text: str) -> str:
-    """A duration with a unit of gcloud's in seconds: "30d" -> "2592000s"; any other text in `normal` form."""
+    """Convert a duration with one of gcloud's units to seconds: "30d" -> "2592000s".
+
+    Any other text is returned in `normal` form.
+    """
     match = _WITH_UNIT.fullmatch(text)
     return normal(f"{int(match.group(1)) * _UNITS[match.group(2)]}s" if match else text)
 
@@ -42,14 +45,14 @@ def in_seconds(text: str) -> str:
 def problem_with(
     text: str, *, remedy: str = "write it in seconds with an s, for example 3600s"
 ) -> str | None:
-    """What is wrong with a duration that has to be positive, with the remedy; None when it is right."""
+    """Describe what is wrong with a duration, which must be positive, and the remedy; None if it is valid."""
     match = _SECONDS.fullmatch(text)
     if re.fullmatch(r"\d{13,}(\.\d*)?s", text, re.ASCII):
-        return f"{text[:20]!r}... is longer than a duration can be; the longest is 999999999999s"
+        return f"{text[:20]!r}... is too long; the longest duration is 999999999999s"
     if match is None:
         if other := _WITH_UNIT.fullmatch(text):
             remedy = f"write it in seconds: {int(other.group(1)) * _UNITS[other.group(2)]}s"
-        return f"{text!r} is no duration; {remedy}"
+        return f"{text!r} is not a duration; {remedy}"
     if normal(text) == "0s":
-        return f"{text!r} is no time at all; a duration here must be more than 0 seconds"
+        return f"{text!r} is 0 seconds; give a positive duration"
     return None

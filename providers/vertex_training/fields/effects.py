@@ -1,12 +1,12 @@
-"""The effect of a changed field on the resource that exists: one entry for every field of every kind.
+"""The effect of a changed field on the existing resource: one entry for every field of every kind.
 
 A table maps path patterns to effects. A pattern is a path without positions
 (`worker_pool_specs[].machine_spec.machine_type`); a map such as `labels` is one field. Diffs, documentation
-and the completeness test read the table, nothing else decides.
+and the completeness test all read this table.
 
-A field says its effect in its metadata, under `CHANGES`; `field_table` builds the table from that:
+A field declares its effect in its metadata, under `CHANGES`; `field_table` builds the table from that:
 
-    network: str = field(default="", metadata={CHANGES: replaces("the network of {noun}")})
+network: str = field(default="", metadata={CHANGES: replaces("the network of {noun}")})
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from vertex_training.findings.problems import is_within
 
 
 class Effect(str, enum.Enum):
-    """From the least to the most: nothing, in place, by replacement; `server` marks fields of the service."""
+    """The effect of a change, from least to most: nothing, update, replacement.
+
+    `SERVER` marks output fields, which no declaration can set.
+    """
 
     NONE = "none"
     UPDATE = "update"
@@ -35,7 +38,7 @@ class Effect(str, enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FieldEffect:
-    """The effect of a change of one field, and why, as the end of "..., because"."""
+    """The effect of a change of one field, and the reason, as the end of "..., because"."""
 
     effect: Effect
     reason: str
@@ -44,10 +47,10 @@ class FieldEffect:
 FieldTable = Mapping[str, FieldEffect]
 
 CHANGES = "changes"
-"""The key of a field's `FieldEffect` in its metadata. A reason may contain `{noun}`: "a tuning job"."""
+"""Metadata key of a field's `FieldEffect`. Its reason may contain `{noun}`: "a tuning job"."""
 
 WHOLE = "whole"
-"""The key of a field whose effect is that of the whole message in it, whatever the message's fields say."""
+"""Metadata key of a field whose effect also holds for every field of the message in it."""
 
 SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
 """The effect of an output field, which no declaration can set."""
@@ -61,9 +64,9 @@ def replaces(what: str = "{noun}", when: str = "once it exists") -> FieldEffect:
 def field_table(cls: type, prefix: str = "", *, noun: str) -> dict[str, FieldEffect]:
     """Return the entries of a spec that is called `noun` in the reasons, each pattern after `prefix`.
 
-    A field within a message has the effect of the field that holds the message, unless it says its own, and
-    the holder is not `WHOLE`. The fields in the `SERVER_OWNED` of a class and of its messages come last.
-    Raises TypeError for a field that says no effect.
+    A field within a message has the effect of the field that holds the message, unless it declares its own
+    and the holder is not `WHOLE`. The fields in the `SERVER_OWNED` of a class and of its messages come last.
+    Raises TypeError if a field declares no effect.
     """
     table = {
         f"{prefix}{pattern}": dataclasses.replace(entry, reason=entry.reason.format(noun=noun))
@@ -87,7 +90,9 @@ def _entries(
             below = whole or bool(item.metadata.get(WHOLE))
             yield from _entries(message, pattern, entry, (*around, cls), whole=below)
         elif entry is None:
-            raise TypeError(f"{cls.__name__}.{item.name} does not say what a change of it does ({CHANGES})")
+            raise TypeError(
+                f"{cls.__name__}.{item.name} declares no effect of a change; add {CHANGES!r} to its metadata"
+            )
         else:
             yield pattern, entry
 
@@ -101,9 +106,9 @@ def _server_owned(cls: type, prefix: str = "", around: tuple[type, ...] = ()) ->
 
 
 def field_patterns(cls: type, prefix: str = "", *, around: tuple[type, ...] = ()) -> Iterator[str]:
-    """The pattern of every field of a spec that holds a value, not a message, in order.
+    """Yield the pattern of every field of a spec that holds a value, not a message, in order.
 
-    A message within a message of its own class, such as a conditional parameter, is one field.
+    A message within a message of its own class, such as a conditional parameter, counts as one field.
     """
     for name in field_types(cls):
         pattern, message = _pattern_and_message(cls, name, prefix, around)
@@ -125,14 +130,14 @@ def _pattern_and_message(
 
 
 def pattern_of(path: str) -> str:
-    """The pattern of a path: `env[API_KEY].value` and `env[2].value` are both `env[].value`."""
+    """Return the pattern of a path: `env[API_KEY].value` and `env[2].value` are both `env[].value`."""
     return re.sub(r"\[.*?\](?=[.\[]|$)", "[]", path)
 
 
 def effect_of(path: str, table: FieldTable) -> FieldEffect:
-    """The entry for a changed path: its own, that of the field around it, or the strongest one below it.
+    """Return the entry for a changed path: its own, its holder's, or the strongest one below it.
 
-    Raises KeyError for a path that the table does not know.
+    Raises KeyError if the table does not have the path.
     """
     pattern = pattern_of(path)
     for known in table:
@@ -145,7 +150,7 @@ def effect_of(path: str, table: FieldTable) -> FieldEffect:
 
 
 def strongest(entries: Iterable[FieldEffect]) -> FieldEffect:
-    """The entry that decides when several fields change; no effect at all for none."""
+    """Return the entry that decides when several fields change, or one without effect for no entries."""
     order = (Effect.SERVER, Effect.NONE, Effect.UPDATE, Effect.REPLACE)
     nothing = FieldEffect(effect=Effect.NONE, reason="nothing changed")
     return max(entries, key=lambda entry: order.index(entry.effect), default=nothing)

@@ -1,4 +1,4 @@
-"""Values of no fixed shape (google.protobuf.Value) as one text, which keeps a spec frozen and comparable."""
+"""Values without a schema (google.protobuf.Value) as text, which keeps a spec frozen and comparable."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vertex_training.fields.values import UNKNOWN, Unknown
 
 
 def as_text(value: object) -> object:
-    """A value as canonical JSON; such a text comes back as it is, and `UNKNOWN` for what holds an unknown.
+    """Convert a value to canonical JSON; `UNKNOWN` if it contains an unknown value.
 
-    Whole numbers lose their ".0": the API keeps every number as a double. What JSON cannot write comes back
-    as it is, for the decoder to refuse.
+    Such a text is returned unchanged. Whole numbers lose their ".0": the API keeps every number as a double.
+    A value that JSON cannot represent is returned unchanged, so that the decoder rejects it.
 
     >>> as_text({"b": 1.0, "a": [True]})
     '{"a":[true],"b":1}'
@@ -31,7 +31,7 @@ def as_text(value: object) -> object:
 
 
 def from_text(text: str) -> Any:
-    """The value of a text that `as_text` wrote; any other text is itself."""
+    """Return the value of a text that `as_text` wrote; return any other text unchanged."""
     try:
         return json.loads(text)
     except ValueError:

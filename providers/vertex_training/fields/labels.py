@@ -1,4 +1,4 @@
-"""The rules of labels, which are the same for jobs and buckets."""
+"""The rules of labels, which jobs and buckets share, and the labels that this provider adds."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import shown
 
 MAX_LABELS = 64
-LABELS_OF_OURS = 8
-"""Places among them that are kept for those that the provider adds itself."""
+MAX_PROVIDER_LABELS = 8
+"""Labels of a resource that are reserved for the provider."""
 
 MAX_LENGTH = 63
 """Characters in a key or a value."""
 
-OWN_PREFIXES = ("vertex-training-", "pulumi-")
-"""What the keys of the labels that we put on a job begin with: its marks."""
+PROVIDER_PREFIXES = ("vertex-training-", "pulumi-")
+"""Prefixes of the keys of labels that the provider adds."""
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _VALUE = re.compile(r"[a-z0-9_-]*")
 
 
 def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: int = 0) -> list[Problem]:
-    """What is wrong with the labels of a resource; `spare` places are kept for labels of our own.
+    """Return the findings about the labels of a resource; `spare` labels are reserved for the provider.
 
     The rules are those of the service's own error text: at most 64 labels, keys and values of at most 63
     lowercase letters, digits, dashes and underscores, keys beginning with a letter or digit.
     """
     problems = []
     if len(labels) > MAX_LABELS - spare:
-        kept = f", {spare} of which this provider needs itself" if spare else ""
-        message = f"{len(labels)} labels; a resource has at most {MAX_LABELS}{kept}; leave some out"
+        kept = f", of which this provider needs {spare}" if spare else ""
+        message = (
+            f"{len(labels)} labels are too many; a resource has at most {MAX_LABELS}{kept}; leave some out"
+        )
         problems.append(Problem(path=path, message=message, rests_on=(path,)))
     for key, value in labels.items():
         below = child(path, key)
@@ -56,27 +58,27 @@ def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: in
     return problems
 
 
-def is_own(key: str) -> bool:
-    """Whether a label is one of ours; it says nothing of what was declared."""
-    return key.startswith(OWN_PREFIXES)
+def is_provider_label(key: str) -> bool:
+    """Return whether the provider added a label, so that it is not part of the declaration."""
+    return key.startswith(PROVIDER_PREFIXES)
 
 
-def mark_value(text: str) -> str:
-    """A name as the value of one of our marks, such as `pulumi-project`."""
+def ownership_label_value(text: str) -> str:
+    """Convert a name to the value of an ownership label, such as `pulumi-project`."""
     return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
 
 
-MARKS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
-"""The labels that say to a person what declared a thing, from the outside in."""
+OWNERSHIP_LABELS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
+"""The ownership labels, which tell people what declared a resource, from project to resource."""
 
 
 def owner_of(labels: Mapping[str, str]) -> dict[str, str]:
-    """The Pulumi project, stack and resource of the marks, as far as they are there."""
-    return {mark.removeprefix("pulumi-"): labels[mark] for mark in MARKS if mark in labels}
+    """Return the Pulumi project, stack and resource named in ownership labels; absent ones are left out."""
+    return {key.removeprefix("pulumi-"): labels[key] for key in OWNERSHIP_LABELS if key in labels}
 
 
 def label_value(text: str) -> str:
-    """The nearest text that can be the value of a label: "Alice's job" -> "alice_s_job"."""
+    """Convert a text to a valid value of a label: "Alice's job" -> "alice_s_job"."""
     return re.sub(r"[^a-z0-9_-]+", "_", text.lower())[:MAX_LENGTH]
 
 

@@ -1,7 +1,7 @@
-"""From the API's path of a value to the place in the file where the user wrote it.
+"""Conversion of a value's path in the API to its path in the file that the user wrote.
 
-A declaration by role or of legacy AI Platform is turned into worker pools before the rules see it; findings
-have to name what was written: `worker.accelerator_count`, not `worker_pool_specs[1].machine_spec...`.
+A declaration by role, or one for legacy AI Platform, becomes worker pools before the rules see it. Findings
+have to name the written path: `worker.accelerator_count`, not `worker_pool_specs[1].machine_spec...`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _POOL_PATH = re.compile(r"worker_pool_specs\[\d+\](?:\.[a-z_]+|\[\d+\])*")
 
 
 def written_path(path: str, origins: Origins) -> str:
-    """Where the value at an API path was written; the path itself where nothing is known of it."""
+    """Return where the value at an API path was written, or the path itself if no origin is known."""
     nearest = max((known for known in origins if is_within(path, known)), key=len, default=None)
     if nearest is None:
         return path
@@ -27,9 +27,9 @@ def written_path(path: str, origins: Origins) -> str:
 
 
 def as_written(problems: Iterable[Problem], origins: Origins) -> tuple[Problem, ...]:
-    """The findings with the paths of the file, in `path`, `rests_on` and words.
+    """Return the findings with the paths of the file in `path`, `rests_on` and the message.
 
-    What several pools took from one place is found once for each of them; it is reported once.
+    Several pools may take a value from one place; a finding about that value is then reported once.
     """
     found = (
         replace(

@@ -1,4 +1,4 @@
-"""The fields of a spec: their types and defaults, their names in the API, their paths."""
+"""The fields of a spec: their types, defaults, names in the API, and paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vertex_training.fields.values import NOT_KNOWN
 
 
 def child(path: str, name: str) -> str:
-    """The path of a field or a map entry below `path`: `labels.team`, `labels["a b"]`."""
+    """Return the path of a field or a map entry below `path`: `labels.team`, `labels["a b"]`."""
     if not _is_plain(name):
         return f'{path}["{name}"]'
     return f"{path}.{name}" if path else name
@@ -27,32 +27,32 @@ def _is_plain(name: str) -> bool:
 
 
 def snake_case(name: str) -> str:
-    """`machineSpec` -> `machine_spec`; a name in snake case stays as it is."""
+    """Convert `machineSpec` to `machine_spec`; a name in snake case stays as it is."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), name)
 
 
 def camel_case(name: str) -> str:
-    """`machine_spec` -> `machineSpec`, as the API's JSON spells it."""
+    """Convert `machine_spec` to `machineSpec`, as the API's JSON spells it."""
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
 
 @functools.cache
 def field_types(cls: type) -> Mapping[str, Any]:
-    """The resolved type of every field of a dataclass, in order."""
+    """Return the resolved type of every field of a dataclass, in order."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
-    """The default of a field; `dataclasses.MISSING` where it has none."""
+    """Return the default of a field, or `dataclasses.MISSING` without one."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
 
 
 def placeholder(hint: Any) -> Any:
-    """A value of the right type that keeps the shape of a spec: a pool stays a pool, a task a task."""
+    """Return a value of the right type that keeps the shape of a spec: a pool stays a pool, a task a task."""
     hint = without_none(hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         types_ = field_types(hint)
@@ -73,7 +73,7 @@ def placeholder(hint: Any) -> Any:
 
 
 def zero(hint: Any) -> Any:
-    """The value that the API's JSON leaves out: "", 0, an empty list."""
+    """Return the value that the API's JSON omits: "", 0, an empty list."""
     hint = without_none(hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         required = (f for f in dataclasses.fields(hint) if default_of(f) is dataclasses.MISSING)
@@ -82,7 +82,7 @@ def zero(hint: Any) -> Any:
 
 
 def without_none(hint: Any) -> Any:
-    """The type of an optional value when it is there."""
+    """Return the type of an optional value without None."""
     if get_origin(hint) in (typing.Union, types.UnionType):
         members = [member for member in get_args(hint) if member is not type(None)]
         if len(members) != 1:

@@ -1,4 +1,4 @@
-"""Moments in the API's JSON: RFC 3339, in UTC on output (google.protobuf.Timestamp)."""
+"""Timestamps in the API's JSON: RFC 3339, in UTC on output (google.protobuf.Timestamp)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _MOMENT = re.compile(
 
 
 def text(value: object) -> object:
-    """A `datetime` with a time zone, which a YAML file may hold, as RFC 3339 in UTC; any other value comes
-    back as it is.
+    """Convert a `datetime` with a time zone, as YAML reads one, to RFC 3339 in UTC.
+
+    Any other value is returned unchanged.
     """
     if not isinstance(value, datetime) or value.tzinfo is None:
         return value
@@ -20,7 +21,7 @@ def text(value: object) -> object:
 
 
 def normal(moment: str) -> str:
-    """A moment in UTC, with 0, 3, 6 or 9 digits of a second; what is none comes back as it is.
+    """Return a timestamp in UTC, with 0, 3, 6 or 9 digits of a second; return any other text unchanged.
 
     >>> normal("2026-02-03T05:05:06.5+01:00")
     '2026-02-03T04:05:06.500Z'
@@ -34,7 +35,7 @@ def normal(moment: str) -> str:
 
 
 def parse(moment: str) -> datetime:
-    """Return a moment in UTC, cut to microseconds. Raises ValueError for any other text.
+    """Return a timestamp in UTC, cut to microseconds. Raises ValueError for any other text.
 
     >>> parse("2026-02-03T05:05:06.123456789+01:00").isoformat()
     '2026-02-03T04:05:06.123456+00:00'
@@ -47,18 +48,18 @@ def parse(moment: str) -> datetime:
 
 
 def is_moment(moment: str) -> bool:
-    """Whether a text is a moment that the service can read."""
+    """Return whether a text is a timestamp that the service can read."""
     return _parsed(moment) is not None
 
 
 def is_before(first: str, second: str) -> bool:
-    """Whether one moment comes before another; False where one of them is none."""
-    ours, theirs = _parsed(first), _parsed(second)
-    return ours is not None and theirs is not None and ours < theirs
+    """Return whether one timestamp precedes another; False if either is not a timestamp."""
+    left, right = _parsed(first), _parsed(second)
+    return left is not None and right is not None and left < right
 
 
 def _parsed(moment: str) -> tuple[datetime, str] | None:
-    """Seconds in UTC, without a time zone, and the digits after them without trailing zeros."""
+    """Return the time in whole seconds of UTC, without a time zone, and its fractional digits."""
     match = _MOMENT.fullmatch(moment)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Cloud Storage addresses: `gs://bucket/name`, and `/gcs/bucket/name`, where a replica sees it."""
+"""Cloud Storage addresses: `gs://bucket/name`, and `/gcs/bucket/name`, the path inside a replica."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ class GcsUri:
 
     @property
     def mounted(self) -> str:
-        """The file's path inside a replica (Cloud Storage FUSE)."""
+        """Return the file's path inside a replica (Cloud Storage FUSE)."""
         return f"{GCS_MOUNT}/{self.bucket}/{self.name}" if self.name else f"{GCS_MOUNT}/{self.bucket}"
 
     def join(self, *parts: str) -> GcsUri:
-        """The address below this one; empty parts and doubled slashes at the seams are dropped."""
+        """Return the address below this one, without empty parts and doubled slashes between parts."""
         below = [part.strip("/") for part in parts[:-1]] + [part.lstrip("/") for part in parts[-1:]]
         return GcsUri(self.bucket, "/".join(part for part in (self.name.rstrip("/"), *below) if part))
 
 
 def parse(uri: str) -> GcsUri:
-    """Read `gs://bucket[/name]`. Raises ValueError when it is something else."""
+    """Parse `gs://bucket[/name]`. Raises ValueError for any other text."""
     match = re.fullmatch(r"gs://([^/]+)(?:/(.*))?", uri, re.DOTALL)
     if match is None:
-        raise ValueError(f"{uri!r} is no Cloud Storage address; write gs://BUCKET/NAME")
+        raise ValueError(f"{uri!r} is not a Cloud Storage address; write gs://BUCKET/NAME")
     return GcsUri(match.group(1), match.group(2) or "")
 
 
 def directory(uri: str) -> str:
-    """A prefix with exactly one slash at its end, as the service keeps `outputUriPrefix`.
+    """Return a prefix with exactly one slash at its end, as the service stores `outputUriPrefix`.
 
-    What is no Cloud Storage address comes back as it is.
+    A text that is not a Cloud Storage address is returned unchanged.
     """
     return uri.rstrip("/") + "/" if re.match(r"gs://[^/]", uri) else uri

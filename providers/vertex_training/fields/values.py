@@ -1,4 +1,4 @@
-"""Plain values as programs and files give them: unknown ones, numbers in any spelling, values in words."""
+"""Plain values of programs and files: unknown values, numbers in any spelling, and their descriptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 class Unknown:
-    """A value that will be known later; the only instance that anyone needs is `UNKNOWN`."""
+    """A value that is not known yet; use the instance `UNKNOWN`."""
 
     __slots__ = ()
 
@@ -25,11 +25,11 @@ class Unknown:
 
 UNKNOWN = Unknown()
 NOT_KNOWN = "(not known yet)"
-"""What messages show for an unknown value."""
+"""How messages show an unknown value."""
 
 
 def whole_number(value: object) -> int | None:
-    """An integer, a whole float or a decimal string (int64 in the API's JSON) as an int; else None."""
+    """Convert an integer, a whole float or a decimal string to an int; None for any other value."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,19}", value, re.ASCII):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -40,7 +40,7 @@ def whole_number(value: object) -> int | None:
 
 
 def is_too_large(value: object) -> bool:
-    """Whether a value is a whole number outside the range of the API's integers."""
+    """Return whether a value is a whole number outside the range of the API's integers."""
     if isinstance(value, str):
         return re.fullmatch(r"-?\d{19,100}", value, re.ASCII) is not None and int(value) not in INT64
     if isinstance(value, float):
@@ -49,7 +49,7 @@ def is_too_large(value: object) -> bool:
 
 
 def kind(value: object) -> str:
-    """What a value is, in words, without showing it."""
+    """Name the type of a value, without showing the value."""
     if isinstance(value, bool):
         return "a boolean"
     if value is None:
@@ -66,7 +66,10 @@ def kind(value: object) -> str:
 
 
 def describe(value: object) -> str:
-    """A value in words: scalars are shown, long ones cut; lists and mappings never, they may hold secrets."""
+    """Describe a value: a scalar itself, a long one cut; of a list or mapping, only its type.
+
+    Lists and mappings may hold secrets.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

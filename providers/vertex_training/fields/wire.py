@@ -1,7 +1,7 @@
-"""The JSON of Google's APIs, read and written by the fields of a frozen dataclass.
+"""Google's JSON, read and written by the fields of a frozen dataclass.
 
-Names are lowerCamelCase, 64-bit integers are strings, what is empty or zero is left out, as the services do
-on output (protobuf's JSON mapping).
+Names are lowerCamelCase, 64-bit integers are strings, and empty or zero values are omitted, as the services
+do on output (protobuf's JSON mapping).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 def to_json(message: object) -> dict[str, Any]:
-    """A message as the API's JSON; a required field is there even when it is empty, and so is one whose
-    presence says something.
+    """Convert a message to the API's JSON.
 
-    A field's metadata may have `message`, which makes the field's JSON where it is not the plain value.
+    A required field is written even if it is empty, and so is one with explicit presence. If a field's
+    metadata has `message`, that function makes the JSON of the field's value.
     """
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(message):  # type: ignore[arg-type]
@@ -33,9 +33,9 @@ def to_json(message: object) -> dict[str, Any]:
 
 
 def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
-    """A message from the API's JSON, in either spelling of names, numbers and enums.
+    """Read a message from the API's JSON, in either spelling of names, numbers and enums.
 
-    Fields that the class does not have are passed over. Raises ValueError, naming every path, for what cannot
+    Fields that the class does not have are ignored. Raises ValueError, naming every path, if a value cannot
     be read.
     """
     decoded = decode(cls, value, path=path, tolerant=True)

@@ -1,1 +1,1 @@
-"""Rules, the findings that break them, and the sentences for both."""
+"""Rules, findings about a declaration that breaks them, and helpers for their messages."""

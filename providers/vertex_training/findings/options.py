@@ -1,4 +1,4 @@
-"""What a check is told beside the declaration itself."""
+"""Options of a check, besides the declaration itself."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from vertex_training.findings.problems import Level
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """`location`: the job's region; None skips the rules of regions. `framework`: the declared strategy, a
-    name of `rules.frameworks`. The two switches: `allow_unknown_types` makes a machine or accelerator that
-    the tables do not have a warning, since Google adds types; `allow_legacy_types` accepts names that Google
-    has retired, such as NVIDIA_TESLA_K80. `with_tasks` is false for a declaration that has no tasks at all.
+    """Facts and switches that the rules need besides the declaration.
+
+    `location` is the job's region; None skips the rules of regions. `framework` is the declared strategy, a
+    name of `rules.frameworks`. `allow_unknown_types` turns a machine or accelerator that the tables do not
+    have into a warning, since Google adds types. `allow_legacy_types` accepts names that Google has retired,
+    such as NVIDIA_TESLA_K80. `with_tasks` is false for a declaration that has no tasks at all.
     """
 
     location: str | None = None
@@ -23,8 +25,8 @@ class CheckOptions:
 
     @property
     def level_of_unknown(self) -> Level:
-        """Of what the tables do not have: a name, or something that a machine can have."""
+        """The level of a finding about a name or a combination that the tables do not have."""
         return "warning" if self.allow_unknown_types else "error"
 
 
-DEFAULT = CheckOptions()
+DEFAULT_OPTIONS = CheckOptions()

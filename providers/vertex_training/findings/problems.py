@@ -1,4 +1,4 @@
-"""A finding about a declaration: where it is, what is wrong, what to do."""
+"""A finding about a declaration: the path, what is wrong, and the remedy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Problem:
     """One finding.
 
     `path` is the API's, in snake case (`worker_pool_specs[1].machine_spec.machine_type`); "" is the whole
-    declaration. `message` is one or two plain sentences: value, rule, remedy. A warning is for what Google
-    accepts and the user will regret.
+    declaration. `message` is one or two plain sentences: value, rule, remedy. A warning is for a declaration
+    that Google accepts and the user will regret.
 
-    `rests_on` names the paths whose values the finding was derived from, where these are not simply
-    everything at, above and below `path`; one that ends with ".*" means all below it too, see `known`. `rule`
-    is the name of the broken `rules.Rule`, "" for what cannot be read at all.
+    `rests_on` names the paths whose values the finding was derived from, if these are not simply everything
+    at, above and below `path`. A path that ends with ".*" includes all below it, see `known`. `rule` is the
+    name of the broken `rules.Rule`, or "" for a value that could not be read.
     """
 
     path: str
@@ -33,18 +33,18 @@ class Problem:
 
 
 def is_within(path: str, ancestor: str) -> bool:
-    """Whether `path` is `ancestor` or lies below it; everything lies within ""."""
+    """Return whether `path` is `ancestor` or lies below it; every path lies within ""."""
     if not ancestor or path == ancestor:
         return True
     return path.startswith(ancestor) and path[len(ancestor)] in ".["
 
 
 def known(problems: Iterable[Problem], unknown: Collection[str]) -> tuple[Problem, ...]:
-    """The findings that do not rest on a value that is not known yet.
+    """Return the findings that do not depend on a value that is not known yet.
 
-    `unknown` holds the paths of such values. A finding with `rests_on` is dropped when one of those paths is
-    unknown itself, or lies within one that is, or has one below it where it ends with ".*"; a finding
-    without, when an unknown path is at, above or below its own.
+    `unknown` holds the paths of such values. A finding with `rests_on` is dropped if one of those paths is
+    unknown itself, or lies within an unknown one, or, if it ends with ".*", has an unknown one below it. A
+    finding without `rests_on` is dropped if an unknown path is at, above or below its own.
     """
     gaps = frozenset(unknown)
     above_gaps = {path for gap in gaps for path in _upwards(gap)}
@@ -64,7 +64,7 @@ def _is_open(base: str, gaps: Collection[str], above_gaps: Collection[str]) -> b
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """The path and everything that it lies within: `a[0].b`, `a[0]`, `a`, ""."""
+    """Yield the path and everything that it lies within: `a[0].b`, `a[0]`, `a`, ""."""
     yield path
     for end in range(len(path) - 1, 0, -1):
         if path[end] in ".[":
@@ -74,10 +74,10 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The findings that stop a declaration."""
+    """Return the findings that reject a declaration."""
     return tuple(problem for problem in problems if problem.level == "error")
 
 
 def warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The findings that do not."""
+    """Return the findings that do not reject a declaration."""
     return tuple(problem for problem in problems if problem.level == "warning")

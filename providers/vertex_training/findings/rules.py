@@ -1,4 +1,4 @@
-"""A rule about a declaration: its name, level and document. What breaks it is a `problems.Problem`.
+"""A rule about a declaration: its name, level and source. A `problems.Problem` reports a broken rule.
 
 Each module that checks something declares its rules beside the checks; `docs/rules.md` lists them all.
 """
@@ -12,8 +12,11 @@ from vertex_training.findings.problems import Level, Problem
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """`name` is short and stays ("chief-replicas"), `says` the rule in a sentence, `source` the document and
-    section that has it; "ours" marks a rule that no document has, with its reason.
+    """One rule.
+
+    `name` is short and stable ("chief-replicas"), `says` is the rule in a sentence, `source` the document and
+    section that state it. A source that begins with "ours" marks a rule that no document states, with the
+    reason.
     """
 
     name: str
@@ -24,7 +27,7 @@ class Rule:
     def broken(
         self, path: str, message: str, *, rests_on: tuple[str, ...] = (), level: Level | None = None
     ) -> Problem:
-        """A finding of this rule; `level` where a switch changes it."""
+        """Return a finding of this rule; pass `level` if an option changes it."""
         return Problem(
             path=path, message=message, level=level or self.level, rests_on=rests_on, rule=self.name
         )

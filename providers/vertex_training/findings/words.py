@@ -1,4 +1,4 @@
-"""Small pieces of sentences."""
+"""Parts of sentences for messages."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Collection
 
 
 def one_of(names: Collection[str]) -> str:
-    """`a`, `a or b`, `a, b or c`."""
+    """Join names: `a`, `a or b`, `a, b or c`."""
     return _joined(names, "or")
 
 
 def all_of(names: Collection[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join names: `a`, `a and b`, `a, b and c`."""
     return _joined(names, "and")
 
 
 def nearest(word: str, choices: Collection[str], *, count: int = 3) -> str:
-    """`did you mean a, b or c?` for the choices that look like `word`; "" when none does."""
+    """Return `did you mean a, b or c?` for the choices that look like `word`, or "" without a similar one."""
     similar = close(word, choices, count=1 if _same(word, choices) else count)
     return f"did you mean {one_of(similar)}?" if similar else ""
 
 
 def _same(word: str, choices: Collection[str]) -> bool:
-    """Whether one of the choices is the word but for upper and lower case, dashes and underscores."""
+    """Return whether a choice differs from the word only in case, dashes and underscores."""
     return any(_folded(word) == _folded(choice) for choice in choices)
 
 
@@ -33,13 +33,14 @@ def _folded(word: str) -> str:
 
 
 def or_newer(hint: str) -> str:
-    """A hint about a name that the tables do not have, with the switch for names that Google has added."""
-    return f"{hint}{'' if hint.endswith('?') else '.'} For one newer than the tables set allow_unknown_types"
+    """Add to a hint about an unknown name the option for names that Google has added since."""
+    return f"{hint}{'' if hint.endswith('?') else '.'} For a newer name, set allow_unknown_types"
 
 
 def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
-    """The choices that look like `word`, the most similar first; upper and lower case are the same, and so
-    are dashes, underscores and blanks.
+    """Return the choices that look like `word`, the most similar first.
+
+    Upper and lower case are equal, and so are dashes, underscores and blanks.
     """
     by_folded = {_folded(choice): choice for choice in choices}
     found = difflib.get_close_matches(_folded(word), by_folded, n=count, cutoff=0.6)
@@ -47,12 +48,12 @@ def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
 
 
 def shown(text: str, *, longest: int = 60) -> str:
-    """A text in quotes, cut when it is long."""
+    """Quote a text, and cut a long one."""
     return repr(text) if len(text) <= longest else repr(text[:longest]) + "..."
 
 
 def short_image(uri: str) -> str:
-    """An image with its digest cut to 12 digits, which is enough to tell two apart."""
+    """Cut the digest of an image to 12 digits, enough to distinguish two images."""
     return re.sub(r"(@sha256:[0-9a-f]{12})[0-9a-f]{52}$", r"\1", uri)
 
 

@@ -1,1 +1,1 @@
-"""The API's messages of a training job: read, normalised, compared, hashed."""
+"""The API's messages of a training job: reading, normal form, comparison, hash."""

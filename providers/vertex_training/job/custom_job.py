@@ -15,7 +15,7 @@ __all__ = ["CustomJobSpec", "flat", "from_wire", "normalise", "output_directory"
 
 @dataclass(frozen=True, kw_only=True)
 class CustomJobSpec(JobSpec, Named):
-    """A custom job, with the fields of the API's `jobSpec` beside those of the job itself."""
+    """A custom job, with the fields of the API's `jobSpec` next to those of the job itself."""
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
         {
@@ -41,31 +41,31 @@ class CustomJobSpec(JobSpec, Named):
 
 
 OF_JOB = ("labels", "encryptionSpec")
-"""The fields of a `CustomJob` beside its display name and its `jobSpec`."""
+"""The fields of a `CustomJob` other than its display name and its `jobSpec`."""
 
 
 def to_wire(spec: CustomJobSpec) -> dict[str, Any]:
-    """The job as the API's JSON, a `CustomJob`."""
+    """Convert the job to the API's JSON, a `CustomJob`."""
     fields = wire.to_json(spec)
     outer = {key: fields.pop(key) for key in OF_JOB if key in fields}
     return {"displayName": fields.pop("displayName"), "jobSpec": fields, **outer}
 
 
 def from_wire(job: Mapping[str, Any]) -> CustomJobSpec:
-    """The spec of a `CustomJob` in the API's JSON; what only the service sets is passed over.
+    """Read a `CustomJob` in the API's JSON; output fields are ignored.
 
-    Raises ValueError for what is no custom job.
+    Raises ValueError if it is not a custom job.
     """
     return wire.from_json(CustomJobSpec, flat(job))
 
 
 def output_directory(job: Mapping[str, Any]) -> str | None:
-    """Where a `CustomJob` in the API's JSON writes, gs://BUCKET/PREFIX/; None where it names no directory."""
+    """Return where a `CustomJob` in the API's JSON writes, gs://BUCKET/PREFIX/; None without a directory."""
     return normalise(from_wire(job)).base_output_directory
 
 
 def flat(job: Mapping[str, Any]) -> dict[str, Any]:
-    """`jobSpec`'s fields beside the job's own."""
+    """Move the fields of `jobSpec` next to those of the job."""
     nested = next((key for key in ("jobSpec", "job_spec") if isinstance(job.get(key), Mapping)), None)
     if nested is None:
         return dict(job)
@@ -73,9 +73,9 @@ def flat(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spec_hash(spec: CustomJobSpec) -> str:
-    """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
+    """Return "v1-" and 16 hex digits, equal for specs with an equal normal form.
 
-    Hash the spec as it is declared: with `base_output_directory` None where the run chooses it, without the
-    labels that a run adds.
+    The text is short enough for a label. Hash the spec as it is declared: with `base_output_directory` None
+    if the run chooses it, and without the labels that a run adds.
     """
     return hash_of(normalise(spec), to_wire)

@@ -1,4 +1,4 @@
-"""Compares two resources of one kind that run something, and says in words what follows."""
+"""Comparison of two jobs, or resources that contain jobs, and its description in words."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SERVICE_TIMEOUT = "604800s"
 
 @dataclass(frozen=True, kw_only=True)
 class JobDifference:
-    """What differs between two jobs, or resources that run jobs, and what it does to the one that exists.
+    """The difference of two jobs, or resources that contain jobs, and its effect on the existing one.
 
     `fields` are the values that differ outside the worker pools; those of the pools are in `pools`. `reasons`
-    has the reason of every field that asks for the strongest effect, each once. `names` are those of parts
-    that a path has only the position of, such as the parameters of a study.
+    has the reason of every field with the strongest effect, each once. `names` maps paths that only have a
+    position, such as the parameters of a study, to the names of what is there.
     """
 
     effect: Effect
@@ -47,13 +47,13 @@ class JobDifference:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What changes and what stays, in parts of a sentence; none when nothing differs."""
+        """The differences and the unchanged pools, as parts of a sentence; empty if nothing differs."""
         parts = (in_words(self.pools), *_fields_in_words(self.fields, self.names))
         return tuple(part for part in parts if part)
 
     @property
     def words(self) -> str:
-        """One sentence: what changes, what stays, what happens to the job; "" when nothing differs."""
+        """One sentence: the differences, unchanged pools, the effect on the job; "" if nothing differs."""
         parts = self.changes
         if self.effect is Effect.REPLACE:
             parts = (*parts, f"{self.noun} is replaced, because {self.reasons[0]}")
@@ -69,28 +69,28 @@ def compare_specs(
     noun: str = "the job",
     names: Mapping[str, str] | None = None,
 ) -> JobDifference:
-    """The difference of two normal forms of one kind; a path in `unknown` counts as different.
+    """Compare two normal forms of one kind; a path in `unknown` counts as different.
 
-    `table` has the effects of the kind's fields, `noun` is what the words call the resource, `names` are
-    those of parts that a path has only the position of. Raises ValueError when one of them has more than four
+    `table` has the effects of the kind's fields, `noun` is what the description calls the resource, and
+    `names` maps paths that only have a position to names. Raises ValueError if one spec has more than four
     worker pools.
     """
-    were = dict(parts(old))
+    old_parts = dict(parts(old))
     pools: list[PoolChange] = []
-    lists: list[str] = []
+    pool_lists: list[str] = []
 
     def with_old_pools(path: str, part: JobSpec) -> JobSpec:
-        if path not in were:
+        if path not in old_parts:
             return part
-        place = f"{path}.{_POOLS}" if path else _POOLS
-        before, after = were[path].worker_pool_specs, part.worker_pool_specs
-        lists.append(place)
-        if not any(is_within(place, gap) and gap != place for gap in unknown):
-            pools.extend(compare(before, after, path=place, unknown=unknown))
+        pools_path = f"{path}.{_POOLS}" if path else _POOLS
+        before, after = old_parts[path].worker_pool_specs, part.worker_pool_specs
+        pool_lists.append(pools_path)
+        if not any(is_within(pools_path, gap) and gap != pools_path for gap in unknown):
+            pools.extend(compare(before, after, path=pools_path, unknown=unknown))
         return replace(part, worker_pool_specs=before)
 
     same_pools = map_parts(new, with_old_pools)
-    others = [path for path in unknown if not any(is_within(path, place) for place in lists)]
+    others = [path for path in unknown if not any(is_within(path, pools_path) for pools_path in pool_lists)]
     changes = tuple(
         change for change in field_changes(old, same_pools, unknown=others) if not means_the_same(change)
     )
@@ -111,10 +111,9 @@ _POOLS = "worker_pool_specs"
 
 
 def as_document(difference: JobDifference) -> dict[str, Any]:
-    """The difference as plain values for JSON: effect, reasons, the pools that differ, the other fields,
-    words.
+    """Convert the difference to plain values for JSON: effect, reasons, pools, other fields, words.
 
-    Pools that stay as they are beside others are in `unchanged`.
+    Pools without a difference are in `unchanged`.
     """
     pools = [pool for pool in difference.pools if pool.change != "unchanged"]
     return {
@@ -150,19 +149,21 @@ _RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
 
 
 def means_the_same(change: FieldChange) -> bool:
-    """Whether both values are one to the service: its own timeout and none; a resource by the project's id
-    and by its number, which is how the service answers.
+    """Return whether the service treats both values as equal.
+
+    Such are its default timeout and no timeout, and a resource name with the project's id and with its
+    number, which is how the service answers.
     """
     if change.path == _TIMEOUT or change.path.endswith(f".{_TIMEOUT}"):
         return {change.old, change.new} == {None, SERVICE_TIMEOUT}
     if not isinstance(change.old, str) or not isinstance(change.new, str):
         return False
-    ours, theirs = _RESOURCE.fullmatch(change.old), _RESOURCE.fullmatch(change.new)
+    old, new = _RESOURCE.fullmatch(change.old), _RESOURCE.fullmatch(change.new)
     return (
-        ours is not None
-        and theirs is not None
-        and ours.group(2) == theirs.group(2)
-        and ours.group(1).isdigit() != theirs.group(1).isdigit()
+        old is not None
+        and new is not None
+        and old.group(2) == new.group(2)
+        and old.group(1).isdigit() != new.group(1).isdigit()
     )
 
 
@@ -177,7 +178,7 @@ def _fields_in_words(changes: Sequence[FieldChange], names: Mapping[str, str]) -
 
 
 def name_of(path: str, names: Mapping[str, str]) -> str:
-    """The name of the nearest part that a path lies in; "" where it lies in none."""
+    """Return the name of the nearest named part that a path lies in, or ""."""
     nearest = max((known for known in names if is_within(path, known)), key=len, default=None)
     return names[nearest] if nearest is not None else ""
 

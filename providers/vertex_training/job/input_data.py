@@ -1,4 +1,4 @@
-"""What a training pipeline reads from a managed dataset: how it is split, and where it is written."""
+"""The dataset of a training pipeline: how it is split, and where it is exported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _DATASET = re.compile(r"projects/[^/]+/locations/[^/]+/datasets/([^/]+)")
 
 
 def _inner(*names: str) -> Any:
-    """For a message of one field, such as `{"outputUriPrefix": "gs://..."}`: the plain value of it; the last
-    of the names is that of the API's JSON.
+    """Return metadata of a message with one field, such as `{"outputUriPrefix": "gs://..."}`.
+
+    The spec has the plain value of that field. The last of the names is that of the API's JSON.
     """
 
     def convert(value: object) -> object:
@@ -27,8 +28,9 @@ def _inner(*names: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class FractionSplit:
-    """The part of the data in each set, from 0 to 1; the service assigns what is left. All 0: about 0.8, 0.1
-    and 0.1.
+    """Fractions of the data in each set, from 0 to 1.
+
+    The service assigns the rest. If all are 0, it uses about 0.8, 0.1 and 0.1.
     """
 
     training_fraction: float = 0.0
@@ -38,7 +40,7 @@ class FractionSplit:
 
 @dataclass(frozen=True, kw_only=True)
 class FilterSplit:
-    """The items of each set by a filter; "-" matches nothing. The first that matches an item has it."""
+    """Filters that select the items of each set; "-" matches nothing. The first match decides."""
 
     training_filter: str
     validation_filter: str
@@ -47,7 +49,7 @@ class FilterSplit:
 
 @dataclass(frozen=True, kw_only=True)
 class PredefinedSplit:
-    """The column `key` says `training`, `validation` or `test` of each row."""
+    """A column `key` with the set of each row: `training`, `validation` or `test`."""
 
     key: str
 
@@ -70,8 +72,8 @@ class StratifiedSplit(FractionSplit):
 class InputDataConfig:
     """A dataset of the pipeline's project and location, with at most one split and one destination.
 
-    `gcs_destination` is the prefix itself, gs://BUCKET/PREFIX/, and `bigquery_destination` the address,
-    bq://PROJECT; without either the data is written below the output directory of the run.
+    `gcs_destination` is the plain prefix, gs://BUCKET/PREFIX/, and `bigquery_destination` the plain address,
+    bq://PROJECT. Without either, the data is exported below the output directory of the run.
     """
 
     dataset_id: str
@@ -92,7 +94,7 @@ SPLITS = ("fraction_split", "filter_split", "predefined_split", "timestamp_split
 
 
 def normalise(config: InputDataConfig) -> InputDataConfig:
-    """The normal form: a dataset by its id, a directory with one slash at its end, what says nothing gone."""
+    """Return the normal form: the dataset's id, one slash at the end of a directory, no empty values."""
     full_name = _DATASET.fullmatch(config.dataset_id)
     return replace(
         config,
@@ -107,7 +109,7 @@ def normalise(config: InputDataConfig) -> InputDataConfig:
 
 
 def with_destination(config: InputDataConfig, directory: str | None) -> InputDataConfig:
-    """The same with its data below a directory, where it names no destination of its own."""
+    """Set a directory as the destination, unless the config has one."""
     if config.gcs_destination or config.bigquery_destination or not directory:
         return config
     return replace(config, gcs_destination=directory)

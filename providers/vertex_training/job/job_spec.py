@@ -1,4 +1,4 @@
-"""The API's message CustomJobSpec and the messages in it: what every kind of training resource runs.
+"""The API's message CustomJobSpec and the messages in it, which every kind of training resource contains.
 
 A custom job has it as `jobSpec`, a tuning job as `trialJobSpec`, a training pipeline in its task's inputs.
 """
@@ -29,13 +29,15 @@ STRATEGIES: Mapping[str, int] = MappingProxyType(
         "FLEX_START": 6,
     }
 )
-"""Every name with its number in the enum `Scheduling.Strategy`; `tests/specs` compares it with Google's."""
+"""Every name and its number in the enum `Scheduling.Strategy`; a test compares them with Google's client."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheduling:
-    """`timeout` is the longest running time, "3600s"; the service's own is 7 days. `max_wait_duration` is how
-    long FLEX_START waits for machines: 24 hours unless given, "0s" for ever.
+    """Time limits, restarts, and the strategy for machines.
+
+    `timeout` is the longest running time, "3600s"; the service's default is 7 days. `max_wait_duration` is
+    how long FLEX_START waits for machines: 24 hours unless given, "0s" without a limit.
     """
 
     timeout: str | None = field(default=None, metadata={"convert": durations.seconds_text})
@@ -46,14 +48,13 @@ class Scheduling:
 
 
 FLEX_START_WAIT = "86400s"
-"""How long FLEX_START waits unless told otherwise."""
+"""How long FLEX_START waits by default."""
 
 
 def normal_scheduling(scheduling: Scheduling) -> Scheduling | None:
-    """What is the same to the service in one spelling; None for what changes nothing.
+    """Return the normal form, or None if it equals the service's defaults.
 
-    STANDARD is what a job without a strategy gets; ON_DEMAND and LOW_COST are the old names of STANDARD and
-    SPOT.
+    STANDARD is the default strategy; ON_DEMAND and LOW_COST are the old names of STANDARD and SPOT.
     """
     timeout = durations.normal(scheduling.timeout or "")
     wait = durations.normal(scheduling.max_wait_duration or "")
@@ -82,8 +83,9 @@ class DnsPeeringConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PscInterfaceConfig:
-    """A Private Service Connect interface; `network_attachment` is
-    projects/PROJECT/regions/REGION/networkAttachments/NAME.
+    """A Private Service Connect interface.
+
+    `network_attachment` is projects/PROJECT/regions/REGION/networkAttachments/NAME.
     """
 
     network_attachment: str | None = None
@@ -98,7 +100,7 @@ class EncryptionSpec:
 
 
 def _output_uri_prefix(value: object) -> object:
-    """The API's message `{"outputUriPrefix": "gs://..."}` as the plain address; other values as they are."""
+    """Return the address in the message `{"outputUriPrefix": "gs://..."}`, or any other value unchanged."""
     if isinstance(value, Mapping) and len(value) == 1:
         return value.get("output_uri_prefix", value.get("outputUriPrefix", value))
     return value
@@ -110,8 +112,10 @@ def _as_message(value: str) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """What every training resource has beside what runs. A dataclass has the fields of its last base first:
-    with `class CustomJobSpec(JobSpec, Named)` the display name stands before the worker pools.
+    """The display name, which every training resource has.
+
+    A dataclass lists the fields of its last base first, so `class CustomJobSpec(JobSpec, Named)` has the
+    display name before the worker pools.
     """
 
     display_name: str = field(metadata={CHANGES: replaces()})
@@ -124,9 +128,9 @@ _NETWORK = {CHANGES: replaces("the network of {noun}")}
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """Worker pools and all that they run with.
+    """Worker pools, and the settings that they share.
 
-    `base_output_directory` is the prefix itself, gs://BUCKET/PREFIX/; None leaves it to the run.
+    `base_output_directory` is the plain prefix, gs://BUCKET/PREFIX/; None means that the run chooses it.
     """
 
     worker_pool_specs: tuple[WorkerPoolSpec, ...] = field(metadata=_POOLS)
@@ -153,7 +157,7 @@ Spec = TypeVar("Spec")
 
 
 def normalise(spec: Job) -> Job:
-    """The normal form: equal for two specs of the same job, however they are spelled. Never raises."""
+    """Return the normal form, equal for two specs of the same job in any spelling. Never raises."""
     return replace(
         spec,
         worker_pool_specs=normal_pools(spec.worker_pool_specs),
@@ -173,20 +177,19 @@ def normalise(spec: Job) -> Job:
 
 
 def to_wire(spec: JobSpec) -> dict[str, Any]:
-    """The API's JSON of a `CustomJobSpec`. A message that has a `JobSpec` in it needs no more than
-    `wire.to_json`.
-    """
+    """Convert to the API's JSON of a `CustomJobSpec`; messages that contain one use `wire.to_json`."""
     return wire.to_json(spec)
 
 
 def from_wire(job_spec: Mapping[str, Any], *, path: str = "") -> JobSpec:
-    """The spec of a `CustomJobSpec` in the API's JSON. Raises ValueError for what is none."""
+    """Read a `CustomJobSpec` in the API's JSON. Raises ValueError if it is not one."""
     return wire.from_json(JobSpec, job_spec, path=path)
 
 
 def parts(spec: object, path: str = "") -> Iterator[tuple[str, JobSpec]]:
-    """What runs in a spec of any kind, with its path: ("", the job) of a custom job, ("trial_job_spec", ...)
-    of a tuning job.
+    """Yield every `JobSpec` in a spec of any kind, with its path.
+
+    The path is "" in a custom job and "trial_job_spec" in a tuning job.
     """
     if isinstance(spec, JobSpec):
         yield path, spec
@@ -196,7 +199,7 @@ def parts(spec: object, path: str = "") -> Iterator[tuple[str, JobSpec]]:
 
 
 def map_parts(spec: Spec, change: Callable[[str, JobSpec], object], path: str = "") -> Spec:
-    """The spec with each `JobSpec` in it replaced by what `change` makes of its path and of it."""
+    """Return the spec with each `JobSpec` in it replaced by `change(path, part)`."""
     if isinstance(spec, JobSpec):
         return cast(Spec, change(path, spec))
     if not is_dataclass(spec) or isinstance(spec, type):
@@ -207,10 +210,10 @@ def map_parts(spec: Spec, change: Callable[[str, JobSpec], object], path: str = 
 
 
 def hash_of(normal: object, encode: Callable[[Any], Mapping[str, Any]]) -> str:
-    """ "v1-" and 16 hex digits for a spec of any kind in normal form; `encode` gives its JSON.
+    """Return "v1-" and 16 hex digits for a normal form of any kind; `encode` converts it to JSON.
 
-    What was not declared has to hash the same in every version, also when a table of defaults changes: such a
-    disk counts as it did in the first version.
+    Undeclared values must hash the same in every version, even if a table of defaults changes. An undeclared
+    disk therefore hashes as it did in the first version.
     """
     canonical = json.dumps(
         encode(map_parts(normal, _with_first_disks)), sort_keys=True, separators=(",", ":")
@@ -226,16 +229,14 @@ _HYPERDISKS_OF_V1 = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
 
 
 def _with_first_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
-    """A pool in normal form with the disk that hashes of v1 had where none is declared. Never to be
-    changed.
-    """
+    """Return a normal pool with the disk that v1 hashes have if none is declared. Never change this."""
     if pool.is_empty:
         return pool
     default, disk = default_disk(pool.machine_type), pool.disk_spec
     size = disk.boot_disk_size_gb if disk else default.boot_disk_size_gb
     kind = disk.boot_disk_type if disk else ""
     if kind == "pd-ssd" and not default.boot_disk_type:
-        # Declared for a machine whose own default is not known: not the same as no type declared.
+        # Declared for a machine whose default is not known, which differs from no declared type.
         kind = "pd-ssd, declared"
     if kind in ("", default.boot_disk_type):
         kind = "hyperdisk-balanced" if pool.machine_type in _HYPERDISKS_OF_V1 else "pd-ssd"

@@ -1,4 +1,4 @@
-"""From what a program says of a resource that runs something to its spec, with every finding."""
+"""Reading of a declared job of any kind into its spec, with every finding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import Unknown
 from vertex_training.findings.problems import Problem, known
-from vertex_training.job.reduction import fill_in
+from vertex_training.job.auto_replicas import fill_in
 from vertex_training.job.rules.job_spec import below
 from vertex_training.topology.rules.reduction_servers import Sizing
 
@@ -28,25 +28,27 @@ def decode_spec(
     location: str | Unknown | None = None,
     at: Sequence[str] = ("",),
 ) -> Decoded[Spec]:
-    """Decode, normalise and check a spec of any kind; every problem at once, with its path.
+    """Decode, normalise and check a spec of any kind; report every problem at once, with its path.
 
-    Reduction servers that are asked for as "auto" are filled in first, for `location`, which may not be known
-    yet; `at` has the paths where a `JobSpec` may stand, "trial_job_spec" or "". `check` finds what is wrong.
+    Reduction servers with the count "auto" are filled in first, for `location`, which may not be known yet.
+    `at` has the possible paths of a `JobSpec`, "trial_job_spec" or "". `check` returns the findings about a
+    spec.
     """
     filled = fill_parts(value, at=at, location=location)
     decoded = decode(cls, filled.value)
     if filled.problems:
         decoded = dataclasses.replace(decoded, spec=None, problems=(*filled.problems, *decoded.problems))
-    # A pool whose number of replicas is not known yet may turn out to be empty, and then no rule is for it.
+    # A pool whose replica count is not known yet may turn out to be empty, and then no rule applies to it.
     uncertain = {path.removesuffix(_COUNT) for path in decoded.unknown if path.endswith(_COUNT)}
     return decoded.then(normalise, lambda spec: known(check(spec), uncertain))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledParts:
-    """A declaration with the reduction servers of its parts filled in, as `reduction.Filled`; the problems
-    have their paths in the whole. `sizing` is the arithmetic behind their number, `arithmetic` the same in
-    words; None and "" where none were asked for.
+    """A declaration with the reduction servers of its parts filled in, as `auto_replicas.Filled`.
+
+    The problems have their paths in the whole declaration. `sizing` is the calculation of the number, and
+    `arithmetic` the same in words; None and "" if no count is "auto".
     """
 
     value: Any
@@ -58,7 +60,7 @@ class FilledParts:
 def fill_parts(
     value: Any, *, at: Sequence[str] = ("",), location: str | Unknown | None = None
 ) -> FilledParts:
-    """Replace `replica_count: "auto"` in each `JobSpec` of a declaration that stands at one of the paths."""
+    """Replace `replica_count: "auto"` in each `JobSpec` of a declaration that is at one of the paths."""
     problems: list[Problem] = []
     sizings: list[Sizing] = []
 

@@ -1,17 +1,21 @@
-"""The space that the parameters of a study span: every parameter with its path, how many points there are."""
+"""The search space of a study: every parameter with its path, and the number of points."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
+from vertex_training.fields.schema import child
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import shown
-from vertex_training.study.study import ConditionalParameterSpec, ParameterSpec
+from vertex_training.study.study import ConditionalParameterSpec, ParameterSpec, StudySpec
 
 EPSILON = 1e-10
-"""Two numbers of a DISCRETE parameter are one when they are nearer than this (v1 reference,
-`DiscreteValueSpec`)."""
+"""Two numbers of a DISCRETE parameter that are nearer than this are the same.
+
+Source: v1 reference, `DiscreteValueSpec`.
+"""
 
 TYPES = ("double", "integer", "categorical", "discrete")
 
@@ -20,9 +24,7 @@ Value = float | str
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A parameter, where it is declared, and the values that every parameter above it has when it is
-    active.
-    """
+    """A parameter, its path, and the values that its ancestors must have for it to be active."""
 
     path: str
     spec: ParameterSpec
@@ -32,7 +34,7 @@ class Node:
 def walk(
     parameters: Sequence[ParameterSpec], path: str, *, needs: tuple[tuple[str, frozenset[Value]], ...] = ()
 ) -> Iterator[Node]:
-    """Every parameter, conditional ones too, parents first; `path` is that of the list."""
+    """Yield every parameter, parents before their conditional parameters; `path` is that of the list."""
     for i, spec in enumerate(parameters):
         yield from _below(spec, f"{path}[{i}]", needs)
 
@@ -46,15 +48,30 @@ def _below(spec: ParameterSpec, path: str, needs: tuple[tuple[str, frozenset[Val
         )
 
 
+def study_names(spec: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and id of every known parameter and metric in a spec of any kind."""
+    if isinstance(spec, StudySpec):
+        for node in walk(spec.parameters, child(path, "parameters")):
+            if node.spec.parameter_id != NOT_KNOWN:
+                yield node.path, node.spec.parameter_id
+        for i, metric in enumerate(spec.metrics):
+            if metric.metric_id != NOT_KNOWN:
+                yield f"{child(path, 'metrics')}[{i}]", metric.metric_id
+    elif is_dataclass(spec) and not isinstance(spec, type):
+        for item in fields(spec):
+            yield from study_names(getattr(spec, item.name), child(path, item.name))
+
+
 def types_of(spec: ParameterSpec) -> tuple[str, ...]:
-    """The value specs that a parameter has, "double", "integer", "categorical" or "discrete"; one when it is
-    right.
+    """Return the types of a parameter's value specs; a valid parameter has exactly one.
+
+    They are "double", "integer", "categorical" and "discrete".
     """
     return tuple(name for name in TYPES if getattr(spec, f"{name}_value_spec") is not None)
 
 
 def conditions_of(condition: ConditionalParameterSpec) -> tuple[str, ...]:
-    """The types of parents that a condition speaks of; one when it is right."""
+    """Return the types of parents that a condition names; a valid condition names exactly one."""
     fields = {
         "integer": condition.parent_int_values,
         "categorical": condition.parent_categorical_values,
@@ -64,7 +81,7 @@ def conditions_of(condition: ConditionalParameterSpec) -> tuple[str, ...]:
 
 
 def condition_values(condition: ConditionalParameterSpec) -> tuple[Value, ...]:
-    """The values of the parent under which a conditional parameter is active."""
+    """Return the values of the parent for which a conditional parameter is active."""
     for values in (
         condition.parent_int_values,
         condition.parent_categorical_values,
@@ -76,14 +93,14 @@ def condition_values(condition: ConditionalParameterSpec) -> tuple[Value, ...]:
 
 
 def same(one: Value, other: Value) -> bool:
-    """Whether two values of one parameter are the same to the service."""
+    """Return whether the service treats two values of one parameter as the same."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     return abs(one - other) < EPSILON
 
 
 def exclude_each_other(one: Node, other: Node) -> bool:
-    """Whether no trial has both parameters: somewhere above them a parent would need two values at once."""
+    """Return whether no trial has both parameters, since an ancestor would need two values at once."""
     wanted = dict(one.needs)
     return any(
         path in wanted and not any(same(a, b) for a in values for b in wanted[path])
@@ -92,19 +109,19 @@ def exclude_each_other(one: Node, other: Node) -> bool:
 
 
 def points(parameters: Sequence[ParameterSpec]) -> int | None:
-    """How many different trials there can be; None where a DOUBLE parameter makes them endless.
+    """Return the number of different trials, or None if a DOUBLE parameter makes it infinite.
 
-    Conditional parameters count where they are active.
+    Conditional parameters count only for the values that activate them.
     """
     return _product([_points_of(spec) for spec in parameters])
 
 
 MOST_POINTS = 10**15
-"""More points than these are no number that anybody reads; a number may have thousands of digits."""
+"""Larger numbers of points are not printed: they may have thousands of digits."""
 
 
 def points_in_words(number: int) -> str:
-    """The number of points: "12", "more than 10^15"."""
+    """Return the number of points for a message: "12", "more than 10^15"."""
     return str(number) if number <= MOST_POINTS else "more than 10^15"
 
 
@@ -135,7 +152,7 @@ def _product(numbers: Sequence[int | None]) -> int | None:
 
 
 def _values_of(spec: ParameterSpec) -> tuple[tuple[Value, ...] | None, int]:
-    """The values that a condition may name, and how many others there are."""
+    """Return the values that a condition may name, and the number of other values."""
     if spec.categorical_value_spec is not None:
         return tuple(dict.fromkeys(spec.categorical_value_spec.values)), 0
     if spec.discrete_value_spec is not None:
@@ -157,15 +174,15 @@ def _values_of(spec: ParameterSpec) -> tuple[tuple[Value, ...] | None, int]:
 
 
 def is_finite(*values: float) -> bool:
-    """Whether all of these are numbers that can be searched."""
+    """Return whether all of these numbers are finite."""
     return all(math.isfinite(value) for value in values)
 
 
 def number_text(value: float) -> str:
-    """A number as findings write it, with the digits that a double has."""
+    """Format a number for a message, with the digits that a double has."""
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def value_text(value: Value) -> str:
-    """A value of a parameter as findings write it: a number, or a text in quotes."""
+    """Format a value of a parameter for a message: a number, or a quoted text."""
     return shown(value) if isinstance(value, str) else number_text(value)

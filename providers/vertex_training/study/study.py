@@ -1,5 +1,6 @@
-"""What a tuning job searches, how, and when it stops: the API's `StudySpec` and its messages (v1 reference,
-`StudySpec`).
+"""The API's `StudySpec` and its messages: what a tuning job searches, how, and when it stops.
+
+Source: v1 reference, `StudySpec`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def _enum(numbers: Mapping[str, int]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class SafetyMetricConfig:
-    """Makes a metric one that a trial must keep, not one that it improves. The fraction of safe trials is
-    between 0 and 1; none is no target.
+    """Marks a metric that a trial must keep within a threshold instead of improving it.
+
+    The fraction of safe trials is between 0 and 1; None means no target.
     """
 
     safety_threshold: float = 0.0
@@ -46,7 +48,7 @@ class SafetyMetricConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec:
-    """A number that trials report, and whether it is to grow or to shrink."""
+    """A number that trials report, to be maximized or minimized."""
 
     metric_id: str
     goal: str = field(metadata=_enum(GOALS))
@@ -73,7 +75,7 @@ class IntegerValueSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class CategoricalValueSpec:
-    """One of some texts."""
+    """One of a list of texts."""
 
     values: tuple[str, ...]
     default_value: str | None = field(default=None, metadata={"presence": True})
@@ -81,7 +83,7 @@ class CategoricalValueSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteValueSpec:
-    """One of some numbers, which increase."""
+    """One of a list of increasing numbers."""
 
     values: tuple[float, ...]
     default_value: float | None = field(default=None, metadata={"presence": True})
@@ -89,28 +91,28 @@ class DiscreteValueSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteValueCondition:
-    """Values of a parent that has numbers to choose from."""
+    """Values of a parent with a list of numbers."""
 
     values: tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class IntValueCondition:
-    """Values of a parent that has whole numbers."""
+    """Values of a parent with whole numbers."""
 
     values: tuple[int, ...] = field(metadata={"int64": True})
 
 
 @dataclass(frozen=True, kw_only=True)
 class CategoricalValueCondition:
-    """Values of a parent that has texts to choose from."""
+    """Values of a parent with a list of texts."""
 
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalParameterSpec:
-    """A parameter that a trial has only where its parent has one of the values of the condition."""
+    """A parameter that a trial has only if its parent has one of the condition's values."""
 
     parameter_spec: ParameterSpec
     parent_discrete_values: DiscreteValueCondition | None = None
@@ -120,7 +122,7 @@ class ConditionalParameterSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterSpec:
-    """A value that each trial gets as the argument `--<parameter_id>`. It has one of the value specs."""
+    """A value that each trial gets as the argument `--<parameter_id>`; it has exactly one value spec."""
 
     parameter_id: str
     double_value_spec: DoubleValueSpec | None = None
@@ -133,7 +135,7 @@ class ParameterSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DecayCurveAutomatedStoppingSpec:
-    """Stops a trial whose predicted end is unlikely to be better than the best so far."""
+    """Stops a trial whose predicted result is unlikely to beat the best so far."""
 
     use_elapsed_duration: bool = False
 
@@ -147,8 +149,9 @@ class MedianAutomatedStoppingSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexAutomatedStoppingSpec:
-    """Stops a trial whose overestimated end is worse than the best so far. Counts are of steps, or of seconds
-    with `use_elapsed_duration`; 0 leaves one to the service.
+    """Stops a trial whose optimistic prediction is worse than the best result so far.
+
+    Counts are of steps, or of seconds with `use_elapsed_duration`; with 0 the service chooses.
     """
 
     max_step_count: int = field(default=0, metadata={"int64": True})
@@ -161,7 +164,7 @@ class ConvexAutomatedStoppingSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyTimeConstraint:
-    """A length of time since the study began, "3600s", or a moment in RFC 3339; one of them."""
+    """A duration since the start of the study, "3600s", or a time in RFC 3339; exactly one of them."""
 
     max_duration: str | None = field(default=None, metadata={"convert": durations.seconds_text})
     end_time: str | None = field(default=None, metadata={"convert": timestamps.text})
@@ -169,8 +172,9 @@ class StudyTimeConstraint:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyStoppingConfig:
-    """When the whole study ends before its last trial. The minima keep the other conditions from counting
-    until they are met.
+    """Conditions that end the study before its last trial.
+
+    The other conditions do not count until the minima are met.
     """
 
     should_stop_asap: bool | None = field(default=None, metadata={"presence": True})
@@ -184,8 +188,9 @@ class StudyStoppingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class StudySpec:
-    """Metrics, parameters, and how the next values are chosen: by Bayesian optimization unless `algorithm`
-    says otherwise.
+    """Metrics, parameters, and how the next values are chosen.
+
+    Without `algorithm` that is Bayesian optimization.
     """
 
     metrics: tuple[MetricSpec, ...]
@@ -200,5 +205,5 @@ class StudySpec:
 
     @property
     def objectives(self) -> tuple[MetricSpec, ...]:
-        """The metrics to improve, without those that only have to be safe."""
+        """The metrics to improve, without the safety metrics."""
         return tuple(metric for metric in self.metrics if metric.safety_config is None)

@@ -1,4 +1,4 @@
-"""The trials of a tuning job as the service reports them, and which of them is best."""
+"""The trials of a tuning job as the service reports them, and the best of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Value = float | int | str
 class Trial:
     """One run of the program (v1 reference, `Trial`).
 
-    `metrics` are those of the final measurement, or of the one that the study's measurement selection takes
-    from those reported so far; a metric that is no finite number is None. `step_count` belongs to it. Values
-    of integer parameters are whole numbers. Times are RFC 3339, None before the event.
+    `metrics` are those of the final measurement, or of the reported one that the study's measurement
+    selection would choose so far; a metric that is not finite is None. `step_count` belongs to that
+    measurement. Values of integer parameters are whole numbers. Times are RFC 3339, None before the event.
     """
 
     id: str
@@ -35,20 +35,20 @@ class Trial:
 
     @property
     def has_succeeded(self) -> bool:
+        """True in the state SUCCEEDED."""
         return self.state == "SUCCEEDED"
 
 
 def read_trials(job: Mapping[str, Any], study: StudySpec) -> tuple[Trial, ...]:
-    """The trials of a `HyperparameterTuningJob` in the API's JSON, in the order of their ids."""
+    """Return the trials of a `HyperparameterTuningJob` in the API's JSON, in the order of their ids."""
     trials = (_read(one, study) for one in job.get("trials") or ())
     return tuple(sorted(trials, key=lambda trial: (len(trial.id), trial.id)))
 
 
 def best_trial(trials: Iterable[Trial], study: StudySpec) -> Trial | None:
-    """The trial that is best by the first metric to improve, the earlier of two that are equal.
+    """Return the trial that is best by the first objective, or None; of equal trials the earlier one.
 
-    Only trials that succeeded count, and only those within the thresholds of the metrics that have to be
-    safe. None without one.
+    Only trials count that succeeded and keep the thresholds of all safety metrics.
     """
     objective = objective_of(study)
     if objective is None:
@@ -63,12 +63,12 @@ def best_trial(trials: Iterable[Trial], study: StudySpec) -> Trial | None:
 
 
 def objective_of(study: StudySpec) -> MetricSpec | None:
-    """The metric that decides which trial is best."""
+    """Return the metric that decides which trial is best, or None without objectives."""
     return next(iter(study.objectives), None)
 
 
 def as_output(trial: Trial, base_output_directory: str | None) -> dict[str, Any]:
-    """A trial as plain values, with its model directory, which is None unless the trial succeeded."""
+    """Convert a trial to plain values, with its model directory, which is None unless the trial succeeded."""
     return {
         "id": trial.id,
         "state": trial.state,
@@ -84,7 +84,7 @@ def as_output(trial: Trial, base_output_directory: str | None) -> dict[str, Any]
 
 
 def best_as_output(trial: Trial, study: StudySpec, base_output_directory: str | None) -> dict[str, Any]:
-    """The best trial as plain values: what was tried, and what came of it."""
+    """Convert the best trial to plain values: its parameters, its metric, its model directory."""
     objective = objective_of(study)
     name = objective.metric_id if objective else None
     return {
@@ -126,7 +126,7 @@ def _read(wire: Mapping[str, Any], study: StudySpec) -> Trial:
 
 
 def _measurement(wire: Mapping[str, Any], study: StudySpec) -> Mapping[str, Any]:
-    """The final measurement; of a trial that has none yet, the one that would be it now."""
+    """Return the final measurement, or the one that would be final if the trial ended now."""
     if wire.get("finalMeasurement"):
         final: Mapping[str, Any] = wire["finalMeasurement"]
         return final
@@ -144,7 +144,7 @@ def _measurement(wire: Mapping[str, Any], study: StudySpec) -> Mapping[str, Any]
 
 
 def _is_safe(trial: Trial, metrics: Sequence[MetricSpec]) -> bool:
-    """Whether a trial keeps the threshold of every metric that has one; one that does not tell does not."""
+    """Return whether a trial reports every safety metric and keeps its threshold."""
     for metric in metrics:
         if metric.safety_config is None:
             continue
@@ -156,7 +156,7 @@ def _is_safe(trial: Trial, metrics: Sequence[MetricSpec]) -> bool:
 
 
 def _sign(metric: MetricSpec) -> int:
-    """Larger is better when a value is multiplied by this; MAXIMIZE is what a goal is that nobody set."""
+    """Return the factor that makes a larger value the better one; without a goal a metric is maximized."""
     return -1 if metric.goal == "MINIMIZE" else 1
 
 
@@ -167,7 +167,7 @@ def _value(value: Any, whole: bool) -> Value:
 
 
 def _finite(value: Any) -> float | None:
-    """A number of the API's JSON, which spells infinity and not-a-number as text."""
+    """Parse a number of the API's JSON, which spells infinity and NaN as text; None if it is not finite."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -1,11 +1,10 @@
-"""The specification of a tuning job: the study, the trials, what each trial runs; and its normal form.
+"""The spec of a tuning job, with the study and the job of each trial, and its normal form.
 
 The API has these fields in `HyperparameterTuningJob`, and in the inputs of a training pipeline whose task is
 tuning (`trainingjob.definition.HyperparameterTuningJobSpec`).
 
-The normal form has one spelling for each value that means the same to the service, and leaves out what the
-wire drops. The normal form of a normal form is itself. Nothing is rejected here: a wrong value stays as it
-is, and `study.rules` reports it.
+The normal form has one spelling for all values that the service treats as equal, and omits what the wire
+drops. It is idempotent. Nothing is rejected here: a wrong value stays as it is, and `study.rules` reports it.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from vertex_training.study.study import (
 
 
 def normal_study(study: StudySpec) -> StudySpec:
-    """The study in normal form.
+    """Return the study in normal form.
 
-    LAST_MEASUREMENT is what a study without a measurement selection has (Vertex AI API,
+    LAST_MEASUREMENT is the default measurement selection (Vertex AI API,
     `StudySpec.MeasurementSelectionType`).
     """
     return replace(
@@ -64,7 +63,7 @@ def _normal_condition(condition: ConditionalParameterSpec) -> ConditionalParamet
 
 
 def _normal_convex(convex: ConvexAutomatedStoppingSpec) -> ConvexAutomatedStoppingSpec:
-    """An empty one stays: it says which rule stops trials."""
+    """Normalise a convex stopping spec; an empty one stays, since it selects the rule."""
     return replace(
         convex,
         learning_rate_parameter_name=convex.learning_rate_parameter_name or None,
@@ -99,8 +98,9 @@ _TRIALS = {CHANGES: replaces("the number of trials of {noun}")}
 
 @dataclass(frozen=True, kw_only=True)
 class TuningSpec:
-    """Trials of one program with different arguments. `max_failed_trial_count` 0 leaves it to the service
-    when a job with failed trials fails.
+    """Trials of one program with different arguments.
+
+    With a `max_failed_trial_count` of 0 the service decides when a job with failed trials fails.
     """
 
     study_spec: StudySpec = field(metadata={CHANGES: replaces("a study", "once {noun} has it")})
@@ -114,7 +114,7 @@ Tuning = TypeVar("Tuning", bound=TuningSpec)
 
 
 def normalise(spec: Tuning) -> Tuning:
-    """The normal form: equal for two specs of the same tuning, however they are spelled. Never raises."""
+    """Return the normal form, equal for two specs of the same tuning in any spelling. Never raises."""
     return replace(
         spec,
         study_spec=normal_study(spec.study_spec),
@@ -123,10 +123,10 @@ def normalise(spec: Tuning) -> Tuning:
 
 
 def trial_directory(base_output_directory: str, trial_id: str) -> str:
-    """Where a trial writes, gs://BUCKET/PREFIX/TRIAL/ (Vertex AI API, `CustomJobSpec`)."""
+    """Return where a trial writes, gs://BUCKET/PREFIX/TRIAL/ (Vertex AI API, `CustomJobSpec`)."""
     return f"{base_output_directory.rstrip('/')}/{trial_id}/"
 
 
 def model_directory(base_output_directory: str, trial_id: str) -> str:
-    """Where a trial writes its model: its AIP_MODEL_DIR."""
+    """Return where a trial writes its model, its AIP_MODEL_DIR."""
     return f"{trial_directory(base_output_directory, trial_id)}model/"

@@ -1,7 +1,8 @@
-"""What differs between two specs, field by field.
+"""The difference of two specs, field by field.
 
-Works on any frozen dataclass of this project. Messages are compared down to their values, lists of strings as
-a whole, maps key by key, environment variables by name; secret values are noticed and never shown.
+This works on any frozen dataclass of this project. Messages are compared down to their values, lists of
+strings as a whole, maps key by key, environment variables by name. A changed secret is reported without its
+value.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ HIDDEN = "(hidden)"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FieldChange:
-    """One value that differs. `old` or `new` is None where there is none; secrets show as "(hidden)".
+    """One value that differs.
 
-    Environment variables have their name in the path: `worker_pool_specs[0].container_spec.env[API_KEY]`.
+    `old` or `new` is None if it is absent; secrets show as "(hidden)". Environment variables have their name
+    in the path: `worker_pool_specs[0].container_spec.env[API_KEY]`.
     """
 
     path: str
@@ -33,7 +35,7 @@ class FieldChange:
 def field_changes(
     old: object, new: object, path: str = "", *, unknown: Collection[str] = ()
 ) -> Iterator[FieldChange]:
-    """The values that differ between two specs of one kind, or between None and a spec.
+    """Yield the values that differ between two specs of one kind, or between None and a spec.
 
     A path in `unknown`, whose new value is not known yet, always counts as different.
     """
@@ -43,7 +45,7 @@ def field_changes(
         return
     elif _is_message(old) or _is_message(new):
         changes = tuple(_message_changes(old, new, path, unknown))
-        # A message that is there with nothing in it: to choose it is all that it says.
+        # An empty message, whose presence is all that it expresses.
         yield from changes or (FieldChange(path=path, old=_presence(old), new=_presence(new)),)
     elif _holds(EnvVar, old, new):
         yield from _variable_changes(_items(old), _items(new), path, unknown)
@@ -100,7 +102,7 @@ def _presence(message: object) -> object:
 
 
 def _value(message: Any, field: dataclasses.Field[Any]) -> Any:
-    """A field of a message; of none, what the field is without one."""
+    """Return a field of a message, or the field's default if there is no message."""
     if message is not None:
         return getattr(message, field.name)
     if field.default_factory is not dataclasses.MISSING:
@@ -133,7 +135,7 @@ def _hidden(value: object) -> str | None:
 
 
 def _plain(value: object) -> object:
-    """A value that can be shown: messages as how many there are, not what is in them."""
+    """Return a value that can be shown, "(hidden)" for messages and variables."""
     if _is_message(value) or _holds(EnvVar, value):
         return HIDDEN
     return value

@@ -1,4 +1,4 @@
-"""The difference of two lists of worker pools, pool by pool, and the sentence that describes it."""
+"""The difference of two lists of worker pools, pool by pool, and its description in words."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Change = Literal["added", "removed", "resized", "changed", "unchanged"]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolChange:
-    """What happens to the pool at one position. Pools are told apart by position, since that is their role.
+    """The change of the pool at one position, which is also its role.
 
-    `resized` means that nothing but the number of replicas changes. `fields` has every value that differs,
-    with the API's paths.
+    `resized` means that only the number of replicas changes. `fields` has every value that differs, with the
+    API's paths.
     """
 
     index: int
@@ -41,21 +41,26 @@ def compare(
     path: str = "worker_pool_specs",
     unknown: Collection[str] = (),
 ) -> list[PoolChange]:
-    """One entry for every pool that has replicas before or after; none at all when nothing differs.
+    """Return an entry for every pool that has replicas before or after; none if nothing differs.
 
-    The normal forms are compared, so spellings and what the service fills in never show. Pools that stay as
-    they are, beside others that change, have `change` "unchanged". A path in `unknown`, whose new value is
-    not known yet, counts as a change. Raises ValueError for more than four pools.
+    Normal forms are compared, so spellings and the service's defaults never show. Pools without a difference,
+    next to others that change, have `change` "unchanged". A path in `unknown`, whose new value is not known
+    yet, counts as a change. Raises ValueError if there are more than four pools.
     """
     changes = []
-    was, becomes = normal_pools(old), normal_pools(new)
+    old_pools, new_pools = normal_pools(old), normal_pools(new)
     if path in unknown:
-        becomes, unknown = was, {f"{path}[{i}]" for i in range(len(was))}
-    for index, (before, after) in enumerate(zip_longest(was, becomes, fillvalue=EMPTY_POOL)):
+        new_pools, unknown = old_pools, {f"{path}[{i}]" for i in range(len(old_pools))}
+    for index, (before, after) in enumerate(zip_longest(old_pools, new_pools, fillvalue=EMPTY_POOL)):
         if _is_gap(f"{path}[{index}].machine_spec.machine_type", unknown):
             before, after = _with_one_disk(before, after)
         fields = tuple(
-            field_changes(_beside(before, after), _beside(after, before), f"{path}[{index}]", unknown=unknown)
+            field_changes(
+                _with_disk_like(before, after),
+                _with_disk_like(after, before),
+                f"{path}[{index}]",
+                unknown=unknown,
+            )
         )
         if before.is_empty and after.is_empty and not fields:
             continue
@@ -75,20 +80,20 @@ def compare(
 
 
 def _is_gap(path: str, unknown: Collection[str]) -> bool:
-    """Whether the value at a path is not known yet."""
+    """Return whether the value at a path is not known yet."""
     return any(is_within(path, gap) for gap in unknown)
 
 
 def _with_one_disk(old: WorkerPoolSpec, new: WorkerPoolSpec) -> tuple[WorkerPoolSpec, WorkerPoolSpec]:
-    """Two pools, where a disk that follows from a machine which is not known yet is the other's."""
+    """Give both pools the same disk if one is a default that follows from an unknown machine."""
     if old.is_empty or new.is_empty:
         return old, new
     disks = (old.disk_spec or new.disk_spec, new.disk_spec or old.disk_spec)
     return replace(old, disk_spec=disks[0]), replace(new, disk_spec=disks[1])
 
 
-def _beside(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:
-    """An empty pool with the disk that the other one has by default, which is not worth a mention."""
+def _with_disk_like(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:
+    """Give an empty pool the default disk of the other one, so that the disk is not reported."""
     return replace(pool, disk_spec=normal_disk(None, other.machine_type)) if pool.is_empty else pool
 
 
@@ -103,14 +108,14 @@ def _kind(old: WorkerPoolSpec, new: WorkerPoolSpec, fields: Sequence[FieldChange
 
 
 def tail(field: FieldChange) -> str:
-    """The path of a field within its pool: `machine_spec.machine_type`; "" for the pool itself."""
+    """Return the path of a field within its pool: `machine_spec.machine_type`; "" for the pool itself."""
     return field.path.partition("].")[2]
 
 
 def in_words(changes: Sequence[PoolChange]) -> str:
-    """The changes as a sentence without its full stop: "workers: 2 -> 4 x n1-standard-4; chief unchanged".
+    """Describe the changes, without a full stop: "workers: 2 -> 4 x n1-standard-4; chief unchanged".
 
-    "" when there are none. Values of environment variables and arguments never appear.
+    The text is "" without changes, and never contains values of environment variables and arguments.
     """
     sentences = [_pool_in_words(change) for change in changes if change.change != "unchanged"]
     same = [_role_in_words(change) for change in changes if change.change == "unchanged"]
@@ -138,12 +143,12 @@ def _pool_in_words(change: PoolChange) -> str:
 
 def _size(pool: WorkerPoolSpec, count: object) -> str:
     accelerators = _accelerators(pool)
-    beside = f" with {accelerators} each" if accelerators != "none" else ""
-    return f"{count} x {pool.machine_type}{beside}"
+    equipment = f" with {accelerators} each" if accelerators != "none" else ""
+    return f"{count} x {pool.machine_type}{equipment}"
 
 
 def _details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Iterator[str]:
-    """What changes in a pool that stays, the most important first; every changed field is in one of these."""
+    """Describe the changes of a pool that stays, the most important first, with every changed field."""
     old, new = change.old, change.new
     if "replica_count" in changed:
         count = changed["replica_count"]

@@ -1,8 +1,8 @@
-"""The normal form of worker pools: what two declarations of the same job have in common.
+"""The normal form of worker pools, equal for two declarations of the same job.
 
-Both spellings of an empty pool become `{}`, trailing empty pools go, what the service fills in is made
-explicit, values that vanish on the wire (zero, "", unspecified) are dropped. The normal form of a normal form
-is itself. Nothing is refused here: a wrong value stays as it is, for `topology.rules` to see.
+Both spellings of an empty pool become `{}`, trailing empty pools are dropped, the service's defaults are
+explicit, and values that vanish on the wire (zero, "", unspecified) are dropped. The normal form is
+idempotent. Nothing is rejected here: a wrong value stays as it is, and `topology.rules` reports it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_DISK_SIZE_GB = 100
 
 
 def normal_pools(pools: Sequence[WorkerPoolSpec]) -> tuple[WorkerPoolSpec, ...]:
-    """The pools in normal form, without trailing empty ones."""
+    """Return the pools in normal form, without trailing empty ones."""
     normal = [normal_pool(pool) for pool in pools]
     while normal and normal[-1].is_empty:
         normal.pop()
@@ -31,7 +31,7 @@ def normal_pools(pools: Sequence[WorkerPoolSpec]) -> tuple[WorkerPoolSpec, ...]:
 
 
 def normal_pool(pool: WorkerPoolSpec) -> WorkerPoolSpec:
-    """One pool in normal form; `EMPTY_POOL` for a pool without replicas."""
+    """Return one pool in normal form, `EMPTY_POOL` for a pool without replicas."""
     if pool.is_empty:
         return EMPTY_POOL
     return replace(
@@ -42,8 +42,9 @@ def normal_pool(pool: WorkerPoolSpec) -> WorkerPoolSpec:
 
 
 def default_disk(machine_type: str) -> DiskSpec:
-    """The boot disk that the service gives to a machine that declares none; of a machine that the tables do
-    not have the type is "", not known.
+    """Return the boot disk that the service gives a machine without a declared one.
+
+    For a machine that the tables do not have, the type is "", that is, not known.
     """
     known = machines.machine(machine_type)
     return DiskSpec(
@@ -53,7 +54,7 @@ def default_disk(machine_type: str) -> DiskSpec:
 
 
 def normal_machine(machine: MachineSpec) -> MachineSpec:
-    """A machine without what vanishes on the wire."""
+    """Return a machine without values that vanish on the wire."""
     return replace(
         machine,
         accelerator_type=None
@@ -72,7 +73,7 @@ def _normal_affinity(affinity: ReservationAffinity) -> ReservationAffinity | Non
 
 
 def normal_disk(disk: DiskSpec | None, machine_type: str) -> DiskSpec | None:
-    """A boot disk with what the service fills in; None where that is not known and nothing is declared."""
+    """Return a boot disk with the service's defaults, or None if these are not known and none is declared."""
     default = default_disk(machine_type)
     normal = DiskSpec(
         boot_disk_type=(disk and disk.boot_disk_type) or default.boot_disk_type,

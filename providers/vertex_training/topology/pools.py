@@ -1,13 +1,13 @@
 """Worker pools as the API describes them: messages of `CustomJobSpec.workerPoolSpecs`, in snake case.
 
-What the types cannot say is in the metadata of a field, read by `fields.decode` and `fields.wire`:
+The metadata of a field, read by `fields.decode` and `fields.wire`, adds what its type cannot express:
 
-* `secret`: the value never appears in words,
-* `int64`: a string in the API's JSON, each of a list,
-* `presence`: zero or "" is something else than no value,
-* `convert`: takes other spellings of a value,
-* `absent_if_empty`: an empty message says nothing,
-* `required_with`: must be given as soon as one of the named fields is.
+* `secret`: the value is never shown,
+* `int64`: a string, or a list of strings, in the API's JSON,
+* `presence`: zero or "" differs from no value,
+* `convert`: a function that accepts other spellings of a value,
+* `absent_if_empty`: an empty message means no message,
+* `required_with`: required if one of the named fields is given.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vertex_training.catalog import accelerators, enumerations
 
 @dataclass(frozen=True, kw_only=True)
 class EnvVar:
-    """A variable of the container. `$(OTHER)` in the value refers to variables set before it."""
+    """A variable of the container. `$(OTHER)` in the value refers to a variable before it."""
 
     name: str
     value: str = field(metadata={"secret": True})
@@ -48,7 +48,7 @@ class PythonPackageSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ReservationAffinity:
-    """Which reserved capacity a machine may use; `key` and `values` name it for SPECIFIC_RESERVATION."""
+    """The reserved capacity that a machine may use; `key` and `values` name it for SPECIFIC_RESERVATION."""
 
     reservation_affinity_type: str = field(metadata={"convert": enumerations.reservation_by_number})
     key: str | None = None
@@ -69,7 +69,7 @@ class MachineSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DiskSpec:
-    """The boot disk of each machine. The type "" leaves it to the service, see `normal.default_disk`."""
+    """The boot disk of each machine. With the type "" the service chooses, see `normal.default_disk`."""
 
     boot_disk_type: str = ""
     boot_disk_size_gb: int = 100
@@ -114,12 +114,12 @@ class WorkerPoolSpec:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the pool is skipped: `{}`, or anything with a replica count of 0."""
+        """True for a skipped pool: `{}`, or anything with a replica count of 0."""
         return self.replica_count == 0
 
     @property
     def task(self) -> ContainerSpec | PythonPackageSpec | None:
-        """What the replicas run; the container where both are set, which `validate_pools` refuses."""
+        """The task of the replicas: the container if both are set, which `validate_pools` rejects."""
         return self.container_spec or self.python_package_spec
 
     @property
@@ -136,29 +136,27 @@ class WorkerPoolSpec:
 
     @property
     def machine_type(self) -> str:
-        """The machine type, "" where none is given."""
+        """The machine type, or "" if none is given."""
         return self.machine_spec.machine_type if self.machine_spec else ""
 
 
 EMPTY_POOL = WorkerPoolSpec()
-"""A skipped pool; it keeps the positions of the pools after it."""
+"""A skipped pool, which keeps the positions of the pools after it."""
 
 
 def chief_worker_counts(replica_count: int) -> tuple[int, ...]:
-    """The replica counts of a chief and of workers, together `replica_count`; the chief's alone for 1.
+    """Split `replica_count` into a chief and workers: (1,) for 1, (1, 3) for 4.
 
     Raises ValueError unless it is a whole number of 1 or more.
     """
     if isinstance(replica_count, bool) or not isinstance(replica_count, int) or replica_count < 1:
-        raise ValueError(
-            f"{replica_count!r} replicas; a job has at least its chief: give a whole number of 1 or more"
-        )
+        raise ValueError(f"{replica_count!r} replicas are not allowed; give a whole number of 1 or more")
     return (1,) if replica_count == 1 else (1, replica_count - 1)
 
 
 def chief_worker_pool(pool: WorkerPoolSpec, replica_count: int) -> tuple[WorkerPoolSpec, ...]:
-    """1 chief and `replica_count` - 1 workers with the machine, disk, mounts and task of `pool`.
+    """Return pools for 1 chief and `replica_count` - 1 workers, each like `pool` except for its count.
 
-    The replica count of `pool` itself does not matter. Raises ValueError unless `replica_count` is 1 or more.
+    Raises ValueError unless `replica_count` is 1 or more.
     """
     return tuple(replace(pool, replica_count=count) for count in chief_worker_counts(replica_count))

@@ -1,4 +1,7 @@
-"""What a worker pool does: its position decides (Vertex AI documentation, "Distributed training")."""
+"""The role of a worker pool, which its position decides.
+
+Source: Vertex AI documentation, "Distributed training".
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _REDUCTION_SERVER = re.compile(
 
 
 class Role(str, Enum):
-    """The five roles; parameter and reduction servers share the third position."""
+    """The five roles; parameter servers and reduction servers share the third position."""
 
     CHIEF = "chief"
     WORKER = "worker"
@@ -30,7 +33,7 @@ class Role(str, Enum):
         return str(self.value)
 
     def in_words(self, count: int) -> str:
-        """The role in a sentence about `count` replicas; only the evaluator is usually one of a kind."""
+        """Name the role of `count` replicas in a sentence; only the evaluator has a singular."""
         if self is Role.CHIEF:
             return "chief"
         if self is Role.EVALUATOR and count <= 1:
@@ -40,7 +43,7 @@ class Role(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Replica:
-    """One replica of a job: `index` counts within `pool`."""
+    """One replica of a job; `index` is its index within `pool`."""
 
     pool: int
     index: int
@@ -48,16 +51,17 @@ class Replica:
 
     @property
     def name(self) -> str:
+        """The service's name of the replica: "workerpool0-0"."""
         return replica_name(self.pool, self.index)
 
 
 def is_reduction_server_image(image_uri: str) -> bool:
-    """Whether the image is Google's reduction server, in any region, with any tag or digest."""
+    """Return whether an image is Google's reduction server, in any region, with any tag or digest."""
     return _REDUCTION_SERVER.fullmatch(image_uri) is not None
 
 
 def role_of(position: int, pool: WorkerPoolSpec) -> Role:
-    """The role of a pool at a position; ValueError past the fourth, which has none."""
+    """Return the role of a pool at a position. Raises ValueError past the fourth."""
     if position == CHIEF:
         return Role.CHIEF
     if position == WORKERS:
@@ -73,17 +77,17 @@ def role_of(position: int, pool: WorkerPoolSpec) -> Role:
 
 
 def replica_name(pool: int, index: int) -> str:
-    """The service's name of a replica, as in `webAccessUris` and in its messages: "workerpool0-0"."""
+    """Return the service's name of a replica, as in `webAccessUris` and log entries: "workerpool0-0"."""
     return f"workerpool{pool}-{index}"
 
 
 def replicas(pools: Sequence[WorkerPoolSpec]) -> Iterator[Replica]:
-    """Every replica of a job, pool by pool."""
+    """Yield every replica of a job, pool by pool."""
     for position, pool in enumerate(pools):
         for index in range(pool.replica_count):
             yield Replica(pool=position, index=index, role=role_of(position, pool))
 
 
 def is_distributed(pools: Sequence[WorkerPoolSpec]) -> bool:
-    """Whether the job has more than one replica, over all pools."""
+    """Return whether the job has more than one replica, over all pools."""
     return sum(pool.replica_count for pool in pools) > 1

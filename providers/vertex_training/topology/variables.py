@@ -1,7 +1,7 @@
-"""References between the variables of a task: how they are replaced, and how long the values become.
+"""References between the variables of a task, and the length of the expanded values.
 
 `$(NAME)` in a value refers to a variable before it (Vertex AI API, `EnvVar.value`), so that twenty variables
-can double each other into a megabyte. Lengths are counted before anything is replaced.
+can double each other into a megabyte. Lengths are therefore computed before anything is expanded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ LONG_VARIABLE = Rule(
 
 REFERENCE = re.compile(r"(\$?)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _CLUSTER, _ADDRESS = 1_000, 60
-"""About how many characters CLUSTER_SPEC has, and each replica in it."""
+"""Approximate length of CLUSTER_SPEC, and of each replica in it."""
 
 
 def expanded_lengths(env: Sequence[EnvVar], *, replicas: int = 0) -> Iterator[int]:
-    """About how many characters each variable has, in their order; stops at the first that is too long."""
+    """Yield the approximate length of each variable, in order, up to the first that is too long."""
     cluster = _CLUSTER + _ADDRESS * replicas
     lengths = {"CLUSTER_SPEC": cluster, "TF_CONFIG": cluster}
     for variable in env:
@@ -42,7 +42,7 @@ def expanded_lengths(env: Sequence[EnvVar], *, replicas: int = 0) -> Iterator[in
 
 
 def long_variable_problems(env: Sequence[EnvVar], path: str, *, replicas: int) -> Iterator[Problem]:
-    """A finding for the first variable that becomes too long; `path` is that of the list."""
+    """Yield a finding for the first variable that becomes too long; `path` is that of the list."""
     for i, length in enumerate(expanded_lengths(env, replicas=replicas)):
         if length > MAX_VARIABLE:
             yield LONG_VARIABLE.broken(
@@ -53,13 +53,15 @@ def long_variable_problems(env: Sequence[EnvVar], path: str, *, replicas: int) -
             )
 
 
-_OURS_FIRST = ("CLUSTER_SPEC", "TF_CONFIG", "AIP_")
-"""Where a name begins like this, the service's value wins over the task's own. Which of the two wins is not
-documented; a program that reads these wants the job as it is."""
+_SERVICE_PREFIXES = ("CLUSTER_SPEC", "TF_CONFIG", "AIP_")
+"""Prefixes of names for which the service's value wins over the task's own.
+
+Which of the two wins on Vertex AI is not documented; a program that reads these wants the facts of the job.
+"""
 
 
 def expand(value: str, variables: Mapping[str, str]) -> str:
-    """Replace `$(NAME)` by the variable's value; `$$(NAME)` is written as `$(NAME)` and never replaced.
+    """Replace `$(NAME)` by the variable's value, and `$$(NAME)` by a literal `$(NAME)`.
 
     A reference to a variable that does not exist stays as it is, and so does every other dollar sign.
 
@@ -75,21 +77,21 @@ def expand(value: str, variables: Mapping[str, str]) -> str:
 
 
 def with_own_variables(service: Mapping[str, str], own: Sequence[EnvVar]) -> dict[str, str]:
-    """The service's variables and the task's own, expanded in their order.
+    """Return the service's variables and the task's own, expanded in their order.
 
-    A value may refer to a variable of the service and to an own one before it. ValueError for one that
-    becomes longer than a program can be given (`topology.variables`).
+    A value may refer to a variable of the service and to an own one before it. Raises ValueError if a
+    variable becomes longer than a process accepts.
     """
     check_lengths(own)
     variables = dict(service)
     for variable in own:
-        if variable.name not in service or not variable.name.startswith(_OURS_FIRST):
+        if variable.name not in service or not variable.name.startswith(_SERVICE_PREFIXES):
             variables[variable.name] = expand(variable.value, variables)
     return variables
 
 
 def check_lengths(own: Sequence[EnvVar]) -> None:
-    """ValueError where references make one of the variables too long, counted before any is replaced."""
+    """Raise ValueError if references make a variable too long, computed without expanding them."""
     for variable, length in zip(own, expanded_lengths(own), strict=False):
         if length > MAX_VARIABLE:
             raise ValueError(
@@ -98,5 +100,5 @@ def check_lengths(own: Sequence[EnvVar]) -> None:
 
 
 def refers_to(own: Iterable[EnvVar], name: str) -> bool:
-    """Whether a value among the task's own has a reference to the variable."""
+    """Return whether a value among the task's own refers to the variable."""
     return any(f"$({name})" in variable.value for variable in own)

@@ -129,7 +129,7 @@ chief 1 x n1-standard-4, workers 2 x n1-standard-4.
 
 The study
   It is to maximize accuracy, by Bayesian optimization, which learns from the trials that have ended.
-  Of each trial its last measurement counts.
+  The last measurement of each trial counts.
   No trial is stopped early.
 
   PARAMETER  TYPE         VALUES         SCALE        ONLY WHERE

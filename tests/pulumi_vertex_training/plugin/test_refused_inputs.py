@@ -118,8 +118,8 @@ KINDS = [
         },
         [
             f"{VALUES}[1]: 1 is less than the value before it, 2",
-            f"{VALUES}[2]: 1 is listed already, at 1",
-            "parallel_trial_count: 5 at a time, and there are 2 trials in all",
+            f"{VALUES}[2]: 1 is already listed at 1",
+            "parallel_trial_count: 5 parallel trials are more than the 2 in total",
         ],
         id="a tuning job",
     ),
@@ -166,7 +166,7 @@ KINDS = [
             "persistent_resource_id": "GPU pool",
             "resource_pools": [{"machine_spec": {"machine_type": "n1-standard-5"}, "replica_count": 0}],
         },
-        ["'GPU pool' cannot be the id", "'n1-standard-5' is no machine type", "missing or 0"],
+        ["'GPU pool' cannot be the id", "'n1-standard-5' is not a machine type", "missing or 0"],
         id="a persistent resource",
     ),
     pytest.param(

@@ -207,7 +207,7 @@ def test_the_regions_are_those_of_the_document():
 
 
 @every_row("region", REGIONS)
-def test_a_region_offers_what_there_is(region):
+def test_a_region_offers_existing_accelerators(region):
     names = {*accelerators.NAMES, *TPU_FAMILIES, "TPU_V2 pod", "TPU_V3 pod"}
     assert REGIONS[region] <= names
 
@@ -267,8 +267,11 @@ def test_every_accelerator_of_the_api_is_on_a_machine_or_is_said_not_to_be(name)
 
 
 def test_a_changed_bandwidth_is_announced():
-    """The number of reduction servers that are asked for as "auto" follows from these figures: a job whose
-    number changes runs again after an upgrade. Put the new digest here, and a line into CHANGELOG.md."""
+    """Announce a changed bandwidth: it changes the number of reduction servers with the count "auto".
+
+    A job whose number changes runs again after an upgrade. Put the new digest here, and a line into
+    CHANGELOG.md.
+    """
     figures = {
         f"{each.name} {kind} {count}": bandwidth_gbps(
             MachineSpec(machine_type=each.name, accelerator_type=kind, accelerator_count=count)

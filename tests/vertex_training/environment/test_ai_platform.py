@@ -335,10 +335,10 @@ def test_the_tag_of_the_metric(hyperparameters, tag):
     [
         pytest.param(training_input(-1), {}, "never negative", id="a negative count"),
         pytest.param(training_input(1), {"addresses": [["a:1"], [], [], []]}, "addresses", id="addresses"),
-        pytest.param(training_input(1), {"trial": "x"}, "is no trial", id="a trial"),
+        pytest.param(training_input(1), {"trial": "x"}, "is not a trial", id="a trial"),
     ],
 )
-def test_what_is_refused(given, options, message):
+def test_rejected(given, options, message):
     with pytest.raises(ValueError, match=message):
         ai_platform_environments(given, **{**PLACE, **options})
 

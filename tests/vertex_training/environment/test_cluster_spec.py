@@ -106,7 +106,7 @@ def test_the_task(position, index, task, contract):
     assert cluster_spec(*FULL, pool=position, index=index, contract=contract)["task"] == task
 
 
-def test_a_chief_alone_is_no_longer_called_chief_beside_an_evaluator():
+def test_a_chief_with_an_evaluator_is_not_called_chief():
     assert cluster_spec(pool(), EMPTY, EMPTY, pool())["task"]["type"] == "workerpool0"
 
 
@@ -161,7 +161,7 @@ def test_the_documented_job_is_the_whole_spec(given, key, value):
         assert found == (given[key] if value is None else value)
 
 
-def test_the_documented_job_is_what_the_service_was_sent():
+def test_the_documented_job_is_the_request():
     spec = job(
         pool(args=["--epochs=20"]), EMPTY, pool(2), base_output_directory="gs://b/out/", labels={"a": "b"}
     )

@@ -1,4 +1,4 @@
-"""The variables that say the same to every replica: names, directories, TensorBoard, experiment."""
+"""The variables that all replicas share: names, directories, TensorBoard, experiment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_bucket_is_a_directory():
 
 
 @pytest.mark.parametrize("directory", [None, ""])
-def test_no_directory_no_directories(directory):
+def test_no_directories_without_an_output_directory(directory):
     assert named("AIP_", base_output_directory=directory) == {}
 
 
@@ -84,6 +84,6 @@ def test_the_experiment(fields, expected):
 
 
 @pytest.mark.parametrize("name", ["AIP_HTTP_HANDLER_PORT", "AIP_TF_PROFILER_PORT", "TPU_CONFIG"])
-def test_what_only_the_service_knows_is_not_invented(name):
+def test_values_that_only_the_service_knows_are_absent(name):
     fields = {"enable_web_access": True, "enable_dashboard_access": True, "tensorboard": TENSORBOARD}
     assert name not in environment(pool(), **fields)

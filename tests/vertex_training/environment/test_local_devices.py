@@ -1,4 +1,4 @@
-"""As many devices of the CPU as a machine of the pool was asked to have."""
+"""The logical devices of the CPU, as many as a machine of the pool has accelerators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables of a task's own `env`, beside the service's."""
+"""The variables of a task's own `env`, together with the service's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pipeline tells its replicas of their data."""
+"""The variables of a pipeline's dataset."""
 
 from __future__ import annotations
 

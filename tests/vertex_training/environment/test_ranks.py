@@ -61,6 +61,6 @@ def test_a_trainer_has_all_four():
     assert tuple(ranks(*FULL, pool=1)) == RANK_VARIABLES
 
 
-def test_an_address_without_a_port_is_refused():
+def test_an_address_without_a_port_is_rejected():
     with pytest.raises(ValueError, match="host:port"):
         ranks(pool(), pool(), addresses=[["chief"], ["worker:1"]])

@@ -1,4 +1,4 @@
-"""The environments of a job: which replicas, their names, and what is refused."""
+"""The environments of a job: its replicas, their names, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_without_addresses_the_services_host_names_are_used():
         pytest.param([["a:1"], ["b:1", "b:2"], []], id="a pool too many"),
     ],
 )
-def test_addresses_that_do_not_fit_are_refused(addresses):
+def test_addresses_that_do_not_match_are_rejected(addresses):
     with pytest.raises(ValueError, match="addresses"):
         environments(pool(), pool(2), addresses=addresses)
 
@@ -138,12 +138,12 @@ def test_addresses_that_do_not_fit_are_refused(addresses):
         pytest.param((pool(), pool(-1)), id="a negative count"),
     ],
 )
-def test_pools_that_make_no_job_are_refused(pools):
-    with pytest.raises(ValueError, match="make no job"):
+def test_pools_that_do_not_form_a_job_are_rejected(pools):
+    with pytest.raises(ValueError, match="do not form a job"):
         job_environments(job(*pools), **PLACE)
 
 
-def test_a_fifth_pool_is_refused():
+def test_a_fifth_pool_is_rejected():
     with pytest.raises(ValueError, match="at most 4"):
         environments(*FULL, pool())
 
@@ -158,13 +158,13 @@ def one(*pools, pool=0, index=0, **other):
 
 @pytest.mark.parametrize("contract", ["observed", "documented"])
 @pytest.mark.parametrize(("position", "index"), [(0, 0), (1, 1), (2, 0), (3, 0)])
-def test_one_replica_is_as_among_all(position, index, contract):
+def test_one_replica_equals_that_of_the_whole_job(position, index, contract):
     assert one(*FULL, pool=position, index=index, contract=contract) == environment(
         *FULL, pool=position, index=index, contract=contract, base_output_directory="gs://b/out"
     )
 
 
-def test_one_replica_of_a_job_that_says_more():
+def test_one_replica_of_a_whole_spec():
     spec = job(tensorboard="projects/1/locations/l/tensorboards/2", experiment="e")
     found = one(pool(), pool(), spec=spec, trial="2", open_ports=[3333])
     assert found == environment(
@@ -179,6 +179,6 @@ def test_one_replica_of_a_job_that_says_more():
 
 
 @pytest.mark.parametrize(("position", "index"), [(0, 1), (1, 2), (2, 0), (4, 0), (-1, 0), (0, -1)])
-def test_a_replica_that_does_not_exist_is_refused(position, index):
+def test_a_replica_that_does_not_exist_is_rejected(position, index):
     with pytest.raises(ValueError, match="no replica"):
         one(pool(), pool(2), EMPTY, pool=position, index=index)

@@ -1,4 +1,4 @@
-"""Properties of all replicas of a job together, and of what training code reads back from them."""
+"""Properties of all replicas of a job together, and of the cluster that training code reads back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def clusters(found: list[ReplicaEnvironment], variable: str) -> list[dict]:
 
 
 def addresses(found: list[ReplicaEnvironment]) -> list[str]:
-    """The address of each replica, where its task says it is."""
+    """Return the address of each replica, found by its own task."""
     specs = [each.cluster_spec for each in found]
     return [spec["cluster"][spec["task"]["type"]][spec["task"]["index"]] for spec in specs]
 

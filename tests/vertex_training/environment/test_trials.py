@@ -1,4 +1,4 @@
-"""What a trial of a tuning job sees, and that nothing else differs from the job without one."""
+"""The environment of a trial, and that nothing else differs from the job without one."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def test_no_variables_of_tuning_outside_a_tuning_job(name):
 
 
 @pytest.mark.parametrize("trial", ["", "0", "-1", "01", "one", "1.5", " 1", "1\n"])
-def test_what_is_no_trial_is_refused(trial):
-    with pytest.raises(ValueError, match="is no trial"):
+def test_an_invalid_trial_is_rejected(trial):
+    with pytest.raises(ValueError, match="is not a trial"):
         environment(pool(), trial=trial, **BASE)
 
 
 @given(jobs.topologies, st.sampled_from(CONTRACTS), st.integers(1, 500).map(str))
-def test_a_trial_differs_in_what_is_the_trials_only(pools, contract, trial):
+def test_a_trial_differs_in_its_own_variables_only(pools, contract, trial):
     job = environments(*pools, contract=contract, **BASE)
     tried = environments(*pools, contract=contract, trial=trial, **BASE)
     for one, other in zip(job, tried, strict=True):

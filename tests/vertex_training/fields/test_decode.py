@@ -107,7 +107,7 @@ def test_a_float_and_an_enum():
 
 
 @pytest.mark.parametrize("value", [None, "text", 3, [], True])
-def test_what_is_no_mapping_is_no_spec(value):
+def test_only_a_mapping_is_a_spec(value):
     decoded = decode(Thing, value)
     assert decoded.spec is None
     assert decoded.draft is None
@@ -124,27 +124,27 @@ def test_none_is_a_missing_field():
 
 def test_a_field_that_another_one_asks_for():
     value = {"display_name": "a", "part": {"serial_number": "1"}}
-    assert problems(value) == [("size", "is missing; say how many, 0 leaves it out")]
+    assert problems(value) == [("size", "is missing; give a number, 0 leaves it out")]
     assert problems({**value, "size": 0}) == []
 
 
 def test_an_unknown_field_gets_the_nearest_name():
     assert problems({"display_name": "a", "wrods": []}) == [
-        ("wrods", "no field has this name; did you mean words?")
+        ("wrods", "is not a known field; did you mean words?")
     ]
 
 
 def test_an_unknown_field_like_no_other_gets_the_list():
     [(path, message)] = problems({"display_name": "a", "parts": [{"serial_number": "1", "qqqq": 1}]})
     assert path == "parts[0].qqqq"
-    assert message == "no field has this name; the fields are serial_number, amount, secret_word"
+    assert message == "is not a known field; the fields are serial_number, amount, secret_word"
 
 
 def test_a_misspelt_required_field_is_one_problem():
     assert [path for path, _ in problems({"displayNam": "a"})] == ["display_nam"]
 
 
-def test_a_field_of_a_later_version_is_refused_by_name():
+def test_a_field_of_a_later_version_is_rejected_by_name():
     assert problems({"display_name": "a", "laterField": {"x": 1}}) == [
         ("later_field", "is not supported yet by this version; leave it out")
     ]
@@ -155,7 +155,7 @@ def test_a_field_of_a_later_version_may_be_empty(nothing):
     assert problems({"display_name": "a", "later_field": nothing}) == []
 
 
-def test_a_field_of_the_service_is_refused_by_name():
+def test_a_field_of_the_service_is_rejected_by_name():
     assert problems({"display_name": "a", "createTime": "now"}) == [
         ("create_time", "is set by the service; leave it out")
     ]
@@ -167,7 +167,7 @@ def test_a_field_in_both_spellings():
     ]
 
 
-def test_a_key_that_is_no_string():
+def test_a_key_that_is_not_a_string():
     assert problems({"display_name": "a", 1: 2}) == [("", "1 is not the name of a field")]
     assert problems({"display_name": "a", "tags": {1: "x"}}) == [
         ("tags", "expected strings as keys, got the number 1; write it in quotes")
@@ -242,7 +242,7 @@ def test_even_a_service_cannot_send_the_wrong_type():
         ({"display_name": "a", "tags": {"team": UNKNOWN}}, "tags.team"),
     ],
 )
-def test_an_unknown_value_is_remembered_and_given_back(value, path):
+def test_an_unknown_value_is_recorded_and_restored(value, path):
     decoded = decode(Thing, value)
     assert decoded.problems == ()
     assert decoded.unknown == {path}
@@ -263,7 +263,7 @@ def test_unknown_is_one_value_whoever_made_it():
     assert UNKNOWN != "UNKNOWN"
 
 
-def test_checks_do_not_judge_placeholders_and_damage():
+def test_placeholders_and_damage_are_not_checked():
     from vertex_training.findings.problems import Problem
 
     decoded = decode(Thing, {"display_name": UNKNOWN, "whole": "x"})
@@ -313,7 +313,7 @@ def test_encode_writes_plain_values_that_survive_floats(job):
 
 
 @given(jobs.jobs)
-def test_what_is_empty_and_the_default_is_left_out(job):
+def test_empty_and_default_values_are_left_out(job):
     def holds_nothing(value):
         if isinstance(value, dict):
             return any(map(holds_nothing, value.values()))
@@ -349,6 +349,6 @@ plain = st.recursive(
 
 
 @given(plain)
-def test_any_value_whatever_is_decoded_or_explained(value):
+def test_any_value_is_decoded_or_reported(value):
     decoded = decode(CustomJobSpec, value)
     assert (decoded.spec is None) == bool(decoded.problems)

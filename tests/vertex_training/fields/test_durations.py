@@ -25,7 +25,7 @@ def test_numbers_are_seconds(value, text):
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
-def test_what_is_no_number_stays_as_it_is(value):
+def test_other_values_than_numbers_are_unchanged(value):
     assert seconds_text(value) is value
 
 
@@ -67,7 +67,7 @@ def test_every_positive_number_of_seconds_is_a_duration(seconds):
         ("3600", "for example 3600s"),
         ("-1s", "for example 3600s"),
         ("", "for example 3600s"),
-        ("0.0s", "more than 0 seconds"),
+        ("0.0s", "positive duration"),
     ],
 )
 def test_problems_name_the_remedy(text, remedy):

@@ -60,8 +60,10 @@ def test_every_field_of_every_kind_has_its_entry(kind):
 
 
 def server_owned(kind, prefix="", around=()):
-    """The paths of what the decoder refuses as the service's own, in the kind and in its messages; a message
-    that has itself in it, as a parameter of a study has, is followed once."""
+    """Yield the paths of output fields, which the decoder rejects, in the kind and in its messages.
+
+    A message within itself, such as a parameter of a study, is followed once.
+    """
     yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
     for name, hint in field_types(kind).items():
         message, below = without_none(hint), f"{prefix}{name}."
@@ -72,7 +74,7 @@ def server_owned(kind, prefix="", around=()):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_what_the_service_sets_is_what_the_decoder_refuses(kind):
+def test_the_decoder_rejects_the_output_fields(kind):
     service = {pattern for pattern, entry in KINDS[kind].items() if entry.effect is Effect.SERVER}
     assert service == set(server_owned(kind))
 
@@ -123,8 +125,8 @@ def test_a_message_that_is_kept_as_a_whole_has_the_effect_of_what_holds_it():
     }
 
 
-def test_a_field_that_says_no_effect_is_an_error():
-    with pytest.raises(TypeError, match=r"Inner\.a does not say"):
+def test_a_field_without_an_effect_is_an_error():
+    with pytest.raises(TypeError, match=r"Inner\.a declares no effect"):
         field_table(Outer, noun="a job")
 
 
@@ -133,8 +135,10 @@ FLATTENED = {"base_output_directory.output_uri_prefix": "base_output_directory"}
 
 
 def api_patterns(message, prefix="", around=()):
-    """The pattern of every field of a message, down to its values, as the installed API has them; a message
-    within one of its own kind is a value."""
+    """Yield the pattern of every field of a message, down to its values, as the installed API has them.
+
+    A message within one of its own kind counts as a value.
+    """
     for field in message.fields:
         repeated, inner = field.is_repeated, field.message_type
         path = f"{prefix}{field.name}"
@@ -147,7 +151,7 @@ def api_patterns(message, prefix="", around=()):
 
 
 WITHIN_OUTPUTS = ("error.", "trials[].")
-"""What is below a field that only the service sets."""
+"""Paths below a field that only the service sets."""
 
 
 def known_patterns(message, outer=""):
@@ -158,7 +162,7 @@ def known_patterns(message, outer=""):
 
 
 def test_every_field_of_the_installed_api_is_classified():
-    """A field that Google adds fails here until it is supported, or known as the service's own."""
+    """Fail for a field that Google adds, until it is supported or listed as an output field."""
     assert known_patterns(api.CustomJob.pb().DESCRIPTOR, "job_spec.") == set(custom_job_effects.EFFECTS)
 
 
@@ -168,12 +172,12 @@ def test_every_field_of_the_installed_tuning_job_is_classified():
 
 
 def proto_plus_names(path):
-    """`exec_` and `type_` are the library's names of `exec` and `type`."""
+    """Convert the library's names `exec_` and `type_` to the API's `exec` and `type`."""
     return ".".join(part.rstrip("_") for part in path.split("."))
 
 
 def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
-    """Beside them the table has the tasks, which are `training_task_inputs` to the API."""
+    """Compare the fields, except for the tasks, which are `training_task_inputs` to the API."""
     flat = {
         "input_data_config.gcs_destination.output_uri_prefix": "input_data_config.gcs_destination",
         "input_data_config.bigquery_destination.output_uri": "input_data_config.bigquery_destination",
@@ -289,7 +293,7 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_every_field_replaces_but_those_that_can_change_in_place(kind, kept):
+def test_every_field_replaces_except_those_that_can_change_in_place(kind, kept):
     """Jobs and pipelines have no update method; an image is built again if its digest changes."""
     found = {path for path, entry in KINDS[kind].items() if entry.effect in (Effect.NONE, Effect.UPDATE)}
     fields = kept.split()
@@ -298,7 +302,7 @@ def test_every_field_replaces_but_those_that_can_change_in_place(kind, kept):
     }
 
 
-def test_an_entry_of_the_field_itself_goes_before_those_around_it_and_below_it():
+def test_the_entry_of_the_field_itself_wins():
     update, replace = (FieldEffect(effect=each, reason="") for each in (Effect.UPDATE, Effect.REPLACE))
     table = {"a.b": update, "a.c": replace, "a.d": update, "ab": replace}
     assert effect_of("a.b", table) is update
@@ -307,7 +311,7 @@ def test_an_entry_of_the_field_itself_goes_before_those_around_it_and_below_it()
     assert effect_of("a", {"a.b": update, "ab": replace}) is update
 
 
-def test_a_path_that_no_table_knows_is_an_error():
+def test_a_path_without_an_entry_is_an_error():
     with pytest.raises(KeyError):
         effect_of("worker_pools", custom_job_effects.EFFECTS)
 

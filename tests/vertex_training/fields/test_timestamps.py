@@ -38,7 +38,7 @@ def test_the_normal_form_is_what_google_s_own_message_writes(moment, offset):
 
 
 @pytest.mark.parametrize("value", ["2027-01-31", "2027-01-31T12:00:00", "2027-01-31 12:00:00Z", ""])
-def test_what_is_no_moment(value):
+def test_invalid_moments(value):
     assert not is_moment(value)
 
 
@@ -68,7 +68,7 @@ def test_a_moment_is_parsed_in_utc_to_microseconds(moment, utc):
     assert parse(moment).isoformat() == utc
 
 
-def test_what_is_no_moment_is_not_parsed():
+def test_an_invalid_moment_is_not_parsed():
     with pytest.raises(ValueError, match="is not a time in the form of RFC 3339"):
         parse("2027-01-31 12:00:00")
 

@@ -1,4 +1,4 @@
-"""A value that is not known yet breaks no rule: hiding a value of a job never adds a finding."""
+"""An unknown value breaks no rule: hiding a value of a job never adds a finding."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ options = st.builds(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of every value inside a value."""
+    """Yield the path of every value inside a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield (*path, key)
@@ -109,7 +109,7 @@ def hidden(job: dict[str, Any], place: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def rules(job: dict[str, Any], checks: CheckOptions) -> set[tuple[str, str]]:
-    """Rules and levels, not paths: with the first of two culprits hidden, the second is named."""
+    """Return rules and levels, not paths: with the first of two culprits hidden, the second is named."""
     problems = decode_job(CustomJobSpec, job, options=checks).problems
     return {(problem.rule or problem.message, problem.level) for problem in problems}
 

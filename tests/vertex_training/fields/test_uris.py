@@ -19,7 +19,7 @@ def test_parse(uri, parsed):
 
 
 @pytest.mark.parametrize("uri", ["bucket/a", "gs:/bucket", "gs://", "gs:///a", "https://bucket/a", ""])
-def test_what_is_no_address_is_refused(uri):
+def test_other_texts_than_addresses_are_rejected(uri):
     with pytest.raises(ValueError, match="gs://BUCKET/NAME"):
         parse(uri)
 

@@ -31,7 +31,7 @@ from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoo
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Named):
-    """A kind that has what it runs in a message below it, as a tuning job does."""
+    """A kind with its job in a message below it, as in a tuning job."""
 
     trial_job_spec: JobSpec
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -82,12 +82,12 @@ def test_a_job_is_its_own_part():
     assert list(parts(job)) == [("", job)]
 
 
-def test_nothing_is_copied_where_no_part_changes():
+def test_an_unchanged_spec_is_not_copied():
     spec = study()
     assert map_parts(spec, lambda _, part: part) is spec
 
 
-def test_the_output_directory_is_a_message_in_json_wherever_it_stands():
+def test_the_output_directory_is_a_message_in_json_at_every_path():
     json = wire.to_json(study(base_output_directory="gs://b/p/"))
     assert json["trialJobSpec"]["baseOutputDirectory"] == {"outputUriPrefix": "gs://b/p/"}
 
@@ -149,13 +149,13 @@ def test_reduction_servers_are_counted_below_a_path():
     assert spec.trial_job_spec.worker_pool_specs[2].replica_count > 0
 
 
-def test_what_is_wrong_with_the_count_has_the_path_of_the_part():
+def test_findings_about_the_count_have_the_path_of_the_part():
     pools = [{"machineSpec": GPU, "replicaCount": "auto", "containerSpec": TASK}]
     found = read({"display_name": "s", "trial_job_spec": {"worker_pool_specs": pools}})
     assert paths(found.problems)[0] == "trial_job_spec.worker_pool_specs[0].replica_count"
 
 
-def test_a_part_that_is_not_known_yet_is_not_judged():
+def test_an_unknown_part_has_no_findings():
     assert read({"display_name": "s", "trial_job_spec": UNKNOWN}).problems == ()
 
 
@@ -200,26 +200,26 @@ def test_the_difference_in_words(new, words):
 @pytest.mark.parametrize(
     "gap", ["trial_job_spec", "trial_job_spec.worker_pool_specs", "trial_job_spec.service_account", "labels"]
 )
-def test_what_is_not_known_yet_counts_as_different(gap):
+def test_an_unknown_value_counts_as_different(gap):
     assert difference(study(), study(), unknown=[gap]).paths[0].startswith(gap)
 
 
-def test_what_the_service_fills_in_is_no_difference():
+def test_defaults_of_the_service_are_no_difference():
     found = study(base_output_directory="gs://b/run/", service_account="1@x.iam.gserviceaccount.com")
     assert drift(normal(study()), normal(found)) == ()
 
 
-def test_what_the_service_has_instead_takes_the_place_of_the_declared():
+def test_live_values_replace_the_declared_ones():
     declared, found = study(network="projects/1/global/networks/a"), study()
     assert as_live(normal(declared), normal(found)) == normal(found)
 
 
-def test_the_hash_does_not_see_a_disk_that_is_the_default():
+def test_a_default_disk_does_not_change_the_hash():
     spelled = replace(pool(), disk_spec=normal(study()).trial_job_spec.worker_pool_specs[0].disk_spec)
     assert hash_of(normal(study(spelled)), wire.to_json) == hash_of(normal(study()), wire.to_json)
 
 
-def test_the_hash_sees_the_part():
+def test_the_part_changes_the_hash():
     assert hash_of(normal(study(pool(2))), wire.to_json) != hash_of(normal(study()), wire.to_json)
 
 
@@ -265,7 +265,7 @@ def test_another_output_directory():
         pytest.param(replace(study(), labels={"team": "a"}), ["labels.team"], id="a label"),
     ],
 )
-def test_what_stands_against_an_adoption(lives, paths_):
+def test_differences_that_prevent_adoption(lives, paths_):
     changes = STUDY.difference_to_adopt(study(), wire.to_json(lives))
     assert [change.path for change in changes] == paths_
 

@@ -166,7 +166,7 @@ def test_the_normal_form_is_its_own_normal_form(scheduling):
     assert normal is None or normal_scheduling(normal) == normal
 
 
-def test_what_the_findings_about_scheduling_say():
+def test_the_messages_about_scheduling():
     servers = pool(image=jobs.REDUCTION_SERVER)
     flexible = Scheduling(strategy="FLEX_START")
     said = {
@@ -176,21 +176,25 @@ def test_what_the_findings_about_scheduling_say():
     place = "worker_pool_specs[1].machine_spec"
     assert set(said) == {place, f"{place}.accelerator_type", "worker_pool_specs[2].machine_spec"}
     assert said[place].startswith(
-        "n1-standard-4 with 2 x NVIDIA_TESLA_T4 beside g2-standard-12 with 1 x NVIDIA_L4 in "
+        "n1-standard-4 with 2 x NVIDIA_TESLA_T4 differs from g2-standard-12 with 1 x NVIDIA_L4 in "
         "worker_pool_specs[0]; "
     )
-    assert said[place].endswith("one machine for all of them. Make them equal, or use STANDARD or SPOT")
-    assert said[f"{place}.accelerator_type"].startswith("NVIDIA_TESLA_T4 with FLEX_START, which is for ")
+    assert said[place].endswith(
+        "the same machine in all worker pools. Make them equal, or use STANDARD or SPOT"
+    )
+    assert said[f"{place}.accelerator_type"].startswith(
+        "NVIDIA_TESLA_T4 is not available with FLEX_START; use "
+    )
     assert said["worker_pool_specs[2].machine_spec"].endswith(
-        ", so reduction servers do not go with it. Leave them out, or use STANDARD or SPOT"
+        ", so it cannot have reduction servers. Leave them out, or use STANDARD or SPOT"
     )
 
 
 @pytest.mark.parametrize(("strategy", "named"), [(None, "STANDARD"), ("SPOT", "SPOT")])
-def test_a_wait_that_has_no_meaning_names_the_strategy(strategy, named):
+def test_a_wait_without_effect_names_the_strategy(strategy, named):
     scheduling = Scheduling(strategy=strategy, max_wait_duration="60s")
     [problem] = scheduling_problems(job(pool(), scheduling=scheduling))
-    assert problem.message.startswith(f"60s has no meaning with {named}; ")
+    assert problem.message.startswith(f"60s does not apply to {named}; ")
 
 
 A3 = MachineSpec(machine_type="a3-ultragpu-8g", accelerator_type="NVIDIA_H200_141GB", accelerator_count=8)
@@ -222,7 +226,7 @@ def test_spot_gives_one_machine_with_sixteen_gpus():
     assert rules(job(gpu_pool(machine=MEGA), scheduling=Scheduling(strategy="SPOT"))) == []
 
 
-def test_a_tpu_slice_that_spot_cannot_give_is_named():
+def test_a_tpu_slice_that_spot_cannot_provide_is_named():
     slices = (
         (tpu_pool("ct5lp-hightpu-4t", tpu_topology="4x4"), "4x4 on ct5lp-hightpu-4t"),
         (tpu_pool("cloud-tpu", accelerator_type="TPU_V3", accelerator_count=32), "32 on cloud-tpu"),

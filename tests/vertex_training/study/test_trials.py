@@ -21,7 +21,7 @@ def metrics_of(values):
 
 
 def trial(number, state="SUCCEEDED", *, parameters=None, measurements=(), **metrics):
-    """A trial in the API's JSON."""
+    """Return a trial in the API's JSON."""
     return {
         "id": str(number),
         "state": state,
@@ -80,14 +80,14 @@ def test_the_best_trial(spec, trials, wanted):
     ("selection", "step", "value"),
     [("BEST_MEASUREMENT", 2, 0.5), ("LAST_MEASUREMENT", 3, 0.7), (None, 3, 0.7)],
 )
-def test_what_counts_while_there_is_no_final_measurement(selection, step, value):
+def test_the_measurement_without_a_final_one(selection, step, value):
     spec = study(measurement_selection_type=selection)
     reported = [{"loss": 0.9}, {"loss": 0.5}, {"loss": 0.7}]
     (found,) = read_trials({"trials": [trial(1, "ACTIVE", measurements=reported)]}, spec)
     assert (found.step_count, found.metrics) == (step, {"loss": value})
 
 
-def test_the_final_measurement_counts_where_there_is_one():
+def test_the_final_measurement_wins():
     spec = study(measurement_selection_type="BEST_MEASUREMENT")
     (found,) = read_trials({"trials": [trial(1, measurements=[{"loss": 0.1}], loss=0.3)]}, spec)
     assert found.metrics == {"loss": 0.3}

@@ -98,7 +98,7 @@ DEEP_RATES = under(
         ),
     ],
 )
-def test_a_tuning_job_that_keeps_all_rules(document):
+def test_a_valid_tuning_job(document):
     assert found(document) == []
 
 
@@ -295,7 +295,7 @@ def test_a_tuning_job_that_keeps_all_rules(document):
             ),
             "study-time",
             f"{STOPPING}.maximum_runtime_constraint.end_time",
-            id="a day that is none",
+            id="an impossible day",
         ),
         pytest.param(
             tuning(study_stopping_config={"maximum_runtime_constraint": {"max_duration": "0s"}}),
@@ -373,7 +373,7 @@ def test_a_tuning_job_that_keeps_all_rules(document):
         ),
     ],
 )
-def test_what_breaks_a_rule(document, rule, path):
+def test_documents_that_break_a_rule(document, rule, path):
     assert (rule, path) in found(document)
 
 
@@ -405,7 +405,7 @@ def test_what_breaks_a_rule(document, rule, path):
         ),
     ],
 )
-def test_what_does_not(document, rule):
+def test_documents_that_keep_a_rule(document, rule):
     assert rule not in rules(document)
 
 
@@ -463,7 +463,7 @@ def test_many_values_under_many_conditions_are_counted_at_once():
 
 
 def leaves(value, path=()):
-    """The place of every value of a document, and of every list and mapping."""
+    """Yield the path of every value of a document, and of every list and mapping."""
     if path:
         yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -482,7 +482,7 @@ def hidden(document, path):
 
 @settings(max_examples=examples(150))
 @given(st.sampled_from(list(CASES.values())), st.data())
-def test_a_value_that_is_not_known_yet_adds_no_finding(one, data):
+def test_an_unknown_value_adds_no_finding(one, data):
     document = dict(one.right)
     path = data.draw(st.sampled_from(list(leaves(document))))
     before = {(problem.rule, problem.path) for problem in read(document).problems}

@@ -94,7 +94,7 @@ def test_the_documented_answer_reads_as_a_tuning_job():
     assert (spec.max_trial_count, spec.study_spec.parameters[0].double_value_spec.max_value) == (3, 1.0)
 
 
-def test_the_documented_answer_is_no_difference_to_what_it_answers():
+def test_the_documented_answer_equals_its_request():
     assert difference(from_wire(ECHO), ECHO) == ()
 
 
@@ -147,7 +147,7 @@ def test_google_s_own_messages_carry_a_job_there_and_back(spec, enums_as_numbers
 
 
 @given(tuning_specs.tuning_jobs)
-def test_a_job_is_adopted_as_what_it_is(spec):
+def test_a_job_is_adopted_without_a_difference(spec):
     assert TUNING_JOB.difference_to_adopt(spec, to_wire(spec)) == ()
 
 
@@ -367,7 +367,7 @@ def test_a_change_within_a_conditional_parameter_is_found():
         pytest.param({}, {"studyStoppingConfig": {}}, id="an empty stopping config"),
     ],
 )
-def test_what_the_service_fills_in_is_no_difference(declared, found):
+def test_defaults_of_the_service_are_no_difference(declared, found):
     spec = of_study(**declared)
     echo = to_wire(normalise(spec))
     echo["studySpec"].update(found)
@@ -381,7 +381,7 @@ def test_a_zero_that_the_service_leaves_out_is_no_difference():
     assert difference(spec, echo) == ()
 
 
-def test_the_disk_and_directory_of_trials_that_the_service_fills_in_are_no_difference():
+def test_defaults_of_the_service_for_trials_are_no_difference():
     echo = to_wire(tuning_job())
     echo["trialJobSpec"]["workerPoolSpecs"][0]["diskSpec"] = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
     echo["trialJobSpec"]["baseOutputDirectory"] = {"outputUriPrefix": "gs://b/runs/1/"}
@@ -402,6 +402,6 @@ def test_labels_of_the_run_are_no_difference():
         ({"trialJobSpec": {"workerPoolSpecs": 1}}, "trial_job_spec.worker_pool_specs"),
     ],
 )
-def test_what_is_no_tuning_job_is_refused_with_the_path(wire, path):
+def test_an_invalid_tuning_job_is_rejected_with_the_path(wire, path):
     with pytest.raises(ValueError, match=path):
         from_wire(wire)

@@ -221,7 +221,7 @@ def test_no_value_of_a_variable_ever_shows(old, new):
     assert "HUSH" not in str([change.fields for change in changes])
 
 
-def test_a_value_that_is_not_known_yet_counts_as_a_change():
+def test_an_unknown_value_counts_as_a_change():
     changes = compare((pool(), pool(2)), (pool(), pool(1)), unknown={f"{P}[1].replica_count"})
     assert in_words(changes) == f"workers: 2 -> {NOT_KNOWN} x n1-standard-4; chief unchanged"
 
@@ -244,18 +244,18 @@ def test_unknown_values_in_words(gap, words):
     assert in_words(compare(same, same, unknown={f"{P}[0].{gap}"})) == f"chief: {words}"
 
 
-def test_whole_pools_that_are_not_known_yet():
+def test_unknown_pools():
     old = (pool(), pool(2))
     assert in_words(compare(old, (), unknown={P})) == f"chief: {NOT_KNOWN}; workers: {NOT_KNOWN}"
     assert in_words(compare(old, old, unknown={f"{P}[1]"})) == f"workers: {NOT_KNOWN}; chief unchanged"
 
 
-def test_an_added_pool_whose_size_is_not_known_yet():
+def test_an_added_pool_of_unknown_size():
     changes = compare((pool(),), (pool(), pool(1)), unknown={f"{P}[1].replica_count"})
     assert in_words(changes) == f"workers: added, {NOT_KNOWN} x n1-standard-4; chief unchanged"
 
 
-def test_five_pools_are_refused():
+def test_five_pools_are_rejected():
     with pytest.raises(ValueError, match="at most 4 worker pools"):
         compare((pool(),), (pool(),) * 5)
 
@@ -269,8 +269,8 @@ def test_a_disk_on_a_machine_that_no_table_has_is_a_difference():
     assert all(field.path.startswith("worker_pool_specs[0].disk_spec") for field in there.fields)
 
 
-def test_the_disk_of_a_machine_that_is_not_known_yet_is_no_difference():
-    """It follows from the machine: a3-ultragpu-8g has another one than most."""
+def test_the_disk_of_an_unknown_machine_is_no_difference():
+    """Check that a default disk, which follows from the machine, is not reported."""
     unknown = {f"{P}[0].machine_spec.machine_type"}
     for before in (pool(machine="a3-ultragpu-8g"), pool()):
         for after in (pool(machine=""), pool(machine="n9-standard-4")):
@@ -278,7 +278,7 @@ def test_the_disk_of_a_machine_that_is_not_known_yet_is_no_difference():
             assert in_words(compare((before,), (after,), unknown=unknown)) == words
 
 
-def test_a_third_pool_whose_image_is_not_known_yet_keeps_its_role():
+def test_a_third_pool_with_an_unknown_image_keeps_its_role():
     old = (pool(), pool(), pool(2, image=REDUCTION_SERVER))
     new = (pool(), pool(), pool(2))
     words = in_words(compare(old, new, unknown={f"{P}[2].container_spec.image_uri"}))
@@ -287,7 +287,7 @@ def test_a_third_pool_whose_image_is_not_known_yet_keeps_its_role():
     )
 
 
-def test_arguments_that_are_not_known_yet_hide_nothing_else():
+def test_unknown_arguments_hide_no_other_change():
     plain, servers = pool(machine="n9-standard-4"), (pool(), pool(), pool(2))
     with_disk = replace(plain, disk_spec=DiskSpec(boot_disk_type="pd-ssd"))
     [change] = compare((plain,), (with_disk,), unknown={f"{P}[0].container_spec.args"})
@@ -299,7 +299,7 @@ def test_arguments_that_are_not_known_yet_hide_nothing_else():
 
 @dataclass(frozen=True, kw_only=True)
 class Empty:
-    """A message whose presence is all that it says."""
+    """A message that expresses something by its presence alone."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Whether Google's training images fit the machine."""
+"""The match of Google's training images and the machine."""
 
 from __future__ import annotations
 

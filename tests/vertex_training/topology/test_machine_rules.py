@@ -61,7 +61,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("spec", FINE.values(), ids=FINE)
-def test_fine(spec):
+def test_valid(spec):
     assert found(spec) == []
 
 
@@ -84,7 +84,7 @@ BROKEN = {
         machine("n1-standard-2"),
         "machine_type",
         "machine-type",
-        "'n1-standard-2' is no machine type for training; "
+        "'n1-standard-2' is not a machine type for training; "
         "the smallest n1-standard for training is n1-standard-4",
     ),
     "a machine that is too large": (
@@ -127,7 +127,7 @@ BROKEN = {
         machine(kind="T4", count=1),
         "accelerator_type",
         "accelerator-type",
-        "'T4' is no accelerator of Vertex AI; did you mean NVIDIA_TESLA_T4?",
+        "'T4' is not an accelerator of Vertex AI; did you mean NVIDIA_TESLA_T4?",
     ),
     "an accelerator from nowhere": (
         machine(kind="ABACUS", count=1),
@@ -171,7 +171,7 @@ BROKEN = {
         machine("n1-standard-64", "NVIDIA_TESLA_V100", 4),
         "accelerator_count",
         "accelerator-count",
-        "4 x NVIDIA_TESLA_V100 on n1-standard-64, which can have 8; set it to 8",
+        "4 x NVIDIA_TESLA_V100 is not allowed on n1-standard-64, which can have 8; set it to 8",
     ),
     "a GPU on a machine without": (
         machine("n2-standard-8", "NVIDIA_TESLA_T4", 1),
@@ -202,7 +202,7 @@ BROKEN = {
         machine("n1-standard-8", "NVIDIA_TESLA_T4", 3),
         "accelerator_count",
         "accelerator-count",
-        "3 x NVIDIA_TESLA_T4 on n1-standard-8, which can have 1, 2 or 4; set it to 4",
+        "3 x NVIDIA_TESLA_T4 is not allowed on n1-standard-8, which can have 1, 2 or 4; set it to 4",
     ),
     "a number that is too high": (
         machine("n1-standard-8", "NVIDIA_TESLA_T4", 8),
@@ -216,7 +216,7 @@ BROKEN = {
         "accelerator-count",
         "which can have 8, or a multiple of 32 up to 512; set it to 8",
     ),
-    "a pod of a size that there is not": (
+    "a pod of an impossible size": (
         machine("cloud-tpu", "TPU_V3", 40),
         "accelerator_count",
         "accelerator-count",
@@ -251,7 +251,7 @@ BROKEN = {
         machine("tpu7x-standard-4t", tpu_topology="2x2"),
         "tpu_topology",
         "tpu-topology",
-        "'2x2' is no topology of tpu7x-standard-4t; use 2x2x1, 2x2x2",
+        "'2x2' is not a topology of tpu7x-standard-4t; use 2x2x1, 2x2x2",
     ),
     "a topology and an accelerator type": (
         machine("ct5lp-hightpu-1t", "TPU_V5_LITEPOD", 1, tpu_topology="1x1"),
@@ -263,13 +263,13 @@ BROKEN = {
         machine("ct5lp-hightpu-1t", count=1, tpu_topology="1x1"),
         "accelerator_count",
         "tpu-accelerator",
-        "1 on ct5lp-hightpu-1t",
+        "1 is not allowed with ct5lp-hightpu-1t",
     ),
     "a topology without a TPU": (
         machine(tpu_topology="2x2"),
         "tpu_topology",
         "tpu-topology",
-        "'2x2' on n1-standard-4, which has no topology; leave it out",
+        "'2x2' is not allowed on n1-standard-4, which has no topology; leave it out",
     ),
     "a topology of a TPU v2": (
         machine("cloud-tpu", "TPU_V2", 8, tpu_topology="2x2"),
@@ -281,19 +281,19 @@ BROKEN = {
         machine(gpu_partition_size="1g.5gb"),
         "gpu_partition_size",
         "gpu-partition",
-        "no GPU to divide",
+        "needs a GPU to divide",
     ),
     "a partition of a TPU": (
         machine("cloud-tpu", "TPU_V2", 8, gpu_partition_size="1g.5gb"),
         "gpu_partition_size",
         "gpu-partition",
-        "no GPU",
+        "needs a GPU",
     ),
     "a reservation of no type": (
         reserved("SOME_RESERVATION"),
         "reservation_affinity.reservation_affinity_type",
         "reservation-type",
-        "'SOME_RESERVATION' is no type of reservation affinity; did you mean",
+        "'SOME_RESERVATION' is not a type of reservation affinity; did you mean",
     ),
     "an unspecified reservation": (
         reserved(enumerations.RESERVATION_UNSPECIFIED, KEY, RESERVATION),
@@ -305,13 +305,13 @@ BROKEN = {
         reserved("SPECIFIC_RESERVATION", None, RESERVATION),
         "reservation_affinity.key",
         "reservation-name",
-        f"has the key {KEY}",
+        f"needs the key {KEY}",
     ),
     "a reservation with another key": (
         reserved("SPECIFIC_RESERVATION", "name", RESERVATION),
         "reservation_affinity.key",
         "reservation-name",
-        "'name' names no reservation",
+        "'name' is not a reservation key",
     ),
     "a reservation without a name": (
         reserved("SPECIFIC_RESERVATION", KEY),
@@ -323,25 +323,25 @@ BROKEN = {
         reserved("SPECIFIC_RESERVATION", KEY, RESERVATION, "mine"),
         "reservation_affinity.values[1]",
         "reservation-name",
-        "'mine' is no reservation",
+        "'mine' is not a reservation",
     ),
     "a key without a reservation": (
         reserved("NO_RESERVATION", KEY),
         "reservation_affinity.key",
         "reservation-name",
-        "names no reservation",
+        "is not allowed with the type NO_RESERVATION",
     ),
     "names of any reservation": (
         reserved("ANY_RESERVATION", None, RESERVATION),
         "reservation_affinity.values",
         "reservation-name",
-        "is given while the type is ANY_RESERVATION",
+        "is not allowed with the type ANY_RESERVATION",
     ),
     "GB200 without a reservation": (
         machine("a4x-highgpu-4g", "NVIDIA_GB200", 4),
         "reservation_affinity",
         "reservation-needed",
-        "is missing; a4x-highgpu-4g is had from shared reservations only",
+        "is missing; a4x-highgpu-4g is only available from shared reservations",
     ),
     "GB200 with no reservation": (
         machine("a4x-highgpu-4g", "NVIDIA_GB200", 4, reservation_affinity=affinity("NO_RESERVATION")),
@@ -353,13 +353,13 @@ BROKEN = {
 
 
 @every_row(("spec", "path", "rule", "words"), BROKEN.values(), ids=BROKEN)
-def test_broken(spec, path, rule, words):
+def test_rules_that_are_broken(spec, path, rule, words):
     (problem,) = found(spec)
     assert (problem.path, problem.rule, problem.level) == (f"m.{path}", rule, "error")
     assert words in problem.message
 
 
-def test_p100_is_refused_where_its_four_gpus_cannot_serve_the_memory():
+def test_p100_is_rejected_with_too_much_memory():
     problems = errors(found(machine("n1-standard-64", "NVIDIA_TESLA_P100", 4)))
     assert [problem.rule for problem in problems] == ["accelerator-machine"]
     assert problems[0].message.endswith("a machine that has NVIDIA_TESLA_P100 is n1-highcpu-64")
@@ -379,7 +379,7 @@ def test_a_switch_makes_unknown_names_a_warning(spec):
     assert problem.level == "warning"
 
 
-def test_the_switch_lets_no_name_pass_that_cannot_be_one():
+def test_the_switch_accepts_no_impossible_name():
     (problem,) = found(machine("n1 standard"), UNKNOWN_ALLOWED)
     assert problem.level == "error"
 
@@ -393,18 +393,18 @@ def test_the_switch_lets_no_name_pass_that_cannot_be_one():
     ],
     ids=["accelerator", "count", "topology"],
 )
-def test_the_switch_makes_a_combination_that_the_tables_do_not_have_a_warning(spec):
+def test_the_switch_makes_an_unknown_combination_a_warning(spec):
     (problem,) = found(spec, UNKNOWN_ALLOWED)
     assert problem.level == "warning"
 
 
-def test_beside_an_unknown_machine_its_accelerators_and_topology_are_not_judged():
+def test_accelerators_and_topology_of_an_unknown_machine_are_not_checked():
     spec = machine("a5-highgpu-3g", "NVIDIA_B200", 3, tpu_topology="9x9")
     assert [problem.rule for problem in found(spec)] == ["machine-type"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
-def test_legacy_accelerators_pass_behind_their_switch(count):
+def test_the_switch_accepts_legacy_accelerators(count):
     assert found(machine(kind="NVIDIA_TESLA_K80", count=count), LEGACY_ALLOWED) == []
 
 
@@ -450,7 +450,7 @@ def test_a_reservation_is_in_the_region_of_the_job(location, rules):
         (reserved("ANY_RESERVATION", KEY), "m.reservation_affinity.reservation_affinity_type"),
     ],
 )
-def test_nothing_is_said_that_rests_on_a_value_that_is_not_known_yet(spec, unknown):
+def test_no_finding_rests_on_an_unknown_value(spec, unknown):
     assert found(spec)
     assert known(found(spec), {unknown}) == ()
 
@@ -490,7 +490,7 @@ def test_whether_a_disk_fits_rests_on_the_machine(unknown):
 
 
 @pytest.mark.parametrize("size", [100, 64000])
-def test_sizes_at_the_limits_pass(size):
+def test_sizes_at_the_limits_are_accepted(size):
     assert list(disk_problems(DiskSpec(boot_disk_size_gb=size), "n1-standard-4", "d", PLAIN)) == []
 
 
@@ -551,13 +551,13 @@ any_options = st.builds(
 
 
 @given(allowed)
-def test_what_the_catalog_has_is_no_error(spec):
+def test_every_machine_of_the_catalog_is_valid(spec):
     spec = replace(spec, reservation_affinity=affinity("ANY_RESERVATION"))
     assert errors(found(spec)) == ()
 
 
 @given(any_machines, any_options)
-def test_no_machine_is_too_odd_to_be_checked(spec, options):
+def test_any_machine_is_checked_without_an_exception(spec, options):
     for problem in found(spec, options):
         assert problem.path.startswith("m.")
         assert problem.rule
@@ -565,7 +565,7 @@ def test_no_machine_is_too_odd_to_be_checked(spec, options):
 
 
 @given(st.builds(DiskSpec, boot_disk_type=st.text(max_size=9), boot_disk_size_gb=st.integers()), words)
-def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
+def test_any_disk_is_checked_without_an_exception(disk, machine_type):
     for problem in disk_problems(disk, machine_type, "disk_spec", PLAIN):
         assert problem.rule.startswith("disk-")
 
@@ -583,9 +583,9 @@ def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
         pytest.param(
             machine("e2-standard-4", count=1),
             "m.accelerator_type",
-            "is missing while accelerator_count is 1; leave both accelerator_type and accelerator_count out, "
-            "the machine has no accelerators",
-            id="one accelerator where there are none",
+            "is missing while accelerator_count is 1; leave out accelerator_type and accelerator_count, "
+            "since the machine has no accelerators",
+            id="one accelerator on a machine without accelerators",
         ),
         pytest.param(
             machine(kind="NVIDIA_TESLA_T4"),
@@ -596,7 +596,7 @@ def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
         ),
     ],
 )
-def test_half_of_an_accelerator_names_the_other_half(spec, path, message):
+def test_accelerator_type_or_count_alone_names_the_other(spec, path, message):
     [problem] = found(spec)
     assert (problem.path, problem.message) == (path, message)
 

@@ -54,7 +54,7 @@ def test_no_accelerator_has_one_spelling(spelling):
     )
 
 
-def test_of_a_machine_only_what_says_something_is_kept():
+def test_empty_values_of_a_machine_are_dropped():
     kept = MachineSpec(
         machine_type="n1-standard-4",
         accelerator_type="NVIDIA_TESLA_T4",
@@ -103,5 +103,5 @@ def test_no_reservation_has_one_spelling(affinity, normal):
         (DiskSpec(boot_disk_type="pd-ssd"), DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=100)),
     ],
 )
-def test_the_boot_disk_of_a_machine_that_no_table_has_is_not_filled_in(disk, normal):
+def test_the_boot_disk_of_an_unknown_machine_is_not_filled_in(disk, normal):
     assert normal_pool(replace(pool(machine="n9-standard-4"), disk_spec=disk)).disk_spec == normal

@@ -36,22 +36,22 @@ def test_a_finding_at_above_or_below_an_unknown_value_is_dropped(gap):
 
 
 @pytest.mark.parametrize("gap", ["pools[1]", "pools[0].disk", "labels"])
-def test_a_finding_beside_an_unknown_value_stays(gap):
+def test_a_finding_next_to_an_unknown_value_is_kept(gap):
     problem = Problem(path="pools[0].machine", message="x")
     assert known([problem], {gap}) == (problem,)
 
 
-def test_a_finding_stays_when_what_it_rests_on_is_known():
+def test_a_finding_that_rests_on_known_values_is_kept():
     problem = Problem(path="pools", message="five", rests_on=("pools",))
     assert known([problem], {"pools[0].task.image"}) == (problem,)
 
 
-def test_a_finding_goes_when_something_that_it_rests_on_is_unknown():
+def test_a_finding_that_rests_on_an_unknown_value_is_dropped():
     problem = Problem(path="pools[1].count", message="unequal", rests_on=("pools[0].count", "pools[1].count"))
     assert known([problem], {"pools[0]"}) == ()
 
 
-def test_errors_and_warnings_are_told_apart():
+def test_errors_and_warnings_are_separated():
     wrong, risky = Problem(path="a", message="x"), Problem(path="b", message="y", level="warning")
     assert errors([wrong, risky]) == (wrong,)
     assert warnings([wrong, risky]) == (risky,)

@@ -117,7 +117,7 @@ def test_another_machine_and_location():
         (EMPTY, EMPTY, DEFAULT_MACHINE, "neither a chief nor workers"),
     ],
 )
-def test_what_cannot_be_counted(chief, workers, machine, words):
+def test_sizes_that_cannot_be_calculated(chief, workers, machine, words):
     with pytest.raises(ValueError, match=words):
         size(chief, workers, machine_type=machine)
 
@@ -177,7 +177,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("pools", FINE.values(), ids=FINE)
-def test_fine(pools):
+def test_valid(pools):
     assert found(*pools) == []
 
 
@@ -186,8 +186,8 @@ WARNINGS = {
         (trainers(1), trainers(4), servers(15)),
         "[2].replica_count",
         "reduction-bandwidth",
-        "15 x n1-highcpu-16 send at most 480 Gbps together, chief and workers 500; "
-        "with less the servers are what training waits for: set it to 16",
+        "15 x n1-highcpu-16 send at most 480 Gbps together, chief and workers 500, "
+        "so training would wait for the servers; set it to 16",
     ),
     "a slow machine": (
         (trainers(1), trainers(1), servers(20, "n1-standard-4")),
@@ -223,7 +223,7 @@ WARNINGS = {
         (packaged(1, "tf-cpu.2-8"), trainers(4), servers(16)),
         "[0].python_package_spec.executor_image_uri",
         "reduction-trainers",
-        "tf-cpu.2-8:latest is no image for GPUs",
+        "tf-cpu.2-8:latest is not an image for GPUs",
     ),
     "an image that is too old": (
         (trainers(1), packaged(4, "tf-gpu.2-2"), servers(16)),
@@ -235,7 +235,7 @@ WARNINGS = {
         (trainers(1), packaged(4, "pytorch-xla.1-11"), servers(16)),
         "[1].python_package_spec.executor_image_uri",
         "reduction-trainers",
-        "no image for GPUs",
+        "not an image for GPUs",
     ),
     "another framework, as a container": (
         (trainers(1, image="gcr.io/cloud-aiplatform/training/xgboost-gpu.1-6"), trainers(4), servers(16)),
@@ -247,7 +247,7 @@ WARNINGS = {
         (trainers(1), trainers(4, image=REDUCTION_SERVER)),
         "[1].container_spec.image_uri",
         "reduction-position",
-        "give it to worker_pool_specs[2]",
+        "move it to worker_pool_specs[2]",
     ),
 }
 
@@ -309,13 +309,13 @@ def test_everything_rests_on_its_being_a_reduction_server(case):
 
 
 @given(st.lists(any_pools, max_size=4), st.text(max_size=5) | st.none())
-def test_no_pools_are_too_odd_to_be_checked(pools, location):
+def test_any_pools_are_checked_without_an_exception(pools, location):
     for problem in found(*pools, location=location):
         assert problem.rule.startswith("reduction-")
 
 
 @given(st.lists(any_pools, min_size=2, max_size=2), any_pools)
-def test_odd_trainers_beside_reduction_servers(trainers_, server):
+def test_any_trainers_are_checked_with_reduction_servers(trainers_, server):
     task = ContainerSpec(image_uri=REDUCTION_SERVER)
     for problem in found(*trainers_, replace(server, container_spec=task)):
         assert problem.message

@@ -98,20 +98,20 @@ def test_not_offered(each, location, field, words):
     ("location", "words"),
     [
         ("us-centrall", "did you mean us-central1"),
-        ("us-central1-a", "it is a zone, write its region, us-central1"),
+        ("us-central1-a", "it is a zone: write its region, us-central1"),
         ("global", "one is written like us-central1"),
-        ("US", "no region of Vertex AI"),
-        ("", "no region of Vertex AI"),
+        ("US", "not a region of Vertex AI"),
+        ("", "not a region of Vertex AI"),
     ],
 )
-def test_a_region_that_there_is_not(location, words):
+def test_a_region_that_does_not_exist(location, words):
     (problem,) = found(pool(), location=location)
     assert (problem.path, problem.rule, problem.level) == ("location", "region", "error")
     assert words in problem.message
 
 
 @pytest.mark.parametrize("location", ["us-north1", "us-east4"])
-def test_a_switch_makes_what_the_table_does_not_have_a_warning(location):
+def test_a_switch_makes_an_unknown_entry_a_warning(location):
     (problem,) = found(having("NVIDIA_TESLA_V100"), location=location, allow_unknown_types=True)
     assert problem.level == "warning"
 
@@ -121,8 +121,7 @@ def test_several_types_of_gpus_have_to_be_in_one_zone():
     (problem,) = found(*pools, location="australia-southeast1")
     assert (problem.path, problem.rule, problem.level) == ("p", "one-zone", "warning")
     assert (
-        "NVIDIA_TESLA_T4 and NVIDIA_TESLA_P4, and all of them must be free in a single zone"
-        in problem.message
+        "NVIDIA_TESLA_T4 and NVIDIA_TESLA_P4, which must all be available in a single zone" in problem.message
     )
 
 
@@ -136,12 +135,12 @@ def test_several_types_of_gpus_have_to_be_in_one_zone():
     ],
     ids=["one type", "one with, one without", "a skipped pool", "a misspelt type"],
 )
-def test_one_type_of_gpus_is_fine(pools):
+def test_one_type_of_gpus_is_valid(pools):
     assert found(*pools, location="us-central1") == []
 
 
 @pytest.mark.parametrize("unknown", ["location", "p[0].machine_spec.machine_type", "p[0].machine_spec"])
-def test_what_is_not_offered_rests_on_location_and_machine(unknown):
+def test_a_missing_offer_rests_on_location_and_machine(unknown):
     problems = found(having("NVIDIA_TESLA_V100"), location="us-east4")
     assert problems
     assert known(problems, {unknown}) == ()
@@ -154,12 +153,12 @@ def test_one_zone_rests_on_every_accelerator():
 
 
 @given(st.lists(any_pools, max_size=4))
-def test_without_a_location_nothing_is_said(pools):
+def test_no_findings_without_a_location(pools):
     assert list(region_problems(pools, "p", CheckOptions())) == []
 
 
 @given(st.lists(any_pools, max_size=4), st.text(max_size=12) | st.sampled_from(list(REGIONS)))
-def test_no_location_is_too_odd_to_be_checked(pools, location):
+def test_any_location_is_checked_without_an_exception(pools, location):
     for problem in found(*pools, location=location):
         assert problem.path == "location" or problem.path.startswith("p")
         assert problem.message

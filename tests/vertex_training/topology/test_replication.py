@@ -55,8 +55,10 @@ def test_workers_are_like_the_chief(pool, field):
 
 
 @pytest.mark.parametrize("count", [0, -1, -10])
-def test_no_replicas_are_refused(count):
-    with pytest.raises(ValueError, match=f"{count} replicas; .* give a whole number of 1 or more"):
+def test_no_replicas_are_rejected(count):
+    with pytest.raises(
+        ValueError, match=f"{count} replicas are not allowed; give a whole number of 1 or more"
+    ):
         chief_worker_pool(POOL, count)
 
 
@@ -66,5 +68,5 @@ def test_the_replicas_add_up(count):
 
 
 @given(st.integers(1, 100))
-def test_replicas_of_a_sound_pool_are_a_sound_job(count):
+def test_replicas_of_a_valid_pool_are_a_valid_job(count):
     assert validate_pools(chief_worker_pool(jobs.pool(), count)) == []

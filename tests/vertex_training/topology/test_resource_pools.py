@@ -53,21 +53,21 @@ LARGE_DISK = DiskSpec(boot_disk_size_gb=200)
         ),
     ],
 )
-def test_what_fits(pools, resource_pools, found):
+def test_pools_that_fit(pools, resource_pools, found):
     assert [(p.rule, p.path) for p in resource_pool_problems(pools, resource_pools)] == found
 
 
-def test_the_message_says_what_there_is():
+def test_the_message_lists_the_existing_pools():
     [problem] = resource_pool_problems([pool(gpus=2)], [CPUS, GPUS])
     assert "n1-standard-4 with 2 x NVIDIA_TESLA_T4 and pd-ssd of 100 GB" in problem.message
     assert "4 x n1-standard-4 and pd-ssd of 100 GB; 2 x n1-standard-4 with 1" in problem.message
 
 
 @pytest.mark.parametrize(
-    ("pools", "resource_pools", "room"),
+    ("pools", "resource_pools", "number"),
     [
         pytest.param([pool()], [CPUS], 4, id="one machine each"),
-        pytest.param([pool(), pool(2)], [CPUS], 1, id="machines left over are no room"),
+        pytest.param([pool(), pool(2)], [CPUS], 1, id="too few machines left for another job"),
         pytest.param([pool(), pool(gpus=1)], [CPUS, GPUS], 2, id="the scarcer of two kinds"),
         pytest.param([pool(5)], [CPUS], None, id="not even one"),
         pytest.param([pool(gpus=2)], [CPUS, GPUS], None, id="no such machines"),
@@ -80,5 +80,5 @@ def test_the_message_says_what_there_is():
         ),
     ],
 )
-def test_how_many_fit_at_once(pools, resource_pools, room):
-    assert jobs_at_once(pools, resource_pools) == room
+def test_how_many_fit_at_once(pools, resource_pools, number):
+    assert jobs_at_once(pools, resource_pools) == number

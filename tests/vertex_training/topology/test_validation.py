@@ -45,7 +45,7 @@ ERRORS = {
     "an empty machine type": (
         (machine(machine_type=""),),
         f"{P}[0].machine_spec.machine_type",
-        "no machine type",
+        "not a machine type",
     ),
     "a machine type in words": (
         (machine(machine_type="N1 standard 4"),),
@@ -90,11 +90,11 @@ ERRORS = {
     "a small disk": ((disk(boot_disk_size_gb=99),), f"{P}[0].disk_spec.boot_disk_size_gb", "100 to 64000"),
     "a large disk": ((disk(boot_disk_size_gb=64001),), f"{P}[0].disk_spec.boot_disk_size_gb", "100 to 64000"),
     "an unknown disk": ((disk(boot_disk_type="floppy"),), f"{P}[0].disk_spec.boot_disk_type", "pd-standard"),
-    "no image": ((container(image_uri=""),), f"{P}[0].container_spec.image_uri", "no container image"),
+    "no image": ((container(image_uri=""),), f"{P}[0].container_spec.image_uri", "not a container image"),
     "an image with a scheme": (
         (container(image_uri="https://gcr.io/a"),),
         f"{P}[0].container_spec.image_uri",
-        "no container image",
+        "not a container image",
     ),
     "too many arguments": ((container(args=("x" * 50_001,) * 2),), f"{P}[0].container_spec.args", "100002"),
     "too many variables": (
@@ -184,7 +184,7 @@ def test_warnings(case):
 
 
 @pytest.mark.parametrize("case", FINE)
-def test_nothing_to_find(case):
+def test_no_findings(case):
     assert validate_pools(FINE[case]) == []
 
 
@@ -202,7 +202,7 @@ def test_all_findings_come_at_once():
     ]
 
 
-def test_the_paths_begin_where_the_list_stands():
+def test_paths_start_with_the_path_of_the_list():
     problems = validate_pools((pool(3),), path="trial_job_spec.worker_pool_specs")
     assert problems[0].path == "trial_job_spec.worker_pool_specs[0].replica_count"
 
@@ -214,7 +214,7 @@ def test_no_value_of_a_variable_is_shown():
 
 
 @given(st.lists(any_pools, max_size=6))
-def test_validation_never_raises_and_judges_the_normal_form(pools):
+def test_validation_never_raises_and_checks_the_normal_form(pools):
     found = validate_pools(pools)
     normal = normal_pools(pools)
     if normal:
@@ -253,6 +253,6 @@ def test_a_finding_that_rests_on_an_unknown_value_is_dropped(pools, gap):
     assert known(problems, {gap}) == ()
 
 
-def test_a_chief_of_three_is_told_where_the_other_two_belong():
+def test_the_remedy_for_a_chief_of_three_names_the_pool_of_the_other_two():
     [message] = [each.message for each in validate_pools([pool(3)]) if each.rule == "chief-replicas"]
     assert message.endswith("Set it to 1 and put the other 2 in worker_pool_specs[1], the workers")

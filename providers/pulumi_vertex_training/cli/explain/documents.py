@@ -15,7 +15,6 @@ from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unre
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.fields.schema import snake_case
-from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import is_within
 from vertex_training.findings.rules import Rule
@@ -39,7 +38,7 @@ _EXAMPLES = "; ".join(kind.example for kind in _KINDS)
 _MOST_KEYS = 5
 
 
-def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document[Any]:
+def read_document(value: object, *, options: CheckOptions = DEFAULT_OPTIONS) -> Document[Any]:
     """Read and check the plain values of a document of any kind and form. Never raises.
 
     Fields that only the service sets are ignored, so that its responses can be read, and so are keys that

@@ -21,12 +21,12 @@ from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import input_data_rules
 from pulumi_vertex_training.kinds.training_pipeline import rules as training_pipeline_rules
 from vertex_training.findings.rules import Rule
-from vertex_training.job import reduction
+from vertex_training.job import auto_replicas
 from vertex_training.job.rules import envelope as envelope_rules
 from vertex_training.job.rules import job_spec as job_spec_rules
 from vertex_training.job.rules import networking as network_rules
 from vertex_training.job.rules import scheduling as scheduling_rules
-from vertex_training.study import names
+from vertex_training.study.rules import choices
 from vertex_training.study.rules import parameters as parameter_rules
 from vertex_training.study.rules import stopping as study_stopping_rules
 from vertex_training.study.rules import study as study_rules
@@ -52,13 +52,13 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Machines, accelerators and disks": (machine_rules,),
     "Reservations": (reservation_rules,),
     "Regions": (region_rules,),
-    "Reduction servers": (reduction_servers, reduction),
+    "Reduction servers": (reduction_servers, auto_replicas),
     "Frameworks": (frameworks,),
     "The job": (envelope_rules, job_spec_rules),
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
     "Tuning jobs": (tuning_rules,),
-    "Studies": (study_rules, names),
+    "Studies": (study_rules, choices),
     "Parameters of a study": (parameter_rules, parameter_value_rules),
     "The end of a study": (study_stopping_rules,),
     "Training pipelines": (training_pipeline_rules,),

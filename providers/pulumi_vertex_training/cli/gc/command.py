@@ -48,7 +48,7 @@ from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views.failure import FAILED, CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
-from vertex_training.fields.labels import mark_value
+from vertex_training.fields.labels import ownership_label_value
 
 
 def collect(options: argparse.Namespace, output: Output) -> int:
@@ -102,7 +102,7 @@ def _stacks(
     }
 
     def wanted(name: StackName) -> bool:
-        return (mark_value(name.project), mark_value(name.stack)) in owners
+        return (ownership_label_value(name.project), ownership_label_value(name.stack)) in owners
 
     return [
         stack for url, stacks in read.items() for stack in pulumi_backends.with_history(stacks, url, wanted)

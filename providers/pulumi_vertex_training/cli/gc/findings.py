@@ -26,7 +26,7 @@ from pulumi_vertex_training.kinds.staged.spec import HASH_DIGITS
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord, persistent_kinds
-from vertex_training.fields.labels import mark_value
+from vertex_training.fields.labels import ownership_label_value
 
 _ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
 
@@ -130,7 +130,7 @@ def labelled_persistent(endpoint: Endpoint, project: str | None) -> list[Persist
 
 
 def _is_of(project: str | None, labels: Mapping[str, str]) -> bool:
-    return project is None or labels.get("pulumi-project") == mark_value(project)
+    return project is None or labels.get("pulumi-project") == ownership_label_value(project)
 
 
 def job_findings(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> list[JobFinding]:

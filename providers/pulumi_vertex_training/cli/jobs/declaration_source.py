@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from pulumi_vertex_training.cli.jobs.python_source import Call, Commented, Node, remark, write
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.schema import default_of
 from vertex_training.job.difference import SERVICE_TIMEOUT
 from vertex_training.job.job_kind import JobKind
@@ -93,7 +93,7 @@ class Origin:
 def declared_form(kind: JobKind[Spec], spec: Spec) -> Spec:
     """Return the normal form of the spec without the service's defaults and our own labels."""
     normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
-    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
+    labels = {key: value for key, value in normal.labels.items() if not is_provider_label(key)}
     return cast(Spec, replace(normal, labels=labels))
 
 

@@ -34,8 +34,8 @@ from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.values import kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, known
+from vertex_training.job.auto_replicas import fill_in
 from vertex_training.job.custom_job import CustomJobSpec, normalise
-from vertex_training.job.reduction import fill_in
 
 JOB_KEY = "job_spec"
 

@@ -8,8 +8,7 @@ from typing import TypeVar
 from vertex_training.fields.decode import Decoded
 from vertex_training.fields.effects import field_table
 from vertex_training.fields.values import Unknown
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec, flat, from_wire, normalise, to_wire
 from vertex_training.job.job_kind import JobKind
@@ -19,7 +18,7 @@ from vertex_training.job.rules.job_spec import job_spec_problems
 
 
 def validate(
-    spec: CustomJobSpec, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    spec: CustomJobSpec, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> list[Problem]:
     """Return every finding about a spec, in the order of its fields.
 
@@ -39,7 +38,7 @@ EFFECTS = field_table(CustomJobSpec, noun="a job")
 Job = TypeVar("Job", bound=CustomJobSpec)
 
 
-def read(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Decoded[CustomJobSpec]:
+def read(value: object, *, options: CheckOptions = DEFAULT_OPTIONS) -> Decoded[CustomJobSpec]:
     """Decode, normalise and validate a custom job, and report every problem with its path.
 
     The API's nesting is accepted as well: `{"displayName": ..., "jobSpec": {...}}`.
@@ -52,7 +51,7 @@ def decode_job(
     cls: type[Job],
     value: object,
     *,
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
     location: str | Unknown | None = None,
     check: Callable[[Job], Sequence[Problem]] | None = None,
 ) -> Decoded[Job]:

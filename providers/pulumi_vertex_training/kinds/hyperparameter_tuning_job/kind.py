@@ -13,20 +13,19 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
 from vertex_training.fields.decode import Decoded
 from vertex_training.fields.effects import field_table
 from vertex_training.fields.values import Unknown
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
 from vertex_training.job.rules.envelope import display_name_problems, key_problems, labels_problems
-from vertex_training.study.names import study_names
 from vertex_training.study.rules.tuning import tuning_problems
+from vertex_training.study.search_space import study_names
 
 
 def validate(
     spec: HyperparameterTuningJobSpec,
     *,
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
     has_output: bool = False,
 ) -> list[Problem]:
     """Return every finding about a spec, in the order of its fields.
@@ -47,7 +46,7 @@ EFFECTS = field_table(HyperparameterTuningJobSpec, noun="a tuning job")
 def read(
     value: object,
     *,
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
     location: str | Unknown | None = None,
     check: Callable[[HyperparameterTuningJobSpec], Sequence[Problem]] | None = None,
 ) -> Decoded[HyperparameterTuningJobSpec]:

@@ -17,8 +17,8 @@ from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.trials_view import ENDED, metric, stopped_early, trial_json
 from vertex_training.fields.decode import encode
+from vertex_training.study.description import goals
 from vertex_training.study.trials import Trial, best_trial, objective_of
-from vertex_training.study.words import goals
 
 TRIAL_TITLES = Titles(
     pools="Each trial runs", fields="The job of each trial", replicas="What the replicas of a trial see"

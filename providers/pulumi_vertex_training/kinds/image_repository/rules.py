@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.fields import durations
 from vertex_training.fields.decode import Decoded, decode
-from vertex_training.fields.labels import LABELS_OF_OURS, label_problems
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, shown
@@ -114,7 +114,7 @@ def validate(spec: RepositorySpec) -> list[Problem]:
         *_name_problems(spec.name),
         *_location_problems(spec.location.lower()),
         *_kind_problems(spec.format.upper(), spec.mode.upper()),
-        *label_problems(spec.labels, spare=LABELS_OF_OURS),
+        *label_problems(spec.labels, spare=MAX_PROVIDER_LABELS),
         *_key_problems(spec.kms_key_name, spec.location.lower()),
         *_policies_problems(spec.cleanup_policies),
     ]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from vertex_training.fields.durations import in_seconds
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.wire import from_json, to_json
 
 TagState = Literal["ANY", "TAGGED", "UNTAGGED"]
@@ -222,7 +222,9 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
     parts = str(repository.get("name", "")).split("/")
     if len(parts) != 6:
         raise ValueError(f"{repository.get('name')!r} is not the name of a repository")
-    labels = {key: value for key, value in (repository.get("labels") or {}).items() if not is_own(key)}
+    labels = {
+        key: value for key, value in (repository.get("labels") or {}).items() if not is_provider_label(key)
+    }
     scanning = _part(repository, "vulnerabilityScanningConfig").get("enablementConfig")
     flat = {
         "name": parts[5],

@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded, No
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord, marks_of
-from vertex_training.fields.labels import MARKS
+from vertex_training.fields.labels import OWNERSHIP_LABELS
 
 OPERATION_SECONDS = 600.0
 """The timeout of an upload or a deletion, in seconds."""
@@ -188,7 +188,7 @@ def _short(name: str) -> str:
 
 
 def _labelled(endpoint: Endpoint) -> list[PersistentRecord]:
-    return [_persistent([record]) for record in list_labelled(endpoint, MARKS[0])]
+    return [_persistent([record]) for record in list_labelled(endpoint, OWNERSHIP_LABELS[0])]
 
 
 def _get_persistent(endpoint: Endpoint, name: str) -> PersistentRecord:

@@ -12,8 +12,7 @@ from pulumi_vertex_training.kinds.model.rules import model_problems, registry_pr
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS, IN_PLACE, ModelSpec
 from vertex_training.fields.effects import CHANGES, Effect, FieldEffect, effect_of, field_table
 from vertex_training.fields.schema import camel_case
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_spec import hash_of
 
@@ -57,7 +56,7 @@ def normalise(spec: model.Model) -> model.Model:
     )
 
 
-def validate(spec: RegisteredModelSpec, *, options: CheckOptions = check_options.DEFAULT) -> list[Problem]:
+def validate(spec: RegisteredModelSpec, *, options: CheckOptions = DEFAULT_OPTIONS) -> list[Problem]:
     """Return every finding about a version; only one with files needs a container (SDK, `Model.upload`)."""
     return [
         *model_problems(spec, path="", options=options, needs_container=bool(spec.artifact_uri)),

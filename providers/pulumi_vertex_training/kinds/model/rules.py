@@ -9,7 +9,7 @@ from pulumi_vertex_training.kinds.model.explanation_rules import explanation_pro
 from pulumi_vertex_training.kinds.model.serving_rules import container_problems
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from vertex_training.fields import uris
-from vertex_training.fields.labels import LABELS_OF_OURS, label_problems
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -113,7 +113,7 @@ def model_problems(
             f"has {all_of(both) if source.genie_source else 'neither of ' + all_of(both)}; give one of them",
             rests_on=tuple(f"{path}base_model_source.{name}" for name in both),
         )
-    for problem in label_problems(spec.labels, path=f"{path}labels", spare=LABELS_OF_OURS):
+    for problem in label_problems(spec.labels, path=f"{path}labels", spare=MAX_PROVIDER_LABELS):
         yield envelope_rules.LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
     yield from envelope_rules.key_problems(spec.encryption_spec, options, f"{path}encryption_spec")
 

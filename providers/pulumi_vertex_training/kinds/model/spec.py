@@ -10,7 +10,7 @@ from pulumi_vertex_training.kinds.model.explanation import ExplanationSpec
 from vertex_training.fields import durations, wire
 from vertex_training.fields.effects import CHANGES, Effect, FieldEffect
 from vertex_training.fields.free_json import as_text, from_text
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.job.job_spec import EncryptionSpec
 from vertex_training.topology.pools import EnvVar
 
@@ -264,4 +264,6 @@ def from_wire(model: Mapping[str, Any]) -> ModelSpec:
     Raises ValueError if `model` is not a model.
     """
     spec = normalise(wire.from_json(ModelSpec, model))
-    return replace(spec, labels={key: value for key, value in spec.labels.items() if not is_own(key)})
+    return replace(
+        spec, labels={key: value for key, value in spec.labels.items() if not is_provider_label(key)}
+    )

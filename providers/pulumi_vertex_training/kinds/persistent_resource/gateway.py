@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.errors import Internal, Unavailable, Unexpecte
 from pulumi_vertex_training.cloud.retry import was_refused
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
-from vertex_training.fields.labels import MARKS
+from vertex_training.fields.labels import OWNERSHIP_LABELS
 from vertex_training.fields.schema import camel_case
 
 _PAGE_SIZE = 100
@@ -185,7 +185,7 @@ def _short(name: str) -> str:
 
 
 def _labelled(endpoint: Endpoint) -> list[PersistentRecord]:
-    return [_persistent(record) for record in list_labelled(endpoint, MARKS[0])]
+    return [_persistent(record) for record in list_labelled(endpoint, OWNERSHIP_LABELS[0])]
 
 
 def _get_persistent(endpoint: Endpoint, name: str) -> PersistentRecord:
@@ -207,4 +207,6 @@ def _persistent(record: ResourceRecord) -> PersistentRecord:
     )
 
 
-PERSISTENT = PersistentKind(noun="persistent resource", labelled=_labelled, get=_get_persistent, delete=delete)
+PERSISTENT = PersistentKind(
+    noun="persistent resource", labelled=_labelled, get=_get_persistent, delete=delete
+)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, RaySpec
-from vertex_training.fields.labels import LABELS_OF_OURS, label_problems
-from vertex_training.findings.options import DEFAULT, CheckOptions
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
+from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, shown
@@ -62,14 +62,14 @@ _ACCOUNT = f"{_SPEC}.service_account_spec"
 _RAY = f"{_SPEC}.ray_spec"
 
 
-def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT) -> list[Problem]:
+def validate(resource: PersistentResource, *, options: CheckOptions = DEFAULT_OPTIONS) -> list[Problem]:
     """Return every problem of a persistent resource, in the order of its fields."""
     runtime = resource.resource_runtime_spec
     ray = runtime.ray_spec if runtime else None
     return [
         *pool_problems(resource.resource_pools, options, for_ray=ray is not None),
         *_name_problems(resource.display_name),
-        *label_problems(resource.labels, spare=LABELS_OF_OURS),
+        *label_problems(resource.labels, spare=MAX_PROVIDER_LABELS),
         *_network_problems(resource),
         *_key_problems(resource, options),
         *_account_problems(resource),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable, effect_of
-from vertex_training.fields.labels import is_own
+from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.wire import from_json, to_json
 from vertex_training.job.job_spec import EncryptionSpec, PscInterfaceConfig
 from vertex_training.topology.normal import normal_disk, normal_machine
@@ -286,7 +286,7 @@ def from_wire(wire: Mapping[str, Any]) -> PersistentResource:
     labels = {
         key: value
         for key, value in (wire.get("labels") or {}).items()
-        if not is_own(key) and not key.startswith(_SYSTEM_LABELS)
+        if not is_provider_label(key) and not key.startswith(_SYSTEM_LABELS)
     }
     return normalise(from_json(PersistentResource, {**wire, "labels": labels}))
 

@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.staging_bucket.lifecycle_rules import (
 )
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec, normalise
 from vertex_training.fields.decode import Decoded, decode
-from vertex_training.fields.labels import LABELS_OF_OURS, label_problems
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, one_of, shown
@@ -98,7 +98,7 @@ def validate(spec: BucketSpec) -> list[Problem]:
         *(NAME.broken("name", fault) for fault in bucket_name_faults(spec.name)),
         *_location_problems(spec),
         *class_problems(spec.storage_class, "storage_class", STORAGE_CLASSES, CLASS),
-        *label_problems(spec.labels, spare=LABELS_OF_OURS),
+        *label_problems(spec.labels, spare=MAX_PROVIDER_LABELS),
         *lifecycle_problems(spec),
         *_placement_problems(spec),
         *_autoclass_problems(spec),

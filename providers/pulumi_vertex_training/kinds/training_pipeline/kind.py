@@ -16,13 +16,12 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 )
 from vertex_training.fields.decode import Decoded
 from vertex_training.fields.effects import field_table
-from vertex_training.fields.labels import is_own
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.fields.labels import is_provider_label
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.job import job_kind
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
-from vertex_training.study.names import study_names
+from vertex_training.study.search_space import study_names
 from vertex_training.topology.changes import FieldChange
 
 EFFECTS = field_table(TrainingPipelineSpec, noun="a pipeline")
@@ -32,7 +31,7 @@ PARTS = ("custom_task", "tuning_task.trial_job_spec")
 
 
 def read(
-    value: object, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    value: object, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> Decoded[TrainingPipelineSpec]:
     """Decode, normalise and validate a pipeline, and report every problem with its path.
 
@@ -58,11 +57,9 @@ class TrainingPipelineKind(JobKind[TrainingPipelineSpec]):
         live = job_kind.as_live(normal, live_spec(normal, wire))
         return declared if live is normal else live
 
-    def as_declared(
-        self, declared: TrainingPipelineSpec, lives: TrainingPipelineSpec
-    ) -> TrainingPipelineSpec:
+    def as_declared(self, declared: TrainingPipelineSpec, live: TrainingPipelineSpec) -> TrainingPipelineSpec:
         """Return the live spec without fields that the service fills in."""
-        return _without_filled_in(declared, super().as_declared(declared, lives))
+        return _without_filled_in(declared, super().as_declared(declared, live))
 
     def drift(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Return the changes between the declaration and the live pipeline."""
@@ -110,7 +107,11 @@ def _without_filled_in(declared: TrainingPipelineSpec, spec: TrainingPipelineSpe
         spec = replace(spec, input_data_config=replace(data, gcs_destination=None))
     live, wanted = spec.model_to_upload, declared.model_to_upload
     if live and wanted:
-        labels = {key: value for key, value in live.labels.items() if key in wanted.labels or not is_own(key)}
+        labels = {
+            key: value
+            for key, value in live.labels.items()
+            if key in wanted.labels or not is_provider_label(key)
+        }
         spec = replace(
             spec,
             model_to_upload=replace(

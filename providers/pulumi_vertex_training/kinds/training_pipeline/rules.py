@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pulumi_vertex_training.kinds.model.rules import model_problems, registry_problems
 from pulumi_vertex_training.kinds.training_pipeline.input_data_rules import input_data_problems
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS, TrainingPipelineSpec, job_of
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, one_of
@@ -36,7 +35,7 @@ PIPELINE_ARTIFACTS = Rule(
 
 
 def validate(
-    spec: TrainingPipelineSpec, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    spec: TrainingPipelineSpec, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> list[Problem]:
     """Return every finding about a spec, in the order of its fields.
 

@@ -21,7 +21,7 @@ from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of, shown
 from vertex_training.job.input_data import SPLITS, FractionSplit, InputDataConfig
-from vertex_training.study.words import goals
+from vertex_training.study.description import goals
 
 SAMPLE_TIME = "2026-01-31T12:00:00.000Z"
 _CONTENTS = {"csv": "tabular", "bigquery": "tabular", "jsonl": "data"}

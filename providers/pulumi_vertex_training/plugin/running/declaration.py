@@ -18,7 +18,7 @@ from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.gateway import RunGateway
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
-from vertex_training.fields.labels import mark_value
+from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
@@ -302,7 +302,7 @@ def another_directory(inputs: JobInputs) -> str | None:
 
 def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:
     """Return labels that show a person where a job came from; never used to find it."""
-    return {f"pulumi-{name}": mark_value(value) for name, value in marks.items()}
+    return {f"pulumi-{name}": ownership_label_value(value) for name, value in marks.items()}
 
 
 def root(path: str) -> str:

@@ -10,7 +10,7 @@ _ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 
 
 def bucket_name_faults(name: str) -> list[str]:
-    """What is wrong with a bucket's name, each a sentence with the rule; empty when it is right."""
+    """Return what is wrong with a bucket's name, a sentence with the rule each."""
     faults = []
     longest = 222 if "." in name else 63
     if not 3 <= len(name) <= longest:

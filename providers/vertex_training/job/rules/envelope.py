@@ -1,11 +1,11 @@
-"""The rules of what every training resource has around what runs: display name, labels, key."""
+"""The rules of display name, labels and encryption key, which every training resource has."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 
-from vertex_training.fields.labels import LABELS_OF_OURS, label_problems
+from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -34,7 +34,7 @@ _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[
 
 
 def display_name_problems(display_name: str, path: str = "display_name") -> Iterator[Problem]:
-    """Whether a display name has the length of one."""
+    """Check the length of a display name."""
     if not 1 <= len(display_name) <= MAX_DISPLAY_NAME:
         yield DISPLAY_NAME.broken(
             path,
@@ -45,7 +45,7 @@ def display_name_problems(display_name: str, path: str = "display_name") -> Iter
 def key_problems(
     encryption_spec: EncryptionSpec | None, options: CheckOptions, path: str = "encryption_spec"
 ) -> Iterator[Problem]:
-    """Whether a key is one, and in the job's region."""
+    """Check that a key has a valid name and is in the job's region."""
     if encryption_spec is None:
         return
     path, name = f"{path}.kms_key_name", encryption_spec.kms_key_name
@@ -53,7 +53,7 @@ def key_problems(
     if match is None:
         yield KMS_KEY.broken(
             path,
-            f"{shown(name)} is no key; write "
+            f"{shown(name)} is not a key; write "
             "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
         )
     elif options.location and match.group(1) != options.location:
@@ -66,6 +66,6 @@ def key_problems(
 
 
 def labels_problems(labels: Mapping[str, str]) -> Iterator[Problem]:
-    """What is wrong with labels; there is room left for those that a run adds."""
-    for problem in label_problems(labels, spare=LABELS_OF_OURS):
+    """Check labels, of which some are reserved for the provider."""
+    for problem in label_problems(labels, spare=MAX_PROVIDER_LABELS):
         yield LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)

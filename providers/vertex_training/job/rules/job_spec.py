@@ -1,4 +1,4 @@
-"""The rules of what runs (the API's message JobSpec) that are more than those of its worker pools."""
+"""The rules of the API's message CustomJobSpec, except those of its worker pools."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from vertex_training.fields import uris
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
@@ -34,7 +33,7 @@ OUTPUT_DIRECTORY = Rule(
 )
 DIRECTORY_VARIABLE = Rule(
     name="directory-variable",
-    says="the service sets AIP_MODEL_DIR and its like itself for a job with an output directory",
+    says="the service sets AIP_MODEL_DIR and similar variables itself for a job with an output directory",
     source=f"{_SPEC}.base_output_directory",
     level="warning",
 )
@@ -69,7 +68,7 @@ PERSISTENT_RESOURCE_ID = Rule(
 )
 PROTECTED_LOCATION = Rule(
     name="protected-artifact-location",
-    says="the location of protected artifacts is given only where it is not the job's own",
+    says="the location of protected artifacts is given only if it differs from the job's own",
     source=f"{_SPEC}.protected_artifact_location_id",
     level="warning",
 )
@@ -81,17 +80,17 @@ _PERSISTENT_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def job_spec_problems(
-    spec: JobSpec, path: str = "", *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+    spec: JobSpec, path: str = "", *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> Iterator[Problem]:
-    """Every finding about what runs, in the order of its fields; `path` is where it stands in its resource.
+    """Yield every finding about a job, in the order of its fields; `path` is its path in the resource.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     yield from below(_problems(spec, options, has_output), path)
 
 
 def below(problems: Iterable[Problem], path: str) -> Iterator[Problem]:
-    """Findings about a part, with its `path` before theirs; what they rest on outside of it stays."""
+    """Prefix the paths of findings about a part with `path`, except for facts outside of the spec."""
     for problem in problems:
         if not path:
             yield problem
@@ -102,7 +101,7 @@ def below(problems: Iterable[Problem], path: str) -> Iterator[Problem]:
 
 
 OUTSIDE = frozenset({"location"})
-"""What the checks are told beside the spec, and name as a path."""
+"""Paths of facts that are given to a check besides the spec."""
 
 
 def _joined(path: str, name: str) -> str:
@@ -123,9 +122,9 @@ def _problems(spec: JobSpec, options: CheckOptions, has_output: bool) -> Iterato
         yield from _directory_problems(spec.base_output_directory)
     if spec.base_output_directory or has_output:
         yield from _directory_variable_problems(spec)
-    yield from _place_problems(spec, options)
+    yield from _resource_problems(spec, options)
     yield from _region_problems(spec, options)
-    yield from _record_problems(spec, has_output)
+    yield from _tracking_problems(spec, has_output)
 
 
 def _directory_problems(text: str) -> Iterator[Problem]:
@@ -133,26 +132,28 @@ def _directory_problems(text: str) -> Iterator[Problem]:
     try:
         address = uris.parse(text)
     except ValueError:
-        yield OUTPUT_DIRECTORY.broken(path, f"{text!r} is no directory in a bucket; write gs://BUCKET/PREFIX")
+        yield OUTPUT_DIRECTORY.broken(
+            path, f"{text!r} is not a directory in a bucket; write gs://BUCKET/PREFIX"
+        )
         return
     for fault in bucket_name_faults(address.bucket):
         yield OUTPUT_DIRECTORY.broken(path, fault)
 
 
 def staging_bucket_problems(bucket: str | None) -> Iterator[Problem]:
-    """Of the bucket in which a run gets its output directory: its name, or its name and a prefix."""
+    """Check the bucket in which a run gets its output directory: a name, or a name and a prefix."""
     path = "staging_bucket"
     if not bucket:
         return
     if "://" in bucket:
-        yield OUTPUT_DIRECTORY.broken(path, f"{bucket!r} is no bucket of Cloud Storage; write its name")
+        yield OUTPUT_DIRECTORY.broken(path, f"{bucket!r} is not the name of a bucket; write the name alone")
         return
     for fault in bucket_name_faults(bucket.split("/")[0]):
         yield OUTPUT_DIRECTORY.broken(path, fault)
 
 
 def _directory_variable_problems(spec: JobSpec) -> Iterator[Problem]:
-    """Variables that the service sets for a job with an output directory."""
+    """Check for variables that the service sets itself for a job with an output directory."""
     for position, pool in enumerate(spec.worker_pool_specs):
         name = "container_spec" if pool.container_spec else "python_package_spec"
         for i, variable in enumerate(pool.task.env if pool.task and not pool.is_empty else ()):
@@ -160,23 +161,22 @@ def _directory_variable_problems(spec: JobSpec) -> Iterator[Problem]:
                 path = f"worker_pool_specs[{position}].{name}.env[{i}].name"
                 yield DIRECTORY_VARIABLE.broken(
                     path,
-                    f"{variable.name} is set by Vertex AI to a directory below the job's output directory, "
-                    "which "
-                    "wins; leave it out",
+                    f"{variable.name} is overwritten by Vertex AI with a directory below the job's output "
+                    "directory; leave it out",
                     rests_on=(path, "base_output_directory"),
                 )
 
 
-def _place_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
-    """Where the job runs: persistent resource, protected artifacts."""
+def _resource_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
+    """Check where the job runs: persistent resource, protected artifacts."""
     if spec.persistent_resource_id and not _PERSISTENT_ID.fullmatch(spec.persistent_resource_id):
         short = spec.persistent_resource_id.rpartition("/")[2]
         if short != spec.persistent_resource_id and _PERSISTENT_ID.fullmatch(short):
-            fault = f"is a full name; give the id alone, {short}, or in a program the resource itself"
+            fault = f"is a full name; give the id alone, {short}. A program can also pass the resource itself"
         else:
             fault = (
-                "is no id of a persistent resource; write 1 to 63 lowercase letters, digits and dashes that "
-                "begin with a letter"
+                "is not the id of a persistent resource; write 1 to 63 lowercase letters, digits and dashes "
+                "that begin with a letter"
             )
         yield PERSISTENT_RESOURCE_ID.broken(
             "persistent_resource_id", f"{shown(spec.persistent_resource_id)} {fault}"
@@ -184,7 +184,7 @@ def _place_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
     if spec.protected_artifact_location_id and spec.protected_artifact_location_id == options.location:
         yield PROTECTED_LOCATION.broken(
             "protected_artifact_location_id",
-            f"{options.location} is the job's own location, which needs no mention; leave it out",
+            f"{options.location} is the job's own location; leave it out",
             rests_on=("protected_artifact_location_id", "location"),
         )
 
@@ -199,53 +199,48 @@ def _region_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
         if match and options.location and match.group(1) != options.location:
             yield RESOURCE_REGION.broken(
                 path,
-                f"the {noun} is in {match.group(1)}, the job runs in {options.location}; use one of the "
-                "job's "
-                "region",
+                f"the {noun} is in {match.group(1)}, the job runs in {options.location}; use one of "
+                "the job's region",
                 rests_on=(path, "location"),
             )
 
 
-def _record_problems(spec: JobSpec, has_output: bool) -> Iterator[Problem]:
-    """Where the job's metrics go: TensorBoard, experiment."""
+def _tracking_problems(spec: JobSpec, has_output: bool) -> Iterator[Problem]:
+    """Check where the job's metrics go: TensorBoard, experiment."""
     if spec.tensorboard and not _TENSORBOARD_NAME.fullmatch(spec.tensorboard):
         yield TENSORBOARD_NAME.broken(
             "tensorboard",
-            f"{shown(spec.tensorboard)} is no TensorBoard; write "
+            f"{shown(spec.tensorboard)} is not a TensorBoard; write "
             "projects/PROJECT/locations/LOCATION/tensorboards/ID",
         )
     if spec.tensorboard:
         if not spec.service_account:
             yield TENSORBOARD_NEEDS.broken(
                 "service_account",
-                "is missing while tensorboard is given; name the service account as which the replicas write "
-                "to it",
+                "is required with tensorboard; name the service account with which the replicas write to it",
                 rests_on=("service_account", "tensorboard"),
             )
         if not spec.base_output_directory and not has_output:
             yield TENSORBOARD_NEEDS.broken(
                 "base_output_directory",
-                "is missing while tensorboard is given; give the directory below which the replicas write "
-                "logs/",
+                "is required with tensorboard; give the directory below which the replicas write logs/",
                 rests_on=("base_output_directory", "tensorboard"),
             )
     if spec.experiment and spec.tensorboard:
         yield EXPERIMENT_ALONE.broken(
             "experiment",
-            "is given beside tensorboard, and a job has one of them; leave one out. An experiment brings its "
-            "own TensorBoard",
+            "cannot be combined with tensorboard; leave one out. An experiment has its own TensorBoard",
             rests_on=("experiment", "tensorboard"),
         )
     if spec.experiment and not spec.service_account:
         yield EXPERIMENT_NEEDS.broken(
             "service_account",
-            "is missing while experiment is given; name the service account as which the replicas write to "
-            "it",
+            "is required with experiment; name the service account with which the replicas write to it",
             rests_on=("service_account", "experiment"),
         )
     if spec.experiment_run and not spec.experiment:
         yield EXPERIMENT_NEEDS.broken(
             "experiment",
-            "is missing while experiment_run is given; name the experiment that the run belongs to",
+            "is required with experiment_run; name the experiment of the run",
             rests_on=("experiment", "experiment_run"),
         )

@@ -1,4 +1,4 @@
-"""The rules of a job's private network and of the file shares that are mounted through it."""
+"""The rules of a job's private network and of the file shares mounted through it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vertex_training.job.job_spec import JobSpec, PscInterfaceConfig
 from vertex_training.topology.pools import WorkerPoolSpec
 
 UNPEERED_ACCELERATORS = ("NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200")
-"""Accelerators whose machines have no VPC peering."""
+"""Accelerators whose machines do not support VPC peering."""
 
 _SPEC = "Vertex AI API, CustomJobSpec"
 _NFS = 'Vertex AI documentation, "Mount a Network File System share for serverless training"'
@@ -46,7 +46,7 @@ MOUNT_POINT = Rule(
 )
 MOUNT_SOURCE = Rule(
     name="mount-source",
-    says="a file share is named by all its fields, and a path does not lead out of what is exported",
+    says="a file share is named by all its fields, and a path stays within the exported directory",
     source="Vertex AI API, NfsMount and LustreMount, whose fields are all required",
 )
 NFS_PATH = Rule(name="nfs-path", says="an exported path begins with a slash", source=_NFS)
@@ -63,18 +63,18 @@ _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def network_problems(spec: JobSpec) -> Iterator[Problem]:
-    """Every finding about network, address ranges, PSC interface and mounts."""
+    """Yield every finding about network, address ranges, PSC interface and mounts."""
     if spec.network and not _NETWORK.fullmatch(spec.network):
         why = (
-            "names the project by its id; write its number, which `gcloud projects describe` prints"
+            "has the id of the project; write its number, which `gcloud projects describe` prints"
             if _NETWORK_BY_ID.fullmatch(spec.network)
-            else "is no network; write projects/PROJECT_NUMBER/global/networks/NAME"
+            else "is not a network; write projects/PROJECT_NUMBER/global/networks/NAME"
         )
         yield NETWORK.broken("network", f"{shown(spec.network)} {why}")
     if spec.reserved_ip_ranges and not spec.network:
         yield RESERVED_RANGES.broken(
             "reserved_ip_ranges",
-            "are given without network, in which they are reserved; give network as well, or leave them out",
+            "need a network, in which they are reserved; give network, or leave them out",
             rests_on=("reserved_ip_ranges", "network"),
         )
     if spec.psc_interface_config is not None:
@@ -106,7 +106,7 @@ def _psc_problems(config: PscInterfaceConfig, path: str) -> Iterator[Problem]:
     if attachment and not _ATTACHMENT.fullmatch(attachment):
         yield NETWORK_ATTACHMENT.broken(
             f"{path}.network_attachment",
-            f"{shown(attachment)} is no network attachment; write "
+            f"{shown(attachment)} is not a network attachment; write "
             "projects/PROJECT/regions/REGION/networkAttachments/NAME",
         )
     for i, peering in enumerate(config.dns_peering_configs):
@@ -138,10 +138,11 @@ def _source_problems(pool: WorkerPoolSpec, path: str) -> Iterator[Problem]:
     for below, fields in named:
         for name, value in fields.items():
             if not value:
-                yield MOUNT_SOURCE.broken(f"{below}.{name}", "is empty; say which share is to be mounted")
+                yield MOUNT_SOURCE.broken(f"{below}.{name}", "is empty; name the share to mount")
             elif ".." in value.split("/"):
                 yield MOUNT_SOURCE.broken(
-                    f"{below}.{name}", f"{shown(value)} leads out of what is exported; write the path itself"
+                    f"{below}.{name}",
+                    f"{shown(value)} leads out of the exported directory; write a path without ..",
                 )
 
 
@@ -157,7 +158,7 @@ def _mount_problems(pool: WorkerPoolSpec, path: str, reachable: bool) -> Iterato
         if not _DIRECTORY.fullmatch(point):
             yield MOUNT_POINT.broken(
                 where,
-                f"{shown(point)} is no name of a directory; write one name without slashes, such as data",
+                f"{shown(point)} is not a directory name; write a name without slashes, such as data",
             )
         elif key in seen:
             yield MOUNT_POINT.broken(
@@ -171,14 +172,15 @@ def _mount_problems(pool: WorkerPoolSpec, path: str, reachable: bool) -> Iterato
         if mount.path and not mount.path.startswith("/"):
             yield NFS_PATH.broken(
                 f"{path}.nfs_mounts[{i}].path",
-                f"{shown(mount.path)} is no exported path; it begins with a slash: {shown('/' + mount.path)}",
+                f"{shown(mount.path)} is not an exported path; begin it with a slash: "
+                f"{shown('/' + mount.path)}",
             )
     if mounts and not reachable:
         kind, index, _ = mounts[0]
         below = f"{path}.{kind}[{index}]"
         yield MOUNT_NETWORK.broken(
             below,
-            "the share is in a private network, and the job is connected to none; give network or "
+            "the share is in a private network, to which the job is not connected; give network or "
             "psc_interface_config",
             rests_on=(below, "network", "psc_interface_config"),
         )

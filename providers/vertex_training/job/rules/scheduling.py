@@ -1,4 +1,4 @@
-"""The rules of scheduling: timeouts, and what each strategy asks of the machines."""
+"""The rules of scheduling: timeouts, and the machines that each strategy allows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLEX_START_ACCELERATORS = (
     "NVIDIA_B200",
 )
 FLEX_START_LONGEST = 7 * 24 * 3600
-"""Seconds that a job with FLEX_START may run."""
+"""The longest running time of a job with FLEX_START, in seconds."""
 
 _AVAILABILITY = 'Vertex AI documentation, "Schedule training jobs based on resource availability"'
 _SCHEDULING = "Vertex AI API, Scheduling"
@@ -66,7 +66,7 @@ FLEX_START_TIMEOUT = Rule(
 )
 CAPACITY = Rule(
     name="scarce-machine",
-    says="machines that are seldom free are taken from a reservation, or asked for with SPOT or FLEX_START",
+    says="machines that are seldom available are reserved, or requested with SPOT or FLEX_START",
     source='Vertex AI documentation, "Configure compute resources for serverless training", GPUs',
     level="warning",
 )
@@ -78,7 +78,7 @@ SPOT_TPU_POD = Rule(
 
 
 def scheduling_problems(spec: JobSpec) -> Iterator[Problem]:
-    """Every finding about a job's scheduling; `spec` need not be in normal form."""
+    """Yield every finding about a job's scheduling; `spec` need not be in normal form."""
     used = {
         f"worker_pool_specs[{position}]": pool
         for position, pool in enumerate(normal_pools(spec.worker_pool_specs))
@@ -93,7 +93,7 @@ def scheduling_problems(spec: JobSpec) -> Iterator[Problem]:
     if scheduling.disable_retries and scheduling.restart_job_on_worker_restart:
         yield RESTART_WITHOUT_RETRIES.broken(
             "scheduling.restart_job_on_worker_restart",
-            "has no effect, because disable_retries is true; drop one of the two",
+            "has no effect, because disable_retries is true; leave one of the two out",
             rests_on=("scheduling.restart_job_on_worker_restart", "scheduling.disable_retries"),
         )
     path, strategy = "scheduling.strategy", scheduling.strategy
@@ -103,11 +103,11 @@ def scheduling_problems(spec: JobSpec) -> Iterator[Problem]:
     elif strategy and strategy not in STRATEGIES:
         choices = ("STANDARD", "SPOT", "FLEX_START")
         hint = nearest(strategy, choices) or f"use {one_of(choices)}"
-        yield STRATEGY.broken(path, f"{shown(strategy)} is no strategy; {hint}")
+        yield STRATEGY.broken(path, f"{shown(strategy)} is not a strategy; {hint}")
     elif durations.normal(scheduling.max_wait_duration or "0s") != "0s" and strategy != "FLEX_START":
         yield WAIT_ONLY_FLEX_START.broken(
             "scheduling.max_wait_duration",
-            f"{scheduling.max_wait_duration} has no meaning with {strategy or 'STANDARD'}; leave it out, or "
+            f"{scheduling.max_wait_duration} does not apply to {strategy or 'STANDARD'}; leave it out, or "
             "use strategy FLEX_START",
             rests_on=("scheduling.max_wait_duration", path),
         )
@@ -132,7 +132,7 @@ def _duration_problems(scheduling: Scheduling) -> Iterator[Problem]:
             rests_on=("scheduling.timeout", "scheduling.strategy"),
         )
     wait = scheduling.max_wait_duration
-    # No time at all means here: wait without end.
+    # A wait of 0 seconds means: no limit.
     if wait and durations.normal(wait) != "0s" and (fault := durations.problem_with(wait)):
         yield DURATION.broken("scheduling.max_wait_duration", fault)
 
@@ -146,7 +146,7 @@ def _capacity_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
             below = f"{path}.machine_spec"
             yield CAPACITY.broken(
                 f"{below}.machine_type",
-                f"{known.name} without a reservation, with strategy STANDARD, is seldom free; give "
+                f"{known.name} is seldom available with strategy STANDARD and without a reservation; give "
                 "reservation_affinity, or use strategy SPOT or FLEX_START",
                 rests_on=(
                     f"{below}.machine_type",
@@ -165,11 +165,11 @@ def _flex_start_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
         if pool.machine_spec != used[first].machine_spec:
             container = pool.container_spec
             reduces = container is not None and is_reduction_server_image(container.image_uri)
-            servers = ", so reduction servers do not go with it" if reduces else ""
+            servers = ", so it cannot have reduction servers" if reduces else ""
             yield FLEX_START_ONE_MACHINE.broken(
                 below,
-                f"{_in_words(pool.machine_spec)} beside {_in_words(used[first].machine_spec)} in {first}; "
-                f"FLEX_START gives all worker pools at once and needs one machine for all of them{servers}. "
+                f"{_in_words(pool.machine_spec)} differs from {_in_words(used[first].machine_spec)} in "
+                f"{first}; FLEX_START needs the same machine in all worker pools{servers}. "
                 f"{'Leave them out' if reduces else 'Make them equal'}, or use STANDARD or SPOT",
                 rests_on=(*(f"{each}.*" for each in machines), "scheduling.strategy"),
             )
@@ -179,8 +179,8 @@ def _flex_start_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
         if kind not in FLEX_START_ACCELERATORS:
             yield FLEX_START_ACCELERATOR.broken(
                 f"{below}.accelerator_type",
-                f"{kind or f'no GPU on {pool.machine_type}'} with FLEX_START, which is for "
-                f"{one_of(FLEX_START_ACCELERATORS)}; use one of these, or STANDARD or SPOT",
+                f"{kind or f'{pool.machine_type} without a GPU'} is not available with FLEX_START; use "
+                f"{one_of(FLEX_START_ACCELERATORS)}, or strategy STANDARD or SPOT",
                 rests_on=(
                     f"{below}.accelerator_type",
                     f"{path}.container_spec.image_uri",
@@ -196,8 +196,8 @@ def _spot_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
             size = pool.machine_spec.tpu_topology or pool.machine_spec.accelerator_count
             yield SPOT_TPU_POD.broken(
                 f"{below}.tpu_topology" if pool.machine_spec.tpu_topology else f"{below}.accelerator_count",
-                f"{size} on {pool.machine_type} is a TPU slice of several machines, which SPOT cannot give; "
-                "use a slice of one machine, or STANDARD",
+                f"{size} on {pool.machine_type} is a TPU slice of several machines, which SPOT cannot "
+                "provide; use a slice of one machine, or STANDARD",
                 rests_on=(f"{below}.*", "scheduling.strategy"),
             )
 
@@ -213,9 +213,7 @@ def _in_words(spec: MachineSpec | None) -> str:
 
 
 def _has_several_machines(spec: MachineSpec) -> bool:
-    """Whether one replica is a TPU slice of more than one machine; a TPU machine of the first kind has 8
-    cores.
-    """
+    """Return whether one replica is a TPU slice of more than one machine; a v2 or v3 machine has 8 cores."""
     kind = machine(spec.machine_type)
     if kind is None or not is_tpu(spec.machine_type):
         return False

@@ -1,4 +1,4 @@
-"""The rules of the parameters of a study: their names, and the values of a parent that one depends on.
+"""The rules of the parameters of a study: their ids, and the conditions on a parent's values.
 
 The rules of their own values are in `study.rules.values`.
 """
@@ -53,7 +53,7 @@ _ARGUMENT = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*")
 
 
 def parameter_problems(parameters: Sequence[ParameterSpec], path: str) -> Iterator[Problem]:
-    """Every finding about the parameters of a study; `path` is that of the list."""
+    """Yield every finding about the parameters of a study; `path` is that of the list."""
     if not parameters:
         yield PARAMETERS.broken(path, "is empty; name at least one parameter to tune")
     nodes = tuple(walk(parameters, path))
@@ -70,7 +70,7 @@ def _id_problems(node: Node) -> Iterator[Problem]:
     if not name or re.search(r"\s", name):
         yield PARAMETER_ID.broken(
             path,
-            f"{shown(name)} is no id of a parameter; write the name of an argument, without whitespace"
+            f"{shown(name)} is not a parameter id; write the name of an argument, without whitespace"
             + (f", for example {re.sub(r'[^A-Za-z0-9_.-]+', '_', name.strip())}" if name.strip() else ""),
         )
     elif not _ARGUMENT.fullmatch(name):
@@ -118,7 +118,7 @@ _FIELDS = {
 
 
 def condition_problems(condition: ConditionalParameterSpec, path: str, parent: Node) -> Iterator[Problem]:
-    """Every finding about one condition of a parameter, `parent`; `path` is that of the condition."""
+    """Yield every finding about one condition of the parameter `parent`; `path` is that of the condition."""
     kinds, types = conditions_of(condition), types_of(parent.spec)
     name = shown(parent.spec.parameter_id)
     if len(kinds) != 1:
@@ -135,8 +135,8 @@ def condition_problems(condition: ConditionalParameterSpec, path: str, parent: N
     if types == ("double",):
         yield CONDITION.broken(
             below,
-            f"{name} is a double parameter, which no other can depend on; make it discrete, or move this "
-            "parameter out of it",
+            f"{name} is a double parameter, which no other parameter can depend on; make it discrete, or "
+            "move this parameter out of it",
             rests_on=(below, f"{parent.path}.double_value_spec"),
         )
     elif len(types) == 1 and types != kinds:
@@ -157,27 +157,27 @@ def _value_problems(condition: ConditionalParameterSpec, path: str, parent: Node
     for i, value in enumerate(values):
         below = f"{path}[{i}]"
         if spec.integer_value_spec is not None and isinstance(value, int):
-            bounds, place = spec.integer_value_spec, f"{parent.path}.integer_value_spec"
+            bounds, bounds_path = spec.integer_value_spec, f"{parent.path}.integer_value_spec"
             if not bounds.min_value <= value <= bounds.max_value:
                 yield CONDITION_VALUES.broken(
                     below,
-                    f"{value} is no value of {name}, which is {bounds.min_value} to {bounds.max_value}; the "
-                    "condition would never hold. Give a value in that range",
-                    rests_on=(below, f"{place}.min_value", f"{place}.max_value"),
+                    f"{value} is not a value of {name}, which is {bounds.min_value} to {bounds.max_value}; "
+                    "the condition would never hold. Give a value in that range",
+                    rests_on=(below, f"{bounds_path}.min_value", f"{bounds_path}.max_value"),
                 )
             continue
         known = spec.categorical_value_spec or spec.discrete_value_spec
         if known is None or any(same(value, each) for each in known.values):
             continue
-        place = "categorical_value_spec" if spec.categorical_value_spec else "discrete_value_spec"
+        field = "categorical_value_spec" if spec.categorical_value_spec else "discrete_value_spec"
         texts = [str(each) if isinstance(each, str) else number_text(each) for each in known.values]
         plain = value if isinstance(value, str) else number_text(value)
         hint = nearest(plain, texts) if isinstance(value, str) else ""
         hint = hint or (f"use {one_of(texts[:5])}" if texts else "list the values of the parent")
         yield CONDITION_VALUES.broken(
             below,
-            f"{value_text(value)} is no value of {name}, so the condition would never hold; {hint}",
-            rests_on=(below, f"{parent.path}.{place}.values.*"),
+            f"{value_text(value)} is not a value of {name}, so the condition would never hold; {hint}",
+            rests_on=(below, f"{parent.path}.{field}.values.*"),
         )
 
 

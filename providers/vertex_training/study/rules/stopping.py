@@ -1,4 +1,4 @@
-"""The rules of when a whole study ends: trial budgets, time budgets, no progress."""
+"""The rules of the end of a study: trial budgets, time budgets, no progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONFIG = "Vertex AI API, StudySpec.StudyStoppingConfig"
 
 CONSTRAINT = Rule(
     name="study-time",
-    says="a time constraint is a duration or a moment in RFC 3339, one of them",
+    says="a time constraint is either a duration or a time in RFC 3339",
     source="Vertex AI API, StudyTimeConstraint",
 )
 NO_PROGRESS_TIME = Rule(
@@ -24,24 +24,23 @@ NO_PROGRESS_TIME = Rule(
 )
 TRIALS = Rule(
     name="study-trials",
-    says="the numbers of trials after which a study ends are at least 1, the least before it may is not "
-    "negative",
+    says="the trial limits of a study are at least 1, and its minimum is not negative",
     source=_CONFIG,
 )
 ORDER = Rule(
     name="study-stopping-order",
-    says="what a study has to reach before it may end is not more than what ends it",
+    says="the minimum of a stopping condition is not above its maximum",
     source=f"{_CONFIG}.minimum_runtime_constraint",
 )
 NO_CONDITION = Rule(
     name="study-stopping-condition",
-    says="a study ends early by at least one condition",
+    says="a stopping config has at least one condition that ends the study",
     source="Vertex AI API, StudySpec.study_stopping_config",
     level="warning",
 )
 SINGLE_OBJECTIVE = Rule(
     name="no-progress-single",
-    says="the limits of no progress count only where one metric is to be improved",
+    says="the limits without progress need a single metric to improve",
     source=f"{_CONFIG}.max_num_trials_no_progress",
     level="warning",
 )
@@ -57,8 +56,9 @@ _ENDS = (
 def stopping_problems(
     config: StudyStoppingConfig, path: str, *, objectives: int, metrics: str
 ) -> Iterator[Problem]:
-    """Every finding about when a study ends; `objectives` is how many metrics are to be improved, and
-    `metrics` the path where they stand.
+    """Yield every finding about the end of a study.
+
+    `objectives` is the number of metrics to improve, and `metrics` the path of the metrics.
     """
     for name in ("minimum_runtime_constraint", "maximum_runtime_constraint"):
         if (constraint := getattr(config, name)) is not None:
@@ -68,7 +68,7 @@ def stopping_problems(
         if number is not None and number < least:
             yield TRIALS.broken(
                 f"{path}.{name}",
-                f"{number} is no number of trials; give at least {least}, or leave it out",
+                f"{number} is not a number of trials; give at least {least}, or leave it out",
             )
     idle = config.max_duration_no_progress
     if idle and (fault := durations.problem_with(idle)):
@@ -97,7 +97,7 @@ def _constraint_problems(constraint: StudyTimeConstraint, path: str) -> Iterator
     if moment and not timestamps.is_moment(moment):
         yield CONSTRAINT.broken(
             f"{path}.end_time",
-            f"{shown(moment)} is no moment; write it in RFC 3339, for example 2027-01-31T12:00:00Z",
+            f"{shown(moment)} is not a time; write it in RFC 3339, for example 2027-01-31T12:00:00Z",
         )
 
 
@@ -122,7 +122,7 @@ def _order_problems(config: StudyStoppingConfig, path: str) -> Iterator[Problem]
             yield ORDER.broken(
                 below,
                 f"{getattr(first, name)} is more than {getattr(last, name)} in maximum_runtime_constraint, "
-                "which could not end the study; exchange the two",
+                "which could not end the study; swap them",
                 rests_on=(below, other),
             )
 

@@ -1,5 +1,6 @@
-"""The rules of a study: metrics, algorithm, early stopping; those of its parameters are in
-`parameters`, those of its end in `stopping`.
+"""The rules of a study: metrics, algorithm, early stopping.
+
+Those of its parameters are in `parameters`, those of its end in `stopping`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown
-from vertex_training.study.names import choice_problems
+from vertex_training.study.rules.choices import choice_problems
 from vertex_training.study.rules.parameters import parameter_problems
 from vertex_training.study.rules.stopping import stopping_problems
 from vertex_training.study.search_space import is_finite, types_of, walk
@@ -30,7 +31,7 @@ _CONVEX = f"{_STUDY}.ConvexAutomatedStoppingSpec"
 
 METRICS = Rule(
     name="study-metrics",
-    says="a study has a metric to improve, beside those that only have to be safe",
+    says="a study has a metric to improve, not only safety metrics",
     source=f"{_METRIC}.safety_config",
 )
 METRIC_ID = Rule(name="metric-id", says="the id of a metric has no whitespace", source=f"{_METRIC}.metric_id")
@@ -69,7 +70,7 @@ ONE_EARLY_STOPPING = Rule(
 )
 CONVEX_COUNTS = Rule(
     name="convex-counts",
-    says="the counts of convex early stopping are not negative, and the least is not above the most",
+    says="the counts of convex early stopping are not negative, and the minimum is not above the maximum",
     source=_CONVEX,
 )
 CONVEX_LEARNING_RATE = Rule(
@@ -82,7 +83,7 @@ _STOPPING = ("decay_curve_stopping_spec", "median_automated_stopping_spec", "con
 
 
 def study_problems(study: StudySpec, path: str = "study_spec") -> Iterator[Problem]:
-    """Every finding about a study, in the order of its fields; `path` is where it stands in its resource."""
+    """Yield every finding about a study, in the order of its fields; `path` is its path in the resource."""
     yield from _metrics_problems(study, f"{path}.metrics")
     yield from parameter_problems(study.parameters, f"{path}.parameters")
     yield from choice_problems(study.algorithm, ALGORITHMS, f"{path}.algorithm")
@@ -108,7 +109,7 @@ def _metrics_problems(study: StudySpec, path: str) -> Iterator[Problem]:
     elif not study.objectives:
         yield METRICS.broken(
             path,
-            "every metric has a safety_config, so none is to be improved; add the metric that decides which "
+            "every metric has a safety_config, so no metric is improved; add the metric that decides which "
             "trial is best",
             rests_on=(f"{path}.*",),
         )
@@ -137,13 +138,13 @@ def _metric_problems(metric: MetricSpec, path: str) -> Iterator[Problem]:
     if not metric.metric_id or re.search(r"\s", metric.metric_id):
         yield METRIC_ID.broken(
             f"{path}.metric_id",
-            f"{shown(metric.metric_id)} is no id of a metric; write the tag that the program reports, "
+            f"{shown(metric.metric_id)} is not a metric id; write the tag that the program reports, "
             "without whitespace",
         )
     yield from choice_problems(metric.goal, GOALS, f"{path}.goal")
     if metric.goal in ("", "GOAL_TYPE_UNSPECIFIED"):
         yield METRIC_GOAL.broken(
-            f"{path}.goal", f"{shown(metric.goal)} is no goal; write MAXIMIZE or MINIMIZE"
+            f"{path}.goal", f"{shown(metric.goal)} is not a goal; write MAXIMIZE or MINIMIZE"
         )
     safety = metric.safety_config
     if safety is None:
@@ -151,13 +152,13 @@ def _metric_problems(metric: MetricSpec, path: str) -> Iterator[Problem]:
     if not is_finite(safety.safety_threshold):
         yield METRIC_SAFETY.broken(
             f"{path}.safety_config.safety_threshold",
-            f"{safety.safety_threshold} is no threshold; give a finite number",
+            f"{safety.safety_threshold} is not a threshold; give a finite number",
         )
     fraction = safety.desired_min_safe_trials_fraction
     if fraction is not None and not 0 <= fraction <= 1:
         yield METRIC_SAFETY.broken(
             f"{path}.safety_config.desired_min_safe_trials_fraction",
-            f"{fraction:g} is no fraction of the trials; give a number from 0 to 1",
+            f"{fraction:g} is not a fraction of the trials; give a number from 0 to 1",
         )
 
 
@@ -185,8 +186,8 @@ def _early_stopping_problems(study: StudySpec, path: str) -> Iterator[Problem]:
     if len(given) > 1:
         yield ONE_EARLY_STOPPING.broken(
             f"{path}.{given[1]}",
-            f"is given beside {all_of([name for name in given if name != given[1]])}; a study stops trials "
-            "by one rule, keep one",
+            f"cannot be combined with {all_of([name for name in given if name != given[1]])}; a study has "
+            "one rule for early stopping. Keep one",
             rests_on=tuple(f"{path}.{name}" for name in given),
         )
     if study.convex_automated_stopping_spec is not None:
@@ -214,6 +215,6 @@ def _convex_problems(convex: ConvexAutomatedStoppingSpec, study: StudySpec, path
         hint = nearest(rate, known) or (f"use {one_of(known[:5])}" if known else "name a parameter")
         yield CONVEX_LEARNING_RATE.broken(
             f"{below}.learning_rate_parameter_name",
-            f"{shown(rate)} is no parameter of the study; {hint}",
+            f"{shown(rate)} is not a parameter of the study; {hint}",
             rests_on=(f"{below}.learning_rate_parameter_name", f"{path}.parameters.*"),
         )

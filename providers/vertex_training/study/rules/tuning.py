@@ -1,12 +1,11 @@
-"""The rules of a tuning job that are more than those of its study and of what its trials run."""
+"""The rules of a tuning job, except those of its study and of its trials' job spec."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vertex_training.catalog.machines import is_tpu
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
@@ -20,7 +19,7 @@ _CREATE = 'Vertex AI documentation, "Create a hyperparameter tuning job"'
 _OVERVIEW = 'Vertex AI documentation, "Overview of hyperparameter tuning"'
 
 MOST_TRIALS = 2**31 - 1
-"""What the API's number of trials can hold."""
+"""The largest number of trials that the API can represent."""
 
 TRIAL_COUNTS = Rule(
     name="trial-counts",
@@ -29,7 +28,7 @@ TRIAL_COUNTS = Rule(
 )
 PARALLEL_TRIALS = Rule(
     name="parallel-trials",
-    says="no more trials run at a time than there are",
+    says="the parallel trials are not more than all trials",
     source=f"{_JOB}.parallel_trial_count",
 )
 FAILED_TRIALS = Rule(
@@ -51,19 +50,19 @@ GRID_SIZE = Rule(
 )
 FEW_POINTS = Rule(
     name="few-points",
-    says="where there are more trials than different values, grid search repeats none",
+    says="if there are more trials than different values, grid search repeats no trial",
     source=f"{_OVERVIEW}, search algorithms",
     level="warning",
 )
 STUDY_UNREACHABLE = Rule(
     name="study-unreachable",
-    says="what ends a study early can happen before its last trial",
+    says="a condition that ends a study early can be met before its last trial",
     source="ours: a tuning job ends at max_trial_count, so a later condition never counts",
     level="warning",
 )
 ARGUMENT_TWICE = Rule(
     name="parameter-collides",
-    says="the task does not have a parameter's argument itself",
+    says="the task does not set the argument of a parameter",
     source="ours: a trial gets the argument twice, and which one counts is up to the program",
     level="warning",
 )
@@ -80,12 +79,12 @@ def tuning_problems(
     spec: TuningSpec,
     path: str = "",
     *,
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
     has_output: bool = False,
 ) -> Iterator[Problem]:
-    """Every finding about a tuning, in the order of its fields; `path` is where it stands in its resource.
+    """Yield every finding about a tuning job, in the order of its fields; `path` is its path in the resource.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     at = f"{path}." if path else ""
     yield from study_problems(spec.study_spec, f"{at}study_spec")
@@ -111,7 +110,7 @@ def _count_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
         number = getattr(spec, name)
         if not least <= number <= MOST_TRIALS:
             bound = f"at least {least}" if number < least else f"at most {MOST_TRIALS}"
-            yield TRIAL_COUNTS.broken(f"{at}{name}", f"{number} is no number of trials; give {bound}")
+            yield TRIAL_COUNTS.broken(f"{at}{name}", f"{number} is not a number of trials; give {bound}")
     both = (f"{at}parallel_trial_count", f"{at}max_trial_count")
     most, parallel = spec.max_trial_count, spec.parallel_trial_count
     if most < 1:
@@ -119,7 +118,7 @@ def _count_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
     if parallel > most:
         yield PARALLEL_TRIALS.broken(
             f"{at}parallel_trial_count",
-            f"{parallel} at a time, and there are {most} trials in all; give at most {most}",
+            f"{parallel} parallel trials are more than the {most} in total; give at most {most}",
             rests_on=both,
         )
     elif parallel == most > 1 and _learns(spec):
@@ -132,7 +131,8 @@ def _count_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
     if spec.max_failed_trial_count > most:
         yield FAILED_TRIALS.broken(
             f"{at}max_failed_trial_count",
-            f"{spec.max_failed_trial_count} failed trials, and there are {most} in all; give at most {most}",
+            f"{spec.max_failed_trial_count} failed trials are more than the {most} in total; give at most "
+            f"{most}",
             rests_on=(f"{at}max_failed_trial_count", f"{at}max_trial_count"),
         )
 
@@ -149,19 +149,19 @@ def _space_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
     path, total = f"{at}max_trial_count", points_in_words(number)
     bases = (path, f"{at}study_spec.parameters.*", f"{at}study_spec.algorithm")
     if study.algorithm == "GRID_SEARCH":
-        fate = (
+        fault = (
             f"only {most} of the {total} points of the grid are tried; "
             f"{f'give {number}, or ' if number <= MOST_POINTS else ''}use RANDOM_SEARCH"
             if number > most
-            else f"{most} trials, and the grid has {number} point{'s' if number > 1 else ''}; give {number}"
+            else f"{most} trials, but the grid has only {number} point{'s' if number > 1 else ''}; "
+            f"give {number}"
         )
-        yield GRID_SIZE.broken(path, fate, rests_on=bases)
+        yield GRID_SIZE.broken(path, fault, rests_on=bases)
     elif most > number:
-        different = f"{number} different one{'s' if number > 1 else ''}"
+        different = f"{number} different combination{'s' if number > 1 else ''}"
         yield FEW_POINTS.broken(
             path,
-            f"{most} trials, and there {'are' if number > 1 else 'is'} only {different}; give {number} and "
-            "use GRID_SEARCH, which repeats none",
+            f"{most} trials, but only {different}; give {number} and use GRID_SEARCH, which repeats no trial",
             rests_on=bases,
         )
 
@@ -176,7 +176,7 @@ def _stopping_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
             path = f"{at}study_spec.study_stopping_config.{name}"
             yield STUDY_UNREACHABLE.broken(
                 path,
-                f"{number} is never reached with {most} trials in all; give fewer, or leave it out",
+                f"{number} is never reached with {most} trials in total; give fewer, or leave it out",
                 rests_on=(path, f"{at}max_trial_count"),
             )
 

@@ -1,4 +1,4 @@
-"""The rules of the values that a parameter of a study can have: type, bounds, lists, default and scale."""
+"""The rules of a parameter's values: type, bounds, lists, default and scale."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import pairwise
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, one_of
-from vertex_training.study.names import choice_problems
+from vertex_training.study.rules.choices import choice_problems
 from vertex_training.study.search_space import EPSILON, Node, is_finite, number_text, types_of, value_text
 from vertex_training.study.study import SCALES, DoubleValueSpec, IntegerValueSpec
 
 MOST_VALUES = 1000
-"""Values that a DISCRETE parameter may have."""
+"""The most values of a DISCRETE parameter."""
 
 EXACT = 2**53
-"""The largest whole number that is exact as a double, in which the service hands out values."""
+"""The largest whole number that a double represents exactly; the service passes values as doubles."""
 
 _PARAMETER = "Vertex AI API, StudySpec.ParameterSpec"
 
@@ -82,7 +82,7 @@ _LOGARITHMIC = ("UNIT_LOG_SCALE", "UNIT_REVERSE_LOG_SCALE")
 
 
 def value_problems(node: Node) -> Iterator[Problem]:
-    """Every finding about the values of a parameter, and about its scale."""
+    """Yield every finding about the values of a parameter, and about its scale."""
     yield from _value_problems(node)
     yield from _scale_problems(node)
 
@@ -117,7 +117,7 @@ def _value_problems(node: Node) -> Iterator[Problem]:
         yield from _list_problems(discrete.values, f"{below}.values")
         yield from _order_problems(discrete.values, f"{below}.values")
         if discrete.default_value is not None and discrete.values and is_finite(*discrete.values):
-            # The service takes the nearest value, so only what is outside all of them is wrong.
+            # The service takes the nearest value, so only a default outside the range of values is wrong.
             least, greatest = min(discrete.values), max(discrete.values)
             yield from _default_problems(
                 below,
@@ -132,13 +132,13 @@ def _bounds_problems(spec: DoubleValueSpec | IntegerValueSpec, path: str) -> Ite
     both = (f"{path}.min_value", f"{path}.max_value")
     for name, value in (("min_value", least), ("max_value", greatest)):
         if not is_finite(value):
-            yield FINITE.broken(f"{path}.{name}", f"{value} is no number to search; give a finite number")
+            yield FINITE.broken(f"{path}.{name}", f"{value} cannot be searched; give a finite number")
     if not is_finite(least, greatest):
         return
     if least > greatest:
         yield BOUNDS.broken(
             f"{path}.min_value",
-            f"{number_text(least)} is more than max_value {number_text(greatest)}; exchange the two",
+            f"{number_text(least)} is more than max_value {number_text(greatest)}; swap them",
             rests_on=both,
         )
     elif least == greatest:
@@ -175,7 +175,7 @@ def _list_problems(values: Sequence[float | str], path: str) -> Iterator[Problem
         if value in seen:
             yield VALUES.broken(
                 f"{path}[{i}]",
-                f"{value_text(value)} is listed already, at {seen[value]}; keep one",
+                f"{value_text(value)} is already listed at {seen[value]}; keep one",
                 rests_on=(f"{path}[{i}]", f"{path}[{seen[value]}]"),
             )
         seen.setdefault(value, i)
@@ -184,7 +184,7 @@ def _list_problems(values: Sequence[float | str], path: str) -> Iterator[Problem
 def _order_problems(values: Sequence[float], path: str) -> Iterator[Problem]:
     for i, value in enumerate(values):
         if not is_finite(value):
-            yield FINITE.broken(f"{path}[{i}]", f"{value} is no number to search; give a finite number")
+            yield FINITE.broken(f"{path}[{i}]", f"{value} cannot be searched; give a finite number")
             return
     if len(values) > MOST_VALUES:
         yield DISCRETE_COUNT.broken(
@@ -210,12 +210,13 @@ def _default_problems(path: str, value: float | str, *, within: bool, space: str
     if not within:
         yield DEFAULT.broken(
             below,
-            f"{value_text(value)} is no value of this parameter, which has {space}; give one of them or none",
+            f"{value_text(value)} is not a value of this parameter, which has {space}; give one of them or "
+            "none",
             rests_on=(f"{path}.*",),
         )
     else:
         yield DEFAULT_UNUSED.broken(
-            below, f"{value_text(value)} has no effect: tuning jobs start where they like; leave it out"
+            below, f"{value_text(value)} has no effect, since tuning jobs do not use defaults; leave it out"
         )
 
 

@@ -1,4 +1,4 @@
-"""How much a machine can send, in Gbps: the figures that reduction servers are counted by.
+"""The bandwidth of machines in Gbps, from which the number of reduction servers is calculated.
 
 Maximum egress of a machine without the extra-cost Tier_1. Source: Compute Engine documentation,
 "Networking and GPU machines" and the columns "Maximum egress bandwidth" of "General-purpose machine
@@ -12,8 +12,8 @@ Inferred or uncertain, where Google's pages give only a family's maximum or diff
 * N1 with T4 or V100: 2 Gbps for each vCPU up to a limit by the number of GPUs, as that page had it for
   each count; the one combination that the documentation of reduction servers names, n1-highmem-96 with 8
   V100 at 100 Gbps, agrees;
-* a4x-highgpu-4g: 2000 on Compute Engine's page, 400 + 2400 on that of Vertex AI; the smaller is taken;
-* TPU machines: not published, so not known here.
+* a4x-highgpu-4g: 2000 on Compute Engine's page, 400 + 2400 on that of Vertex AI; the smaller is used here;
+* TPU machines: not published, so unknown here.
 """
 
 from __future__ import annotations
@@ -72,13 +72,11 @@ _N1_GPU_LIMITS: Mapping[tuple[str, int], int] = MappingProxyType(
         ("NVIDIA_TESLA_V100", 8): 100,
     }
 )
-"""The most that an N1 machine sends with so many GPUs; with others, and with fewer, it is 32."""
+"""Gbps of an N1 machine with this kind and number of GPUs; with any other it is 32."""
 
 
 def bandwidth_gbps(machine: MachineSpec) -> int | None:
-    """The most that one machine can send; None where it is not known: TPUs, and machine types without an
-    entry.
-    """
+    """Return the most that one machine can send, or None if it is not known: TPUs, unknown machine types."""
     known = machine_named(machine.machine_type)
     if known is None:
         return None

@@ -1,7 +1,7 @@
-"""What a framework, or a strategy of TensorFlow, asks of the worker pools.
+"""The demands of a framework, or of a TensorFlow strategy, on the worker pools.
 
 Sources: TensorFlow's guide "Distributed training with TensorFlow"; the codelab "Distributed training on
-Vertex AI" (equal GPUs on every machine); what the frameworks did when they were run with such a cluster.
+Vertex AI" (equal GPUs on every machine); the behaviour of the frameworks when run with such a cluster.
 Without a declared framework only one finding remains, as a warning: accelerators that differ between chief
 and workers.
 """
@@ -26,11 +26,12 @@ Servers = Literal["needed", "possible", "impossible"]
 
 @dataclass(frozen=True, kw_only=True)
 class Framework:
-    """`lockstep`: chief and workers compute one step together, so that they should be equally equipped.
-    `several_machines`: whether it trains on more than one at all; `workers_needed`: whether the chief alone
-    trains nothing; `tpu`: whether it trains on TPUs and nothing else. `strict`: what does not fit fails for
-    certain, as with TensorFlow's strategies; other frameworks get warnings, since a program may know
-    better.
+    """A framework, and the worker pools that it can use.
+
+    `lockstep`: chief and workers compute each step together, so their accelerators should be equal.
+    `several_machines`: it can train on more than one. `workers_needed`: the chief alone trains nothing.
+    `tpu`: it trains on TPUs only. `strict`: pools that do not match are errors, as for TensorFlow's
+    strategies; for other frameworks they are warnings, since a program may know better.
     """
 
     name: str
@@ -74,7 +75,7 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
         )
     }
 )
-"""Strategies of TensorFlow under the names of their classes, other frameworks in lower case."""
+"""TensorFlow's strategies by class name, other frameworks in lower case."""
 
 _CODELAB = 'Google codelab, "Distributed training on Vertex AI", part 6'
 _GUIDE = 'TensorFlow guide, "Distributed training with TensorFlow"'
@@ -92,7 +93,7 @@ EQUAL_ACCELERATORS = Rule(
 )
 PARAMETER_SERVERS_NEEDED = Rule(
     name="parameter-servers-needed",
-    says="a framework whose servers keep the variables has servers",
+    says="a framework that keeps its variables on parameter servers has parameter servers",
     source=_GUIDE,
 )
 WORKERS_NEEDED = Rule(
@@ -102,7 +103,7 @@ TPU_NEEDED = Rule(name="tpu-needed", says="TPUStrategy, and no other strategy, i
 PARAMETER_SERVERS_UNUSED = Rule(
     name="parameter-servers-unused",
     says="a framework that reduces gradients between its workers has no use for parameter servers",
-    source="ours: MultiWorkerMirroredStrategy was seen to wait for ever for a `ps` in TF_CONFIG",
+    source="ours: MultiWorkerMirroredStrategy was observed to wait forever for a `ps` in TF_CONFIG",
 )
 REDUCTION_SERVERS_UNUSED = Rule(
     name="reduction-servers-unused",
@@ -120,20 +121,20 @@ ONE_MACHINE = Rule(name="one-machine", says="some strategies train on one machin
 def framework_problems(
     pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions
 ) -> Iterator[Problem]:
-    """What does not fit the declared framework, among at most four pools in normal form."""
+    """Yield every finding about the declared framework; at most four pools, in normal form."""
     framework = None
     if options.framework:
         framework = named(options.framework)
         if framework is None:
             hint = nearest(options.framework, FRAMEWORKS) or f"the frameworks are {', '.join(FRAMEWORKS)}"
-            yield UNKNOWN.broken("framework", f"{shown(options.framework)} is no known framework; {hint}")
+            yield UNKNOWN.broken("framework", f"{shown(options.framework)} is not a known framework; {hint}")
     yield from _accelerator_problems(pools, path, framework)
     if framework is not None:
         yield from _fitting_problems(pools, path, framework)
 
 
 def named(name: str) -> Framework | None:
-    """The framework of that name in any case, with or without "tf.distribute."; None for another."""
+    """Return the framework with this name in any case, with or without "tf.distribute.", or None."""
     short = name.rpartition(".")[2].casefold()
     found = (each for each in FRAMEWORKS.values() if short in (each.name.casefold(), *each.aliases))
     return next(found, None)
@@ -174,15 +175,15 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
     if workers and not framework.several_machines:
         yield ONE_MACHINE.broken(
             f"{path}[{WORKERS}].replica_count",
-            f"{_counted(workers, 'worker')}, and {name} trains on one machine only, so that each replica "
-            "would train a model of its own; leave the pool out"
+            f"{_counted(workers, 'worker')}, but {name} trains on one machine only, so each replica "
+            "would train its own model; leave the pool out"
             + (", or declare MultiWorkerMirroredStrategy" if name == "MirroredStrategy" else ""),
             level=_level(framework),
         )
     if not workers and framework.workers_needed:
         yield WORKERS_NEEDED.broken(
             f"{path}[{WORKERS}]",
-            f"the chief of {name} coordinates, and the second worker pool has no workers that train; give it "
+            f"the chief of {name} only coordinates, but the second worker pool has no workers; give it "
             "replicas, or declare another strategy",
             rests_on=(path, f"{path}[{WORKERS}].replica_count"),
             level=_level(framework),
@@ -195,7 +196,7 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
     if role is None and framework.parameter_servers == "needed":
         yield PARAMETER_SERVERS_NEEDED.broken(
             f"{path}[{SERVERS}]",
-            f"{name} keeps its variables on parameter servers, and the third worker pool "
+            f"{name} keeps its variables on parameter servers, but the third worker pool "
             "has none; give it replicas, or declare another strategy",
             rests_on=(path, f"{path}[{SERVERS}].replica_count", image),
             level=_level(framework),
@@ -203,8 +204,8 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
     if role is Role.PARAMETER_SERVER and framework.parameter_servers == "impossible":
         yield PARAMETER_SERVERS_UNUSED.broken(
             below,
-            f"{_counted(servers, 'parameter server')}, which {name} does not use and may wait for without "
-            "end; leave the pool out"
+            f"{_counted(servers, 'parameter server')}, which {name} does not use and may wait for "
+            "forever; leave the pool out"
             + (", or give it the image of the reduction server" if framework.reduction_servers else ""),
             rests_on=(below, image),
             level=_level(framework),
@@ -215,15 +216,15 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
             below,
             f"{_counted(servers, 'reduction server')}, which {name} cannot use: they speed up gradients that "
             "NCCL reduces between GPUs; "
-            + ("make them parameter servers with an image of yours" if needed else "leave the pool out"),
+            + ("make them parameter servers with your own image" if needed else "leave the pool out"),
             rests_on=(below, image),
             level=_level(framework),
         )
     if evaluators > 1:
         yield EVALUATORS_UNUSED.broken(
             f"{path}[{EVALUATORS}].replica_count",
-            f"{evaluators} evaluators, and {name} can use one at most, since they all do the same; set it "
-            "to 1",
+            f"{evaluators} evaluators, but {name} can use at most one, since they all do the same work; "
+            "set it to 1",
             level=_level(framework),
         )
 

@@ -1,4 +1,4 @@
-"""The rules of container images: how they are written, and whether Google's own fit the machine."""
+"""The rules of container images: their names, and whether Google's own match the machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IMAGE = Rule(
 )
 PREBUILT_NAME = Rule(
     name="prebuilt-name",
-    says="an image in Google's repositories for training is one that is there",
+    says="an image in Google's repositories for training exists",
     source=_PREBUILT,
     level="warning",
 )
@@ -46,19 +46,19 @@ _GOOGLE_S = re.compile(
 
 
 def image_problems(uri: str, path: str) -> Iterator[Problem]:
-    """What is wrong with an image's name."""
+    """Check the name of an image."""
     match = _IMAGE.fullmatch(uri)
     if match is None:
         yield IMAGE.broken(
             path,
-            f"{shown(uri, longest=200)} is no container image; write REGISTRY/PATH:TAG or "
+            f"{shown(uri, longest=200)} is not a container image; write REGISTRY/PATH:TAG or "
             "REGISTRY/PATH@sha256:DIGEST, the path in lower case",
         )
         return
     if (match["host"] or "").endswith("-docker.pkg.dev") and match["path"].count("/") < 2:
         yield IMAGE.broken(
             path,
-            f"{shown(uri, longest=200)} names no image in its repository; write "
+            f"{shown(uri, longest=200)} does not name an image in its repository; write "
             f"{match['host']}/PROJECT/REPOSITORY/IMAGE:TAG",
         )
         return
@@ -71,14 +71,12 @@ def _name_problems(uri: str, name: str, repository: str, path: str) -> Iterator[
     known = ("reductionserver",) if repository == "vertex-ai-restricted" else PREBUILT_IMAGES
     if name in known or name.startswith("ray-"):
         return
-    hint = nearest(name, known, count=1) or "its page in the documentation lists them"
-    yield PREBUILT_NAME.broken(
-        path, f"{shown(uri, longest=200)} is none of Google's images that are known here; {hint}"
-    )
+    hint = nearest(name, known, count=1) or "its page in the documentation lists the images"
+    yield PREBUILT_NAME.broken(path, f"{shown(uri, longest=200)} is not a known image of Google's; {hint}")
 
 
 def fitting_problems(uri: str, spec: MachineSpec, path: str, machine_path: str) -> Iterator[Problem]:
-    """Whether a prebuilt image is for the accelerators of the machine that it runs on."""
+    """Check that a prebuilt image matches the accelerators of its machine."""
     image = prebuilt_image(uri)
     if image is None or machine(spec.machine_type) is None:
         return
@@ -108,7 +106,7 @@ def _misfit(image: PrebuiltImage, spec: MachineSpec) -> str:
             f"does not use GPUs, and the machine has {spec.accelerator_count} x {gpus}; use an image for GPUs"
         )
     smaller = re.split("[:@]", image.name)[0].replace("-gpu.", "-cpu.")
-    # Google has most versions of PyTorch for GPUs only: they run without one as well.
+    # Most prebuilt versions of PyTorch exist for GPUs only, but also run without a GPU.
     if image.device == "gpu" and not gpus and smaller in PREBUILT_IMAGES:
         return f"is for GPUs, and {spec.machine_type} has none here; use {smaller}, which is smaller"
     return ""

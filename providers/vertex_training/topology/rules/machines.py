@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog import accelerators
-from vertex_training.catalog import accelerators as facts
 from vertex_training.catalog.machines import (
     BOOT_DISK_TYPES,
     MACHINES,
@@ -32,13 +31,13 @@ MACHINE_TYPE = Rule(
 )
 ACCELERATOR_TYPE = Rule(
     name="accelerator-type",
-    says="the accelerator is one that the API has",
+    says="the accelerator is in the list of the API",
     source="Vertex AI API, enum AcceleratorType",
 )
 ACCELERATOR_RETIRED = Rule(
     name="accelerator-retired",
     says="the accelerator has not been retired",
-    source="Vertex AI API, enum AcceleratorType; the service refuses it by name",
+    source="Vertex AI API, enum AcceleratorType; the service rejects it by name",
 )
 ACCELERATOR_ENDING = Rule(
     name="accelerator-ending",
@@ -54,7 +53,7 @@ ACCELERATOR_BOTH = Rule(
 ACCELERATOR_NEGATIVE = Rule(
     name="accelerator-negative",
     says="an accelerator count is 0 or more",
-    source="ours: the SDK for Python passes over such a count, which hides a mistake",
+    source="ours: the SDK for Python ignores such a count, which hides a mistake",
 )
 ACCELERATOR_MACHINE = Rule(
     name="accelerator-machine",
@@ -68,17 +67,17 @@ ACCELERATOR_COUNT = Rule(
 )
 ACCELERATOR_NEEDED = Rule(
     name="accelerator-needed",
-    says="a machine that comes with accelerators is asked for with them",
+    says="a machine with built-in accelerators declares them",
     source=_COMPUTE + ", machine types with an asterisk",
 )
 TPU_TOPOLOGY = Rule(
     name="tpu-topology",
-    says="newer TPUs, and no others, have a topology of their table",
+    says="newer TPUs, and no other machines, have a topology from their table",
     source=_COMPUTE + ", TPUs",
 )
 TPU_ACCELERATOR = Rule(
     name="tpu-accelerator",
-    says="a TPU that is asked for by topology has no accelerator type or count",
+    says="a TPU that is requested by topology has no accelerator type or count",
     source=_COMPUTE + ", TPUs",
 )
 GPU_PARTITION = Rule(
@@ -91,7 +90,7 @@ _SHAPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 
 
 def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about a machine; of one that the table does not have, only what holds for any machine."""
+    """Yield every finding about a machine; for an unknown one, only what holds for any machine."""
     known = machine(spec.machine_type)
     if known is None:
         yield _unknown_machine(spec.machine_type, f"{path}.machine_type", options)
@@ -100,11 +99,11 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
     else:
         yield from _accelerator_problems(spec, known, path, options)
         yield from _stray_topology_problems(spec, known, path)
-    if spec.gpu_partition_size and not facts.is_gpu(spec.accelerator_type or ""):
+    if spec.gpu_partition_size and not accelerators.is_gpu(spec.accelerator_type or ""):
         below = f"{path}.gpu_partition_size"
         yield GPU_PARTITION.broken(
             below,
-            f"{shown(spec.gpu_partition_size)} while there is no GPU to divide; leave it out, or give "
+            f"{shown(spec.gpu_partition_size)} needs a GPU to divide; leave it out, or give "
             "accelerator_type and accelerator_count",
             rests_on=(below, f"{path}.accelerator_type"),
         )
@@ -114,15 +113,15 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
 def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
     if not _SHAPE.fullmatch(name) and not any(other.startswith(f"{name}-") for other in MACHINES):
         hint = nearest(name, MACHINES) or "one is written like n1-standard-4"
-        return MACHINE_TYPE.broken(path, f"{shown(name)} is no machine type; {hint}")
+        return MACHINE_TYPE.broken(path, f"{shown(name)} is not a machine type; {hint}")
     hint = _machine_hint(name) if options.allow_unknown_types else or_newer(_machine_hint(name))
     return MACHINE_TYPE.broken(
-        path, f"{shown(name)} is no machine type for training; {hint}", level=options.level_of_unknown
+        path, f"{shown(name)} is not a machine type for training; {hint}", level=options.level_of_unknown
     )
 
 
 def _machine_hint(name: str) -> str:
-    """What to write instead: for another size of a known kind the sizes around it, else similar names."""
+    """Suggest another name: the adjacent sizes of a known series, or else similar names."""
     longer = [other for other in MACHINES if other.startswith(f"{name}-")]
     if 0 < len(longer) <= 6:
         return f"did you mean {one_of(longer)}?"
@@ -153,13 +152,14 @@ def _accelerator_problems(
         hint = hint if options.allow_unknown_types else or_newer(hint)
         yield ACCELERATOR_TYPE.broken(
             both[0],
-            f"{shown(kind)} is no accelerator of Vertex AI; {hint}",
+            f"{shown(kind)} is not an accelerator of Vertex AI; {hint}",
             level=options.level_of_unknown,
         )
-    if kind is not None and kind in facts.END_OF_SUPPORT:
+    if kind is not None and kind in accelerators.END_OF_SUPPORT:
         yield ACCELERATOR_ENDING.broken(
             both[0],
-            f"Google's support of {kind} ends on {facts.END_OF_SUPPORT[kind]}; plan for another accelerator",
+            f"Google's support of {kind} ends on {accelerators.END_OF_SUPPORT[kind]}; plan for another "
+            "accelerator",
         )
     if count < 0:
         yield ACCELERATOR_NEGATIVE.broken(
@@ -181,26 +181,26 @@ def _accelerator_problems(
         yield ACCELERATOR_NEEDED.broken(
             both[0], f"is missing; {_what_it_has(known)}, and both have to be given", rests_on=everything
         )
-    if kind in facts.RETIRED and not options.allow_legacy_types:
+    if kind in accelerators.RETIRED and not options.allow_legacy_types:
         yield ACCELERATOR_RETIRED.broken(
             both[0],
-            f"{kind} is retired: the service refuses it on every machine. {_instead(known)}",
+            f"{kind} is retired: the service rejects it on every machine. {_instead(known)}",
         )
     elif kind in accelerators.NAMES and known is not None:
         yield from _matrix_problems(spec, kind, known, path, options)
 
 
 def _both(known: MachineType | None) -> str:
-    """What to do about one of accelerator type and count without the other."""
+    """Suggest the remedy if only one of accelerator type and count is given."""
     if known is not None and known.accelerator_required:
         return f"give both, {_what_it_has(known)}"
     if known is not None and not known.accelerators:
-        return "leave both accelerator_type and accelerator_count out, the machine has no accelerators"
+        return "leave out accelerator_type and accelerator_count, since the machine has no accelerators"
     return "give both accelerator_type and accelerator_count, or none"
 
 
 def _instead(known: MachineType | None) -> str:
-    """What to use in place of a retired accelerator."""
+    """Suggest a replacement for a retired accelerator."""
     if known is not None and not known.accelerators:
         return f"Leave it out, {_what_it_has(known)}"
     if known is not None and "NVIDIA_TESLA_T4" not in known.accelerators:
@@ -212,9 +212,9 @@ def _instead(known: MachineType | None) -> str:
 def _matrix_problems(
     spec: MachineSpec, kind: str, known: MachineType, path: str, options: CheckOptions
 ) -> Iterator[Problem]:
-    """What the table of machines, accelerators and counts does not have; all of them are known by name."""
+    """Check a known accelerator and its count against the table of the known machine."""
     rests_on = tuple(f"{path}.{name}" for name in ("machine_type", "accelerator_type", "accelerator_count"))
-    retired = facts.RETIRED.get(kind) if series(known.name) == "n1" else None
+    retired = accelerators.RETIRED.get(kind) if series(known.name) == "n1" else None
     counts = known.accelerators.get(kind, retired)
     if counts is None:
         yield ACCELERATOR_MACHINE.broken(
@@ -225,12 +225,12 @@ def _matrix_problems(
         )
     elif spec.accelerator_count > 0 and spec.accelerator_count not in counts:
         if spec.gpu_partition_size and spec.accelerator_count == 1:
-            return  # the API's own comment wants 1 beside a partition size
+            return  # the API's own comment asks for 1 together with a partition size
         next_one = next((each for each in counts if each > spec.accelerator_count), counts[-1])
         yield ACCELERATOR_COUNT.broken(
             f"{path}.accelerator_count",
-            f"{spec.accelerator_count} x {kind} on {known.name}, which can have {_in_words(counts)}; "
-            f"set it to {next_one}",
+            f"{spec.accelerator_count} x {kind} is not allowed on {known.name}, which can have "
+            f"{_in_words(counts)}; set it to {next_one}",
             rests_on=rests_on,
             level=options.level_of_unknown,
         )
@@ -241,8 +241,10 @@ def _accelerator(spec: MachineSpec) -> str | None:
 
 
 def _accelerator_hint(name: str, known: MachineType | None) -> str:
-    """What the machine can have that looks alike; the older spelling; names that contain what was written,
-    such as T4; else names that look alike, else all names.
+    """Suggest another name of an accelerator.
+
+    The first match wins: similar names of the machine's own accelerators, the older spelling, names that
+    contain the given one (such as T4), similar names, all names.
     """
     if known is not None and (hint := nearest(name, known.accelerators, count=1)):
         return hint
@@ -268,8 +270,8 @@ def _what_it_has(known: MachineType) -> str:
 
 
 def _where_it_is(kind: str, known: MachineType) -> str:
-    if kind in facts.INSTEAD:
-        return facts.INSTEAD[kind]
+    if kind in accelerators.INSTEAD:
+        return accelerators.INSTEAD[kind]
     having = machines_with(kind)
     if not having:
         return "only N1 machines had it"
@@ -295,7 +297,8 @@ def _topology_machine_problems(
     elif spec.tpu_topology not in known.tpu_topologies:
         yield TPU_TOPOLOGY.broken(
             below,
-            f"{shown(spec.tpu_topology)} is no topology of {known.name}; use {one_of(known.tpu_topologies)}",
+            f"{shown(spec.tpu_topology)} is not a topology of {known.name}; use "
+            f"{one_of(known.tpu_topologies)}",
             rests_on=rests_on,
             level=options.level_of_unknown,
         )
@@ -304,14 +307,14 @@ def _topology_machine_problems(
         given = spec.accelerator_count if kind is None else shown(kind)
         yield TPU_ACCELERATOR.broken(
             f"{path}.{field}",
-            f"{given} on {known.name}, whose tpu_topology says how many TPUs there are; leave "
-            "accelerator_type and accelerator_count out",
+            f"{given} is not allowed with {known.name}, whose tpu_topology decides how many TPUs it has; "
+            "leave accelerator_type and accelerator_count out",
             rests_on=(f"{path}.machine_type", f"{path}.{field}"),
         )
 
 
 def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path: str) -> Iterator[Problem]:
-    """A topology on a machine that has none; about an unknown machine with TPUs nothing can be said."""
+    """Check for a topology on a machine that has none; unknown machines with TPUs are skipped."""
     if not spec.tpu_topology or (known is None and is_tpu(spec.machine_type)):
         return
     below = f"{path}.tpu_topology"
@@ -322,7 +325,7 @@ def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path:
         return
     yield TPU_TOPOLOGY.broken(
         below,
-        f"{shown(spec.tpu_topology)} on {known.name}, which has no topology; {remedy}",
+        f"{shown(spec.tpu_topology)} is not allowed on {known.name}, which has no topology; {remedy}",
         rests_on=(f"{path}.machine_type", below),
     )
 
@@ -343,24 +346,25 @@ DISK_SIZE = Rule(
 
 
 def disk_problems(disk: DiskSpec, machine_type: str, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about the boot disk of a machine; the type "" is the service's choice."""
+    """Yield every finding about the boot disk of a machine; with the type "" the service chooses."""
     below, known = f"{path}.boot_disk_type", machine(machine_type)
     if disk.boot_disk_type and disk.boot_disk_type not in BOOT_DISK_TYPES:
         yield DISK_TYPE.broken(
             below,
-            f"{shown(disk.boot_disk_type)} is no type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
+            f"{shown(disk.boot_disk_type)} is not a type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
             level=options.level_of_unknown,
         )
     elif disk.boot_disk_type and known and disk.boot_disk_type not in known.boot_disk_types:
-        beside = f"{path.rpartition('.')[0]}.machine_spec.machine_type"
+        machine_path = f"{path.rpartition('.')[0]}.machine_spec.machine_type"
         yield DISK_MACHINE.broken(
             below,
             f"{disk.boot_disk_type} cannot be used on {machine_type}; use {one_of(known.boot_disk_types)}",
-            rests_on=(below, beside),
+            rests_on=(below, machine_path),
             level=options.level_of_unknown,
         )
     if disk.boot_disk_size_gb not in BOOT_DISK_SIZES_GB:
         low, high = BOOT_DISK_SIZES_GB[0], BOOT_DISK_SIZES_GB[-1]
         yield DISK_SIZE.broken(
-            f"{path}.boot_disk_size_gb", f"{disk.boot_disk_size_gb} GB; a boot disk has {low} to {high} GB"
+            f"{path}.boot_disk_size_gb",
+            f"{disk.boot_disk_size_gb} GB is not allowed; a boot disk has {low} to {high} GB",
         )

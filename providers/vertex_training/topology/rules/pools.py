@@ -1,6 +1,7 @@
-"""The rules of a list of worker pools: which there are, and how many replicas each has.
+"""The rules of a list of worker pools: their positions, tasks and replica counts.
 
-Machines, tasks, regions, reduction servers and frameworks have a module of their own each, called from here.
+The rules of machines, tasks, regions, reduction servers and frameworks have their own modules, called from
+here.
 """
 
 from __future__ import annotations
@@ -8,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog.machines import is_tpu
-from vertex_training.findings import options as check_options
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.topology.normal import normal_pools
@@ -78,9 +78,9 @@ def validate_pools(
     pools: Sequence[WorkerPoolSpec],
     *,
     path: str = "worker_pool_specs",
-    options: CheckOptions = check_options.DEFAULT,
+    options: CheckOptions = DEFAULT_OPTIONS,
 ) -> list[Problem]:
-    """Every finding about a list of worker pools, in their order; `path` is where the list stands."""
+    """Return every finding about a list of worker pools, in their order; `path` is that of the list."""
     return list(_problems(pools, path, options))
 
 
@@ -103,7 +103,7 @@ def _problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions)
         yield POOLS_TOO_MANY.broken(
             path,
             f"there are {len(normal)} worker pools; a job has at most {MAX_POOLS}: chief, workers, "
-            "parameter or reduction servers, evaluators. Give replicas of one kind in one pool",
+            "parameter or reduction servers, evaluators. Put replicas of one kind in one pool",
             rests_on=(path,),
         )
     replicas = sum(max(0, pool.replica_count) for pool in normal)

@@ -1,4 +1,4 @@
-"""Reduction servers: how many there have to be, and their rules.
+"""Reduction servers: their rules, and how many a job needs.
 
 They sum the gradients of GPU workers that use NCCL. Source: Vertex AI documentation, "Distributed training",
 section "Reduce training time with Reduction Server", called the page below.
@@ -30,7 +30,7 @@ DEFAULT_MACHINE = "n1-highcpu-16"
 """The machine that the page recommends: "relatively high bandwidth for its resources"."""
 
 _GOOD_GBPS = 32
-"""What the page asks of a server: "at least 16 vCPU that provides 32 Gbps"."""
+"""The bandwidth that the page recommends: "at least 16 vCPU that provides 32 Gbps"."""
 
 _PAGE = 'Vertex AI documentation, "Distributed training", section "Reduction Server"'
 
@@ -51,13 +51,13 @@ REDUCTION_WORKERS = Rule(
 )
 REDUCTION_GPUS = Rule(
     name="reduction-gpus",
-    says="chief and workers beside reduction servers have GPUs",
+    says="with reduction servers, chief and workers have GPUs",
     source=_PAGE + ", Prerequisites",
     level="warning",
 )
 REDUCTION_TRAINERS = Rule(
     name="reduction-trainers",
-    says="a prebuilt image beside reduction servers is of TensorFlow 2.3 or PyTorch 1.4, or newer, for GPUs",
+    says="with reduction servers, a prebuilt image has TensorFlow 2.3 or PyTorch 1.4, or newer, for GPUs",
     source=_PAGE + ", Prerequisites",
     level="warning",
 )
@@ -90,7 +90,7 @@ _OLDEST = {"tf": (2, 3), "pytorch": (1, 4)}
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """How many reduction servers a job needs, and why. `arithmetic` has the steps as sentences."""
+    """The number of reduction servers that a job needs; `arithmetic` has the calculation as sentences."""
 
     required_gbps: int
     gbps_per_replica: int
@@ -101,7 +101,7 @@ class Sizing:
 
 
 def image_for(location: str | None) -> str:
-    """The image of the reduction server nearest to a region; that of the US when the region is not known."""
+    """Return the image of the reduction server nearest to a region; by default the one in the US."""
     multi_region = _MULTI_REGIONS.get((location or "").partition("-")[0], "us")
     return f"{multi_region}-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"
 
@@ -113,9 +113,9 @@ def size(
     machine_type: str = DEFAULT_MACHINE,
     location: str | None = None,
 ) -> Sizing:
-    """The fewest reduction servers that can send as much as chief and workers together.
+    """Return the fewest reduction servers that can send as much as chief and workers together.
 
-    ValueError, with what to do, when a bandwidth is not known or there is nothing to count for.
+    Raises ValueError, with the remedy, if a bandwidth is not known or there are no replicas to count for.
     """
     per_replica = bandwidth_gbps(MachineSpec(machine_type=machine_type))
     if per_replica is None:
@@ -147,7 +147,7 @@ def size(
 
 
 def _part(role: str, pool: WorkerPoolSpec) -> tuple[int, str]:
-    """What a pool sends in Gbps, and in words; 0 and "" for an empty one."""
+    """Return the bandwidth of a pool in Gbps, and a sentence about it; 0 and "" for an empty pool."""
     machine, count = pool.machine_spec, max(0, pool.replica_count)
     if count == 0:
         return 0, ""
@@ -159,27 +159,27 @@ def _part(role: str, pool: WorkerPoolSpec) -> tuple[int, str]:
             f"the bandwidth of {shown(machine.machine_type)} ({role}) is not known; give a number of your own"
         )
     equipped = machine.accelerator_type is not None and machine.accelerator_count > 0
-    beside = f" with {machine.accelerator_count} x {machine.accelerator_type}" if equipped else ""
+    equipment = f" with {machine.accelerator_count} x {machine.accelerator_type}" if equipped else ""
     if count == 1:
         return (
             gbps,
-            f"the {role.removesuffix('s')} ({machine.machine_type}{beside}) sends at most {gbps} Gbps",
+            f"the {role.removesuffix('s')} ({machine.machine_type}{equipment}) sends at most {gbps} Gbps",
         )
     sends = f"send at most {gbps} Gbps each, {gbps * count} together"
-    return gbps * count, f"{count} {role} ({machine.machine_type}{beside}) {sends}"
+    return gbps * count, f"{count} {role} ({machine.machine_type}{equipment}) {sends}"
 
 
 def reduction_server_problems(
     pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions
 ) -> Iterator[Problem]:
-    """Every finding about reduction servers among at most four pools in normal form."""
+    """Yield every finding about reduction servers; at most four pools, in normal form."""
     for position, pool in enumerate(pools):
         image = pool.container_spec.image_uri if pool.container_spec else ""
         if position != SERVERS and not pool.is_empty and is_reduction_server_image(image):
             yield REDUCTION_POSITION.broken(
                 f"{path}[{position}].container_spec.image_uri",
-                "the reduction server's image outside the third worker pool, where it does nothing; give "
-                f"it to worker_pool_specs[{SERVERS}]",
+                "the reduction server's image does nothing outside the third worker pool; move it to "
+                f"worker_pool_specs[{SERVERS}]",
             )
     chief, workers, servers = (_pool(pools, position) for position in (CHIEF, WORKERS, SERVERS))
     if servers.is_empty or role_of(SERVERS, servers) is not Role.REDUCTION_SERVER:
@@ -190,7 +190,7 @@ def reduction_server_problems(
     if workers.is_empty:
         yield REDUCTION_WORKERS.broken(
             f"{path}[{WORKERS}]",
-            "the pool is empty, so that reduction servers have no gradients to sum between machines; give "
+            "the pool is empty, so reduction servers have no gradients to sum between machines; give "
             "the job workers, or leave the reduction servers out",
             rests_on=(f"{path}[{WORKERS}].replica_count", image_path),
         )
@@ -218,7 +218,7 @@ def _machine_problems(machine: MachineSpec, path: str, image_path: str) -> Itera
         yield REDUCTION_MACHINE.broken(
             below,
             f"{machine.machine_type} sends at most {gbps} Gbps; every worker connects to every reduction "
-            f"server, so take few with a high bandwidth: Google recommends {DEFAULT_MACHINE}, "
+            f"server, so use few with a high bandwidth: Google recommends {DEFAULT_MACHINE}, "
             f"with {_GOOD_GBPS} Gbps",
             rests_on=(below, image_path),
         )
@@ -236,9 +236,8 @@ def _trainer_problems(trainers: Sequence[WorkerPoolSpec], path: str, image_path:
             below = f"{path}[{position}].machine_spec"
             yield REDUCTION_GPUS.broken(
                 f"{below}.accelerator_type",
-                f"the {role} {'has' if role == 'chief' else 'have'} no GPUs, and reduction servers speed "
-                "up nothing but training on GPUs with NCCL; give the machine GPUs, or leave the reduction "
-                "servers out",
+                f"the {role} {'has' if role == 'chief' else 'have'} no GPUs; reduction servers only speed "
+                "up training on GPUs with NCCL. Give the machine GPUs, or leave the reduction servers out",
                 rests_on=(f"{below}.accelerator_type", f"{below}.accelerator_count", image_path),
             )
         field, image = next(iter(pool.images), ("", ""))
@@ -255,14 +254,14 @@ def _trainer_problems(trainers: Sequence[WorkerPoolSpec], path: str, image_path:
 
 
 def _fault_of_prebuilt(image: str) -> str:
-    """Why a prebuilt training image does not work with reduction servers; "" for any other image."""
+    """Return why a prebuilt image does not work with reduction servers; "" if it does, or is not prebuilt."""
     prebuilt = prebuilt_image(image)
     if prebuilt is None:
         return ""
     if prebuilt.framework not in _OLDEST:
         return f"{prebuilt.name} is an image of neither TensorFlow nor PyTorch"
     if prebuilt.device != "gpu":
-        return f"{prebuilt.name} is no image for GPUs"
+        return f"{prebuilt.name} is not an image for GPUs"
     return f"{prebuilt.name} is too old" if prebuilt.version < _OLDEST[prebuilt.framework] else ""
 
 
@@ -284,7 +283,7 @@ def _bandwidth_problems(
         yield REDUCTION_BANDWIDTH.broken(
             f"{path}[{SERVERS}].replica_count",
             f"{servers.replica_count} x {servers.machine_type} {sends}, chief and "
-            f"workers {needed.required_gbps}; with less the servers are what training waits for: set it to "
+            f"workers {needed.required_gbps}, so training would wait for the servers; set it to "
             f"{needed.replicas}",
             rests_on=tuple(f"{path}[{i}].{name}" for i in (CHIEF, WORKERS, SERVERS) for name in counted),
         )

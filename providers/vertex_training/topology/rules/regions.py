@@ -1,4 +1,4 @@
-"""The rules of regions: whether there is such a region, and whether it has the accelerators of the pools."""
+"""The rules of regions: whether a region exists, and has the accelerators of the pools."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ REGION_ACCELERATOR = Rule(
 )
 ONE_ZONE = Rule(
     name="one-zone",
-    says="all types of GPUs in a job are to be had in a single zone of its region",
+    says="all types of GPUs in a job are available in a single zone of its region",
     source=_LOCATIONS + ", Using accelerators",
     level="warning",
 )
 
 
 def region_problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions) -> Iterator[Problem]:
-    """What the job's location does not have; nothing when it is not known.
+    """Yield every finding about the job's location; none if the location is not known.
 
-    The path of a location that does not exist is "location", since it stands beside the pools.
+    The path of a location that does not exist is "location", next to the pools.
     """
     if options.location is None:
         return
@@ -47,7 +47,7 @@ def region_problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOp
     else:
         yield REGION.broken(
             "location",
-            f"{shown(options.location)} is no region of Vertex AI; {_region_hint(options)}",
+            f"{shown(options.location)} is not a region of Vertex AI; {_region_hint(options)}",
             rests_on=("location",),
             level=level,
         )
@@ -58,7 +58,7 @@ def _region_hint(options: CheckOptions) -> str:
     location = options.location or ""
     region = location.rpartition("-")[0]
     if region in REGIONS:
-        return f"it is a zone, write its region, {region}"
+        return f"it is a zone: write its region, {region}"
     hint = nearest(location, REGIONS) or "one is written like us-central1"
     return hint if options.allow_unknown_types else or_newer(hint)
 
@@ -85,7 +85,7 @@ def _offer_problems(machine: MachineSpec, path: str, location: str, level: Level
 
 
 def _offer(machine: MachineSpec) -> str | None:
-    """What the table of regions calls the accelerator of a machine; None where there is none in it."""
+    """Return the entry of a machine's accelerator in the table of regions, or None."""
     family, kind = series(machine.machine_type), machine.accelerator_type
     if family in TPU_FAMILIES:
         return family
@@ -101,7 +101,7 @@ def _name(wanted: str) -> str:
 
 
 def _nearby(regions: Sequence[str], location: str) -> str:
-    """The regions in words, those of the same continent first, at most a few."""
+    """List the regions, those of the same continent first, at most a few."""
     continent = location.partition("-")[0]
     ordered = sorted(regions, key=lambda region: not region.startswith(f"{continent}-"))
     if len(ordered) <= _SHOWN_REGIONS:
@@ -118,15 +118,15 @@ def _zone_problems(pools: Sequence[WorkerPoolSpec], path: str, location: str) ->
     if len(kinds) > 1:
         yield ONE_ZONE.broken(
             path,
-            f"the job has {all_of(kinds)}, and all of them must be free in a single zone of {location}, "
-            "which not every region can give; use one type of GPU if you can",
-            rests_on=("location", *(where for places in kinds.values() for where in places)),
+            f"the job has {all_of(kinds)}, which must all be available in a single zone of {location}; "
+            "use one type of GPU if possible",
+            rests_on=("location", *(each for paths in kinds.values() for each in paths)),
         )
 
 
 BUCKET_REGION = Rule(
     name="bucket-region",
-    says="a job's bucket is in the one region that the job runs in",
+    says="a job's bucket is in the job's region",
     source='Vertex AI documentation, "Locations"; the service\'s own error text',
 )
 
@@ -134,13 +134,13 @@ BUCKET_REGION = Rule(
 def bucket_region_problems(
     bucket: str | None, *, bucket_location: str | None, location: str | None, path: str = "staging_bucket"
 ) -> Iterator[Problem]:
-    """A finding where the bucket's location is not the job's; upper and lower case are the same."""
+    """Yield a finding if the bucket is not in the job's location, in upper or lower case."""
     if not bucket_location or not location or bucket_location.lower() == location.lower():
         return
     other = f", or run the job in {bucket_location.lower()}" if "-" in bucket_location else ""
     yield BUCKET_REGION.broken(
         path,
-        f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI demands one "
+        f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI requires one "
         f"region for both. Create the bucket with location={location!r}{other}",
         rests_on=(path, f"{path}_location", "location"),
     )

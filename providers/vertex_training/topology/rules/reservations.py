@@ -1,4 +1,4 @@
-"""The rules of reserved capacity: which reservations a machine names, and which machines need one."""
+"""The rules of reserved capacity: how reservations are named, and which machines need one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vertex_training.findings.words import nearest, one_of, shown
 from vertex_training.topology.pools import MachineSpec, ReservationAffinity
 
 KEY = "compute.googleapis.com/reservation-name"
-"""The only key by which the API knows reservations."""
+"""The only reservation key that the API accepts."""
 
 _RESERVATIONS = 'Vertex AI documentation, "Use reservations with training"'
 _COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
@@ -31,7 +31,7 @@ RESERVATION_NAME = Rule(
 )
 RESERVATION_NEEDED = Rule(
     name="reservation-needed",
-    says="a machine that comes from shared reservations only has a reservation affinity",
+    says="a machine that is only available from shared reservations has a reservation affinity",
     source=_COMPUTE + ", GPUs",
 )
 RESERVATION_REGION = Rule(
@@ -45,7 +45,7 @@ _RESERVATION = re.compile(
 
 
 def reservation_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about the reservation affinity of a machine; `path` is that of the machine."""
+    """Yield every finding about the reservation affinity of a machine; `path` is that of the machine."""
     if spec.reservation_affinity is not None:
         yield from _affinity_problems(spec.reservation_affinity, f"{path}.reservation_affinity", options)
     yield from _need_problems(spec, path)
@@ -58,13 +58,13 @@ def _affinity_problems(affinity: ReservationAffinity, path: str, options: CheckO
         hint = (
             nearest(kind, enumerations.RESERVATION_NAMES) or f"use {one_of(enumerations.RESERVATION_NAMES)}"
         )
-        yield RESERVATION_TYPE.broken(below, f"{shown(kind)} is no type of reservation affinity; {hint}")
+        yield RESERVATION_TYPE.broken(below, f"{shown(kind)} is not a type of reservation affinity; {hint}")
     elif kind != enumerations.SPECIFIC_RESERVATION:
         for name, value in (("key", affinity.key), ("values", affinity.values)):
             if value:
                 yield RESERVATION_NAME.broken(
                     f"{path}.{name}",
-                    f"is given while the type is {kind}, which names no reservation; leave it out, or use "
+                    f"is not allowed with the type {kind}; leave it out, or use "
                     f"{enumerations.SPECIFIC_RESERVATION}",
                     rests_on=(below, f"{path}.{name}"),
                 )
@@ -77,10 +77,10 @@ def _specific_reservation_problems(
 ) -> Iterator[Problem]:
     kind = f"{path}.reservation_affinity_type"
     if affinity.key != KEY:
-        given = f"{shown(affinity.key)} names no reservation" if affinity.key else "is missing"
+        given = f"{shown(affinity.key)} is not a reservation key" if affinity.key else "is missing"
         yield RESERVATION_NAME.broken(
             f"{path}.key",
-            f"{given}; {enumerations.SPECIFIC_RESERVATION} has the key {KEY}",
+            f"{given}; {enumerations.SPECIFIC_RESERVATION} needs the key {KEY}",
             rests_on=(kind, f"{path}.key"),
         )
     form = "projects/PROJECT/zones/ZONE/reservations/NAME"
@@ -94,12 +94,12 @@ def _specific_reservation_problems(
         below, match = f"{path}.values[{i}]", _RESERVATION.fullmatch(value)
         if match is None:
             yield RESERVATION_NAME.broken(
-                below, f"{shown(value)} is no reservation; write {form}", rests_on=(kind, below)
+                below, f"{shown(value)} is not a reservation; write {form}", rests_on=(kind, below)
             )
         elif options.location and not match[1].startswith(f"{options.location}-"):
             yield RESERVATION_REGION.broken(
                 below,
-                f"is in zone {shown(match[1])}, the job in {options.location}; name a reservation in "
+                f"is in zone {shown(match[1])}, the job runs in {options.location}; name a reservation in "
                 "one of its zones",
                 rests_on=(kind, below, "location"),
             )
@@ -118,7 +118,7 @@ def _need_problems(spec: MachineSpec, path: str) -> Iterator[Problem]:
         given = "is missing" if affinity is None else affinity.reservation_affinity_type
         yield RESERVATION_NEEDED.broken(
             below,
-            f"{given}; {known.name} is had from shared reservations only: give "
+            f"{given}; {known.name} is only available from shared reservations: give "
             f"{enumerations.SPECIFIC_RESERVATION} with its name, or ANY_RESERVATION",
             rests_on=(f"{path}.machine_type", below),
         )

@@ -1,4 +1,4 @@
-"""The rules of the pools that a persistent resource is declared with."""
+"""The rules of the pools of a declared persistent resource."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
 from vertex_training.topology.pools import WorkerPoolSpec
-from vertex_training.topology.rules import regions as region_rules
+from vertex_training.topology.rules import regions
 from vertex_training.topology.rules.machines import disk_problems, machine_problems
 from vertex_training.topology.rules.resource_pools import ResourcePool
 
@@ -22,17 +22,17 @@ RESOURCE_POOLS = Rule(
 )
 RESOURCE_POOL_ID = Rule(
     name="resource-pool-id",
-    says="the id of a resource pool is its own in the persistent resource",
+    says="the pools of a persistent resource have different ids",
     source=f"{_POOL}.id",
 )
 RESOURCE_POOL_REPLICAS = Rule(
     name="resource-pool-replicas",
-    says="a resource pool says how many machines it has, or between how many it is kept",
+    says="a resource pool has a number of machines, or bounds for autoscaling",
     source=f"{_POOL}.replica_count and autoscaling_spec",
 )
 RESOURCE_POOL_AUTOSCALING = Rule(
     name="resource-pool-autoscaling",
-    says="an autoscaled pool has a smallest size above 0, a larger largest size, and begins between them",
+    says="an autoscaled pool has a minimum above 0, a larger maximum, and starts between them",
     source=f"{_POOL}.AutoscalingSpec.min_replica_count and max_replica_count",
 )
 
@@ -40,10 +40,10 @@ RESOURCE_POOL_AUTOSCALING = Rule(
 def pool_problems(
     pools: Sequence[ResourcePool], options: CheckOptions, *, for_ray: bool, path: str = "resource_pools"
 ) -> Iterator[Problem]:
-    """Every finding about resource pools; `for_ray`: a Ray cluster, whose pools may shrink to nothing."""
+    """Yield every finding about resource pools; the pools of a Ray cluster (`for_ray`) may shrink to 0."""
     if not pools:
         yield RESOURCE_POOLS.broken(
-            path, "there is none; declare one with machine_spec and replica_count", rests_on=(path,)
+            path, "is empty; declare a pool with machine_spec and replica_count", rests_on=(path,)
         )
     first: dict[str, int] = {}
     for i, pool in enumerate(pools):
@@ -61,11 +61,9 @@ def pool_problems(
             yield from disk_problems(disk, machine_type, f"{below}.disk_spec", options)
         yield from _size_problems(pool, below, for_ray=for_ray)
     alike = [WorkerPoolSpec(machine_spec=pool.machine_spec, replica_count=1) for pool in pools]
-    # That all GPUs of a job have to be in one zone says nothing of a resource that several jobs use.
+    # The rule that all GPUs of one job are in one zone does not hold for a resource of several jobs.
     yield from (
-        each
-        for each in region_rules.region_problems(alike, path, options)
-        if each.rule != region_rules.ONE_ZONE.name
+        each for each in regions.region_problems(alike, path, options) if each.rule != regions.ONE_ZONE.name
     )
 
 

@@ -1,8 +1,8 @@
-"""Whether worker pools fit on a persistent resource.
+"""The pools of a persistent resource, and whether worker pools fit on them.
 
-Source: Vertex AI documentation, "Run training jobs on a persistent resource": machine and disk of a worker
-pool have to be those of a resource pool exactly, and its replicas have to fit into what that pool has, or may
-grow to.
+Source: Vertex AI documentation, "Run training jobs on a persistent resource". Machine and disk of a worker
+pool must be exactly those of a resource pool, and its replicas must fit into the size that this pool has, or
+may grow to.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RESOURCE_POOL_SIZE = Rule(
 
 @dataclass(frozen=True, kw_only=True)
 class AutoscalingSpec:
-    """Between how many replicas the service keeps a resource pool."""
+    """The bounds between which the service scales a resource pool."""
 
     min_replica_count: int = field(default=0, metadata={"int64": True})
     max_replica_count: int = field(default=0, metadata={"int64": True})
@@ -41,9 +41,9 @@ class AutoscalingSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourcePool:
-    """Machines of one kind in a persistent resource; the service chooses `id` where none is given.
+    """Machines of one kind in a persistent resource; the service chooses `id` if it is not given.
 
-    `replica_count` 0: none is given, which needs an `autoscaling_spec`.
+    A `replica_count` of 0 means not given, which requires an `autoscaling_spec`.
     """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"used_replica_count"})
@@ -56,13 +56,13 @@ class ResourcePool:
 
     @property
     def capacity(self) -> int:
-        """The most replicas that it can have."""
+        """The most replicas that the pool can have."""
         most = self.autoscaling_spec.max_replica_count if self.autoscaling_spec else 0
         return max(self.replica_count, most)
 
     @property
     def is_autoscaled(self) -> bool:
-        """Whether the service changes `replica_count` by itself."""
+        """True if the service changes `replica_count` by itself."""
         return self.autoscaling_spec is not None
 
 
@@ -73,9 +73,9 @@ def resource_pool_problems(
     *,
     chosen: str = "persistent_resource_id",
 ) -> Iterator[Problem]:
-    """What of a job does not fit on a persistent resource with these pools, all of them free.
+    """Yield a finding for each worker pool that does not fit on a persistent resource, all of it free.
 
-    `path` is where the worker pools stand, `chosen` where the resource is named.
+    `path` is that of the worker pools, `chosen` the path that names the resource.
     """
     wanted: dict[int, int] = {}
     for position, pool in enumerate(normal_pools(pools)):
@@ -85,9 +85,9 @@ def resource_pool_problems(
         if fitting is None:
             yield RESOURCE_POOL_MACHINE.broken(
                 f"{path}[{position}].machine_spec",
-                f"{_in_words(pool.machine_spec, pool.disk_spec)}: the persistent resource has no such "
-                f"machines, but {'; '.join(map(_pool_in_words, resource_pools)) or 'none at all'}; use one "
-                "of them, with the same accelerators and boot disk",
+                f"{_in_words(pool.machine_spec, pool.disk_spec)} is not available on the persistent "
+                f"resource, which has {'; '.join(map(_pool_in_words, resource_pools)) or 'no machines'}; "
+                "use one of them, with the same accelerators and boot disk",
                 rests_on=(f"{path}[{position}].*", chosen),
             )
             continue
@@ -96,15 +96,16 @@ def resource_pool_problems(
         if wanted[fitting] > capacity:
             yield RESOURCE_POOL_SIZE.broken(
                 f"{path}[{position}].replica_count",
-                f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, and the "
-                f"persistent resource has at most {capacity}; ask for fewer, or enlarge the pool",
+                f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, but the "
+                f"persistent resource has at most {capacity}; use fewer, or enlarge the pool",
                 rests_on=(f"{path}.*", chosen),
             )
 
 
 def jobs_at_once(pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[ResourcePool]) -> int | None:
-    """How many jobs with these pools a persistent resource has room for at a time, all of it free; None for a
-    job that has no machines, or does not fit at all.
+    """Return how many jobs with these pools fit on a persistent resource at a time, all of it free.
+
+    None means that the job has no machines, or does not fit at all.
     """
     wanted: dict[int, int] = {}
     for pool in normal_pools(pools):
@@ -114,8 +115,8 @@ def jobs_at_once(pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[Resou
         if fitting is None:
             return None
         wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
-    room = [resource_pools[index].capacity // count for index, count in wanted.items() if count > 0]
-    return min(room, default=0) or None
+    jobs = [resource_pools[index].capacity // count for index, count in wanted.items() if count > 0]
+    return min(jobs, default=0) or None
 
 
 def _fitting(pool: WorkerPoolSpec, resource_pools: Sequence[ResourcePool]) -> int | None:
@@ -136,6 +137,6 @@ def _pool_in_words(pool: ResourcePool) -> str:
 def _in_words(machine: MachineSpec, disk: DiskSpec | None) -> str:
     disk = disk or default_disk(machine.machine_type)
     accelerators = f"{machine.accelerator_count} x {machine.accelerator_type}"
-    beside = f" with {accelerators}" if machine.accelerator_type else ""
+    equipment = f" with {accelerators}" if machine.accelerator_type else ""
     name = machine.machine_type or shown("")
-    return f"{name}{beside} and {disk.boot_disk_type or 'a disk'} of {disk.boot_disk_size_gb} GB"
+    return f"{name}{equipment} and {disk.boot_disk_type or 'a disk'} of {disk.boot_disk_size_gb} GB"

@@ -1,4 +1,4 @@
-"""The rules of what the replicas of a pool run: container, Python package, arguments, environment."""
+"""The rules of a pool's task: container, Python package, arguments, environment."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PYTHON_MODULE = Rule(
 )
 ARGS_LENGTH = Rule(
     name="args-length",
-    says=f"the arguments of a task have at most {MAX_ARGS_LENGTH} characters together",
+    says=f"the arguments of a task have at most {MAX_ARGS_LENGTH} characters in total",
     source=_CREATE,
 )
 ENV_COUNT = Rule(
@@ -74,7 +74,7 @@ ENV_TWICE = Rule(
 ENV_BOTH = Rule(
     name="env-both",
     says="a variable that the service sets has one value",
-    source="ours: seen in the environment of jobs, and not documented",
+    source="ours: observed in the environment of jobs, and not documented",
     level="warning",
 )
 ENV_OF_SERVICE = Rule(
@@ -94,7 +94,7 @@ _MODULE_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
 
 def task_problems(pool: WorkerPoolSpec, path: str, *, replicas: int) -> Iterator[Problem]:
-    """Every finding about the task of a pool, in a job of so many replicas."""
+    """Yield every finding about the task of a pool; `replicas` counts the whole job."""
     if pool.container_spec is not None:
         below = f"{path}.container_spec"
         yield from image_problems(pool.container_spec.image_uri, f"{below}.image_uri")
@@ -125,22 +125,21 @@ def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
         if not _OBJECT.fullmatch(uri):
             yield PACKAGE_URI.broken(
                 f"{uris}[{i}]",
-                f"{shown(uri)} is no object in a bucket; write gs://BUCKET/NAME of a source "
+                f"{shown(uri)} is not an object in a bucket; write gs://BUCKET/NAME of a source "
                 "distribution (.tar.gz) or a wheel (.whl)",
             )
         elif not uri.endswith((".tar.gz", ".whl")):
             yield PACKAGE_KIND.broken(
                 f"{uris}[{i}]",
-                f"{shown(uri)} is neither a source distribution (.tar.gz) nor a wheel (.whl), which is what "
-                "pip "
-                "is given; build one of them",
+                f"{shown(uri)} is neither a source distribution (.tar.gz) nor a wheel (.whl); build one of "
+                "them",
             )
     if not _is_module(task.python_module):
         better = task.python_module.removesuffix(".py").strip("/").replace("/", ".")
         example = better if _is_module(better) else "trainer.task"
         yield PYTHON_MODULE.broken(
             f"{path}.python_module",
-            f"{shown(task.python_module)} is no module; write the name that python -m takes, "
+            f"{shown(task.python_module)} is not a module; write the name that python -m takes, "
             f"for example {example}",
         )
 
@@ -149,8 +148,8 @@ def _command_problems(task: ContainerSpec, path: str) -> Iterator[Problem]:
     if len(task.command) == 1 and len(words := task.command[0].split()) > 1:
         yield COMMAND_WORDS.broken(
             f"{path}.command[0]",
-            f"{shown(task.command[0])} is one word, the name of one program; write each word by itself: "
-            f"{shown(', '.join(words))}",
+            f"{shown(task.command[0])} would run as the name of one program; write each word as an entry of "
+            f"its own: {shown(', '.join(words))}",
         )
 
 
@@ -159,8 +158,8 @@ def _common_problems(task: ContainerSpec | PythonPackageSpec, path: str, replica
     if length > MAX_ARGS_LENGTH:
         yield ARGS_LENGTH.broken(
             f"{path}.args",
-            f"the arguments have {length} characters together; the limit is {MAX_ARGS_LENGTH}; "
-            "put long values in a file in the bucket",
+            f"the arguments have {length} characters in total; the limit is {MAX_ARGS_LENGTH}. "
+            "Put long values in a file in the bucket",
             rests_on=(f"{path}.args",),
         )
     yield from _env_problems(task.env, f"{path}.env", distributed=replicas > 1)
@@ -194,14 +193,14 @@ def _env_problems(env: Sequence[EnvVar], path: str, *, distributed: bool) -> Ite
         elif variable.name in _ALWAYS_SET or (variable.name in _RANKS and distributed):
             yield ENV_BOTH.broken(
                 below,
-                f"{variable.name} is set by Vertex AI as well, and which of the two a program sees is not "
-                "documented; use another name",
+                f"{variable.name} is also set by Vertex AI, and it is not documented which value a program "
+                "sees; use another name",
                 rests_on=(below,) if variable.name in _ALWAYS_SET else (below, f"{path.partition('[')[0]}.*"),
             )
         elif variable.name == "CLUSTER_SPEC" or (variable.name == "TF_CONFIG" and distributed):
             yield ENV_OF_SERVICE.broken(
                 below,
-                f"{variable.name} is set by Vertex AI on every replica, which wins; leave it out",
+                f"{variable.name} is overwritten by Vertex AI on every replica; leave it out",
                 rests_on=(below,)
                 if variable.name == "CLUSTER_SPEC"
                 else (below, f"{path.partition('[')[0]}.*"),
@@ -210,5 +209,5 @@ def _env_problems(env: Sequence[EnvVar], path: str, *, distributed: bool) -> Ite
 
 
 def _is_module(name: str) -> bool:
-    """Whether `python -m` can find it; a part need not be an identifier, but is no file's name."""
+    """Return whether `python -m` accepts a name. Its parts need not be identifiers."""
     return not name.endswith(".py") and all(map(_MODULE_PART.fullmatch, name.split(".")))

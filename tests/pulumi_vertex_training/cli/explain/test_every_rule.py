@@ -406,7 +406,7 @@ CASES: dict[str, Case] = {
         {f"{TASK}.command": ["python -m trainer.task"]},
         f"{TASK}.command[0]",
         "'python -m trainer.task'",
-        "write each word by itself",
+        "each word as an entry of its own",
     ),
     "prebuilt-name": warning(
         PACKAGE_JOB,
@@ -545,7 +545,7 @@ CASES: dict[str, Case] = {
         job(pool(TPU)),
         {f"{MACHINE}.accelerator_count": 4},
         f"{MACHINE}.accelerator_count",
-        "4 on ct5lp-hightpu-4t",
+        "4 is not allowed with ct5lp-hightpu-4t",
         "leave accelerator_type",
     ),
     "gpu-partition": case(
@@ -652,7 +652,7 @@ CASES: dict[str, Case] = {
         {MACHINE: N1},
         f"{MACHINE}.accelerator_type",
         "chief has no GPUs",
-        "give the machine GPUs",
+        "Give the machine GPUs",
     ),
     "reduction-trainers": warning(
         REDUCTION,
@@ -791,7 +791,7 @@ CASES: dict[str, Case] = {
         RECORDED,
         {"service_account": GONE},
         "service_account",
-        "missing while tensorboard",
+        "required with tensorboard",
         "name the service account",
     ),
     "resource-region": warning(
@@ -808,13 +808,13 @@ CASES: dict[str, Case] = {
         "one of the job's region",
     ),
     "experiment-alone": case(
-        RECORDED, {"experiment": "e"}, "experiment", "beside tensorboard", "one of them"
+        RECORDED, {"experiment": "e"}, "experiment", "combined with tensorboard", "leave one out"
     ),
     "experiment-needs": case(
         {**JOB, "service_account": ACCOUNT, "experiment": "e", "experiment_run": "r"},
         {"experiment": GONE},
         "experiment",
-        "missing while experiment_run",
+        "required with experiment_run",
         "name the experiment",
     ),
     "kms-key": case(
@@ -829,7 +829,7 @@ CASES: dict[str, Case] = {
         {"persistent_resource_id": "projects/p/locations/us-central1/persistentResources/gpus"},
         "persistent_resource_id",
         "'projects/p/",
-        "the id alone, gpus,",
+        "the id alone, gpus.",
     ),
     "protected-artifact-location": warning(
         {**job(options=US), "protected_artifact_location_id": "us-east1"},
@@ -858,7 +858,7 @@ CASES: dict[str, Case] = {
         {"scheduling.disable_retries": True},
         "scheduling.restart_job_on_worker_restart",
         "disable_retries",
-        "drop one",
+        "leave one of the two out",
     ),
     "wait-only-flex-start": case(
         FLEX, {STRATEGY: "SPOT"}, "scheduling.max_wait_duration", "60s", "leave it out"
@@ -906,7 +906,7 @@ CASES: dict[str, Case] = {
         job(network=NETWORK, reserved_ip_ranges=["r"]),
         {"network": GONE},
         "reserved_ip_ranges",
-        "without network",
+        "need a network",
         "give network",
     ),
     "network-attachment": case(
@@ -933,9 +933,9 @@ CASES: dict[str, Case] = {
     "mount-point": case(
         SHARE, {f"{MOUNT}.mount_point": "/mnt/data"}, f"{MOUNT}.mount_point", "'/mnt/data'", "without slashes"
     ),
-    "mount-source": case(SHARE, {f"{MOUNT}.server": ""}, f"{MOUNT}.server", "is empty", "say which share"),
+    "mount-source": case(SHARE, {f"{MOUNT}.server": ""}, f"{MOUNT}.server", "is empty", "name the share"),
     "nfs-path": case(SHARE, {f"{MOUNT}.path": "share"}, f"{MOUNT}.path", "'share'", "'/share'"),
-    "mount-network": case(SHARE, {"network": GONE}, MOUNT, "connected to none", "give network"),
+    "mount-network": case(SHARE, {"network": GONE}, MOUNT, "is not connected", "give network"),
     # Persistent resources.
     "resource-pool-machine": case(
         SHARED,
@@ -988,7 +988,7 @@ CASES: dict[str, Case] = {
     ),
     # Persistent resources.
     "resource-pools": resource_case(
-        {"resource_pools": []}, "resource_pools", "there is none", "declare one with machine_spec"
+        {"resource_pools": []}, "resource_pools", "is empty", "declare a pool with machine_spec"
     ),
     "resource-pool-id": resource_case(
         {"resource_pools[1].id": "head"},
@@ -1292,7 +1292,7 @@ CASES: dict[str, Case] = {
     "cleanup-age": repository_case(
         {f"{POLICIES}[0].condition.older_than": "a month"},
         f"{POLICIES}[0].condition.older_than",
-        "'a month' is no duration",
+        "'a month' is not a duration",
         "30d",
     ),
     "cleanup-tag-prefixes": repository_case(
@@ -1457,7 +1457,10 @@ H200 = gpus("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8)
             job(pool(gpus("g2-standard-12", None, 1))), "accelerator-both", "1 x NVIDIA_L4", id="count on G2"
         ),
         pytest.param(
-            job(pool(gpus("e2-standard-4", None, 1))), "accelerator-both", "leave both", id="count on E2"
+            job(pool(gpus("e2-standard-4", None, 1))),
+            "accelerator-both",
+            "leave out accelerator_type",
+            id="count on E2",
         ),
         pytest.param(
             job(pool(gpus("n1-standard-8", None, 1))), "accelerator-both", "or none", id="count on N1"
@@ -1477,19 +1480,19 @@ H200 = gpus("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8)
         pytest.param(
             job(pool(T4), pool(T4), servers(), options={"framework": "ParameterServerStrategy"}),
             "reduction-servers-unused",
-            "parameter servers with an image of yours",
+            "parameter servers with your own image",
             id="reduction servers where parameter servers are needed",
         ),
         pytest.param(
             job(pool(L4), pool(L4), servers(), scheduling={"strategy": "FLEX_START"}),
             "flex-start-one-machine",
-            "so reduction servers do not go with it",
+            "so it cannot have reduction servers",
             id="reduction servers with FLEX_START",
         ),
         pytest.param(
             job(pool(TPU), scheduling={"strategy": "FLEX_START"}),
             "flex-start-accelerator",
-            "no GPU on ct5lp-hightpu-4t",
+            "ct5lp-hightpu-4t without a GPU",
             id="a TPU with FLEX_START",
         ),
     ],

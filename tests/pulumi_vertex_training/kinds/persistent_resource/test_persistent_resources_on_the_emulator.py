@@ -249,5 +249,5 @@ def test_every_mistake_is_found_at_once(plugin: PluginProcess) -> None:
         ),
     )
     text = str(failures)
-    for words in ("'GPU pool' cannot be", "'x' is no machine type", "did you mean network", "project"):
+    for words in ("'GPU pool' cannot be", "'x' is not a machine type", "did you mean network", "project"):
         assert words in text

@@ -17,8 +17,8 @@ from vertex_training.fields.values import UNKNOWN, Unknown, kind, whole_number
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import close, nearest, shown
+from vertex_training.job.auto_replicas import AUTO
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.job.reduction import AUTO
 from vertex_training.topology import roles
 from vertex_training.topology.pools import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.rules import reduction_servers

@@ -696,18 +696,20 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**IMAGE, "scheduling": {"maxRunningTime": "1h"}},
-            "scheduling.max_running_time: '1h' is no duration; write it in seconds: 3600s",
+            "scheduling.max_running_time: '1h' is not a duration; write it in seconds: 3600s",
             id="a duration",
         ),
         pytest.param(
             {**IMAGE, "jobDir": "/tmp/x"},
-            "job_dir: '/tmp/x' is no directory in a bucket; write gs://BUCKET/PREFIX",
+            "job_dir: '/tmp/x' is not a directory in a bucket; write gs://BUCKET/PREFIX",
             id="a local job directory",
         ),
-        pytest.param({**IMAGE, "region": "us-central9"}, "region: 'us-central9' is no region", id="a region"),
+        pytest.param(
+            {**IMAGE, "region": "us-central9"}, "region: 'us-central9' is not a region", id="a region"
+        ),
         pytest.param(
             {"masterConfig": {"imageUri": "a b"}},
-            "master_config.image_uri: 'a b' is no container image",
+            "master_config.image_uri: 'a b' is not a container image",
             id="image",
         ),
     ],

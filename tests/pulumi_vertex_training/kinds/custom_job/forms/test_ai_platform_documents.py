@@ -224,7 +224,7 @@ def test_a_finding_about_a_command_speaks_of_flags(flags, finding):
 
 def test_a_field_of_a_small_word_is_left_in_the_sentence():
     (finding,) = errors(read_document({"gcloud": f"{COMMAND} --region=us --master-image-uri=a/b"}).problems)
-    assert finding.message.startswith("'us' is no region of Vertex AI")
+    assert finding.message.startswith("'us' is not a region of Vertex AI")
 
 
 # What could not be read, by the paths of the custom job.

@@ -136,7 +136,7 @@ def test_what_the_service_set_is_passed_over(field):
     [
         pytest.param(
             {"trainingInput": {"wokerCount": 3}},
-            "training_input.woker_count: no field has this name; did you mean worker_count",
+            "training_input.woker_count: is not a known field; did you mean worker_count",
             id="a misspelt field",
         ),
         pytest.param(
@@ -160,7 +160,9 @@ def test_what_the_service_set_is_passed_over(field):
             id="invalid hyperparameters",
         ),
         pytest.param(
-            {"trainingInput": {}, "predictionInput": {}}, "prediction_input: no field", id="prediction"
+            {"trainingInput": {}, "predictionInput": {}},
+            "prediction_input: is not a known field",
+            id="prediction",
         ),
     ],
 )

@@ -156,7 +156,7 @@ def test_a_chief_is_one_replica():
 @pytest.mark.parametrize("name", ["worker", "server", "evaluator"])
 def test_others_have_to_say_how_many_they_are(name):
     assert found({"chief": CHIEF, name: {"machine_type": "n1-standard-4"}}) == [
-        f"{name}.replica_count: is missing; say how many, 0 leaves it out"
+        f"{name}.replica_count: is missing; give a number, 0 leaves it out"
     ]
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from support import properties  # noqa: F401
 from support.tuning_specs import LOSS, RATE, studies, study
 from vertex_training.job.difference import name_of
-from vertex_training.study.names import study_names
-from vertex_training.study.search_space import walk
+from vertex_training.study.description import parameter_rows, study_sentences
+from vertex_training.study.search_space import study_names, walk
 from vertex_training.study.study import (
     CategoricalValueCondition,
     CategoricalValueSpec,
@@ -27,7 +27,6 @@ from vertex_training.study.study import (
     StudyStoppingConfig,
     StudyTimeConstraint,
 )
-from vertex_training.study.words import parameter_rows, study_sentences
 
 LAYERS = ParameterSpec(
     parameter_id="layers", integer_value_spec=IntegerValueSpec(min_value=1, max_value=4, default_value=2)
@@ -77,17 +76,17 @@ STOPS = StudyStoppingConfig
             id="two metrics",
         ),
         pytest.param(
-            {"metrics": (ACCURACY, SAFE)}, "loss has to be at most 0.5 in the best trial.", id="a safe metric"
+            {"metrics": (ACCURACY, SAFE)}, "loss must be at most 0.5 in the best trial.", id="a safe metric"
         ),
         pytest.param(
             {"metrics": (LOSS, RARELY_SAFE)},
-            "accuracy has to be at least 0.5 in the best trial; 25 % of the trials or more should keep that.",
+            "accuracy must be at least 0.5 in the best trial; 25 % of the trials or more should keep that.",
             id="with a fraction",
         ),
-        pytest.param({}, "Of each trial its last measurement counts.", id="the last measurement"),
+        pytest.param({}, "The last measurement of each trial counts.", id="the last measurement"),
         pytest.param(
             {"measurement_selection_type": "BEST_MEASUREMENT"},
-            "Of each trial its best measurement counts.",
+            "The best measurement of each trial counts.",
             id="the best measurement",
         ),
         pytest.param({}, "No trial is stopped early.", id="no early stopping"),
@@ -129,7 +128,7 @@ STOPS = StudyStoppingConfig
         ),
         pytest.param(
             {"study_stopping_config": STOPS(max_num_trials=5, should_stop_asap=True)},
-            "Trials that run at its end are interrupted.",
+            "Trials that are still running at its end are interrupted.",
             id="an end at once",
         ),
     ],
@@ -150,7 +149,7 @@ def test_a_sentence(other, sentence):
         pytest.param(LAYERS, "default", "2", id="a default"),
         pytest.param(MODEL, "values", "linear, wide, deep", id="texts"),
         pytest.param(SIZES, "values", "16, 32.5", id="numbers"),
-        pytest.param(MANY, "values", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ... 19 (20 in all)", id="many"),
+        pytest.param(MANY, "values", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ... 19 (20 in total)", id="many"),
         pytest.param(ParameterSpec(parameter_id="x"), "type", "?", id="no type"),
     ],
 )
@@ -158,7 +157,7 @@ def test_a_parameter(parameter, field, expected):
     assert getattr(parameter_rows([parameter])[0], field) == expected
 
 
-def test_a_conditional_parameter_stands_below_its_parent():
+def test_a_conditional_parameter_is_listed_below_its_parent():
     model, layers = parameter_rows([MODEL])
     assert (model.depth, layers.depth, layers.id) == (0, 1, "layers")
     assert (layers.when, layers.argument) == ("model is wide or deep", "[--layers=...]")

@@ -1,6 +1,4 @@
-"""A study in words: what is improved, how the values of trials are chosen, when it ends; and its parameters
-as the rows of a table.
-"""
+"""A study in words: objectives, search, end of the study; and its parameters as rows of a table."""
 
 from __future__ import annotations
 
@@ -31,8 +29,10 @@ _MOST_VALUES = 12
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterRow:
-    """A parameter as it is shown: `depth` conditions stand above it. `when` is the nearest of them, in
-    words, "" for one that every trial has; `default` is "" where there is none.
+    """A parameter as a row of a table.
+
+    `depth` is the number of conditions above it. `when` is the nearest of them in words, "" if every trial
+    has the parameter; `default` is "" without a default.
     """
 
     id: str
@@ -45,13 +45,13 @@ class ParameterRow:
 
     @property
     def argument(self) -> str:
-        """What a trial gets of it, in brackets where only some trials do."""
+        """The argument that a trial gets, in brackets if only some trials get it."""
         text = f"--{self.id}=..."
         return f"[{text}]" if self.depth else text
 
 
 def parameter_rows(parameters: Sequence[ParameterSpec]) -> list[ParameterRow]:
-    """Every parameter, conditional ones below their parents."""
+    """Return the row of every parameter, conditional ones below their parents."""
     return [row for spec in parameters for row in _rows(spec, depth=0, when="")]
 
 
@@ -77,7 +77,7 @@ def _values(spec: ParameterSpec, kind: str) -> str:
     values = getattr(spec, f"{kind}_value_spec").values if kind else ()
     texts = [number(value) for value in values]
     if len(texts) > _MOST_VALUES:
-        return f"{', '.join(texts[: _MOST_VALUES - 1])} ... {texts[-1]} ({len(texts)} in all)"
+        return f"{', '.join(texts[: _MOST_VALUES - 1])} ... {texts[-1]} ({len(texts)} in total)"
     return ", ".join(texts) or "?"
 
 
@@ -92,12 +92,12 @@ def _condition(parent: ParameterSpec, condition: ConditionalParameterSpec) -> st
 
 
 def number(value: float | str) -> str:
-    """A value as a trial may get it; whole numbers without a point."""
+    """Format a value as a trial may get it; whole numbers without a point."""
     return _known(value) if isinstance(value, str) else f"{value:.12g}"
 
 
 def goals(metrics: Sequence[MetricSpec]) -> str:
-    """What a study does with its metrics: "maximize accuracy and minimize loss"."""
+    """Describe the objectives of a study: "maximize accuracy and minimize loss"."""
     found = [
         f"{goal_in_words(metric.goal)} {_known(metric.metric_id)}"
         for metric in metrics
@@ -107,18 +107,18 @@ def goals(metrics: Sequence[MetricSpec]) -> str:
 
 
 def goal_in_words(goal: str) -> str:
-    """ "maximize" or "minimize"; "improve" for what is neither."""
+    """Return "maximize" or "minimize", or "improve" for any other goal."""
     return _GOALS.get(goal, "improve")
 
 
 def study_sentences(study: StudySpec) -> list[str]:
-    """The whole study but its parameters, a sentence each."""
+    """Describe the study, except for its parameters, a sentence each."""
     return [
         f"It is to {goals(study.metrics)}, by {_search(study)}.",
         *(_safety(metric) for metric in study.metrics if metric.safety_config is not None),
-        "Of each trial its best measurement counts."
+        "The best measurement of each trial counts."
         if study.measurement_selection_type == "BEST_MEASUREMENT"
-        else "Of each trial its last measurement counts.",
+        else "The last measurement of each trial counts.",
         _early_stopping(study),
         *_ends(study.study_stopping_config),
     ]
@@ -138,13 +138,16 @@ def _search(study: StudySpec) -> str:
 
 
 def _safety(metric: MetricSpec) -> str:
-    """Vertex AI API, `SafetyMetricConfig`: the threshold is the least or the most, by the goal."""
+    """Describe a safety metric; the goal decides which way the threshold counts.
+
+    Source: Vertex AI API, `SafetyMetricConfig`.
+    """
     config = metric.safety_config
     bound = "at most" if metric.goal == "MINIMIZE" else "at least"
     threshold = number(config.safety_threshold) if config else "?"
     fraction = config.desired_min_safe_trials_fraction if config else None
     more = "" if fraction is None else f"; {number(100 * fraction)} % of the trials or more should keep that"
-    return f"{_known(metric.metric_id)} has to be {bound} {threshold} in the best trial{more}."
+    return f"{_known(metric.metric_id)} must be {bound} {threshold} in the best trial{more}."
 
 
 def _early_stopping(study: StudySpec) -> str:
@@ -182,7 +185,7 @@ def _convex(convex: ConvexAutomatedStoppingSpec) -> str:
 
 
 def _ends(config: StudyStoppingConfig | None) -> Iterator[str]:
-    """When the study ends before its last trial."""
+    """Describe when the study ends before its last trial."""
     if config is None:
         return
     idle = "without progress"
@@ -198,7 +201,7 @@ def _ends(config: StudyStoppingConfig | None) -> Iterator[str]:
             f", but not before {all_of(least)}." if least else "."
         )
     if config.should_stop_asap:
-        yield "Trials that run at its end are interrupted."
+        yield "Trials that are still running at its end are interrupted."
 
 
 def _trials(count: int | None) -> list[str]:
@@ -213,5 +216,5 @@ def _constraint(constraint: StudyTimeConstraint | None) -> Iterator[str]:
 
 
 def _known(text: str) -> str:
-    """Beside errors a spec has placeholders."""
+    """Return a text, or "?" for a placeholder of an invalid or unknown value."""
     return "?" if text in ("", NOT_KNOWN) else text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.kinds.custom_job.kind import read
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors
-from vertex_training.job.reduction import AUTO, fill_in
+from vertex_training.job.auto_replicas import AUTO, fill_in
 from vertex_training.topology.roles import is_reduction_server_image
 
 US = "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"
@@ -46,7 +46,7 @@ def test_everything_is_filled_in():
     assert filled.sizing.replicas == 16
 
 
-def test_what_is_filled_in_is_a_job():
+def test_a_filled_in_declaration_is_a_job():
     decoded = read(job({"replica_count": "auto"}))
     assert decoded.problems == ()
     assert decoded.spec.worker_pool_specs[2].replica_count == 16
@@ -69,7 +69,7 @@ def test_keys_in_either_spelling():
     }
 
 
-def test_what_is_given_stays():
+def test_given_values_are_kept():
     given_pool = {
         "replica_count": "auto",
         "machine_spec": {"machine_type": "n1-highcpu-16"},
@@ -114,7 +114,7 @@ def test_the_declaration_itself_is_not_changed():
         job({"replica_count": "automatic"}),
     ],
 )
-def test_a_declaration_that_asks_for_none_is_itself(value):
+def test_a_declaration_without_auto_is_unchanged(value):
     filled = fill_in(value)
     assert filled.value is value
     assert (filled.problems, filled.sizing) == ((), None)
@@ -131,20 +131,20 @@ NOT_YET = {
 
 
 @pytest.mark.parametrize("value", NOT_YET.values(), ids=NOT_YET)
-def test_while_something_counted_is_not_known_neither_is_the_number(value):
+def test_the_number_is_unknown_while_a_counted_field_is(value):
     filled = fill_in(value)
     assert servers_of(filled)["replica_count"] == UNKNOWN
     assert (filled.problems, filled.sizing) == ((), None)
     assert errors(read(value).problems) == ()
 
 
-def test_an_image_that_is_not_known_yet_does_not_change_the_number():
+def test_an_unknown_image_does_not_change_the_number():
     filled = fill_in(job({"replica_count": "auto", "container_spec": {"image_uri": UNKNOWN}}))
     assert servers_of(filled)["replica_count"] == 16
     assert servers_of(filled)["container_spec"] == {"image_uri": UNKNOWN}
 
 
-def test_what_is_not_counted_may_be_unknown():
+def test_fields_that_do_not_count_may_be_unknown():
     chief = {**trainers(1), "container_spec": UNKNOWN, "disk_spec": UNKNOWN}
     assert fill_in(job({"replica_count": "auto"}, chief=chief)).sizing.replicas == 16
 
@@ -166,7 +166,7 @@ REFUSED = {
         job({"replica_count": "auto", "container_spec": {"image_uri": "repo/ps:1"}}),
         "worker_pool_specs[2].container_spec.image_uri",
         "auto-image",
-        "'repo/ps:1' is no reduction server",
+        "'repo/ps:1' is not a reduction server",
     ),
     "a Python package": (
         job(
@@ -181,7 +181,7 @@ REFUSED = {
         ),
         "worker_pool_specs[2].python_package_spec",
         "auto-image",
-        "is no reduction server",
+        "is not a reduction server",
     ),
     "TPUs": (
         job(
@@ -193,9 +193,9 @@ REFUSED = {
         ),
         "worker_pool_specs[2].replica_count",
         "auto-size",
-        "\"auto\" cannot be counted: the bandwidth of 'ct6e-standard-1t' (chief) is not known",
+        "\"auto\" cannot be calculated: the bandwidth of 'ct6e-standard-1t' (chief) is not known",
     ),
-    "a server that there is not": (
+    "an unknown machine": (
         job({"replica_count": "auto", "machine_spec": {"machine_type": "n9-highcpu-16"}}),
         "worker_pool_specs[2].replica_count",
         "auto-size",
@@ -205,7 +205,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("value", "path", "rule", "words"), REFUSED.values(), ids=REFUSED)
-def test_refused(value, path, rule, words):
+def test_rejected(value, path, rule, words):
     filled = fill_in(value)
     (problem,) = filled.problems
     assert (problem.path, problem.rule, problem.level) == (path, rule, "error")
@@ -214,7 +214,7 @@ def test_refused(value, path, rule, words):
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_refusal_is_the_only_word_about_the_replica_count(case):
+def test_a_rejected_count_has_one_finding(case):
     value, *_ = REFUSED[case]
     decoded = read(value)
     assert decoded.spec is None
@@ -237,12 +237,12 @@ def test_a_refusal_is_the_only_word_about_the_replica_count(case):
         (job({"replica_count": "auto", "container_spec": "image"}), "worker_pool_specs[2].container_spec"),
     ],
 )
-def test_what_cannot_be_read_is_left_for_the_decoder(value, path):
+def test_invalid_values_are_left_to_the_decoder(value, path):
     assert fill_in(value).problems == ()
     assert path in [problem.path for problem in errors(read(value).problems)]
 
 
-def test_accelerators_on_the_servers_are_refused():
+def test_accelerators_on_the_servers_are_rejected():
     gpus = {"machine_type": "n1-highcpu-16", "accelerator_type": "NVIDIA_TESLA_T4", "accelerator_count": 1}
     decoded = read(job({"replica_count": "auto", "machine_spec": gpus}))
     (problem,) = errors(decoded.problems)
@@ -287,7 +287,7 @@ auto_pools = st.dictionaries(
 
 
 @given(st.lists(anything, max_size=2), auto_pools, anything)
-def test_nothing_is_too_odd_to_be_filled_in(before, pool, location):
+def test_any_value_is_filled_in_without_an_exception(before, pool, location):
     where = location if isinstance(location, str) else None
     filled = fill_in({"worker_pool_specs": [*before, pool]}, location=where)
     count = filled.value["worker_pool_specs"][len(before)]["replica_count"]
@@ -296,7 +296,7 @@ def test_nothing_is_too_odd_to_be_filled_in(before, pool, location):
 
 
 @given(anything)
-def test_no_pools_are_too_odd(pools):
+def test_any_pools_are_read_without_an_exception(pools):
     fill_in({"workerPoolSpecs": pools})
 
 

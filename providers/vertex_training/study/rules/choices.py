@@ -1,32 +1,12 @@
-"""The names in a study: ids of its parameters and metrics, and the choices that the API offers."""
+"""The rule of fields with a choice: their values are names of the API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 
-from vertex_training.fields.schema import child
-from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, one_of, shown
-from vertex_training.study.search_space import walk
-from vertex_training.study.study import StudySpec
-
-
-def study_names(spec: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """The path and id of every parameter and metric in a spec of any kind, as far as it is known."""
-    if isinstance(spec, StudySpec):
-        for node in walk(spec.parameters, child(path, "parameters")):
-            if node.spec.parameter_id != NOT_KNOWN:
-                yield node.path, node.spec.parameter_id
-        for i, metric in enumerate(spec.metrics):
-            if metric.metric_id != NOT_KNOWN:
-                yield f"{child(path, 'metrics')}[{i}]", metric.metric_id
-    elif is_dataclass(spec) and not isinstance(spec, type):
-        for item in fields(spec):
-            yield from study_names(getattr(spec, item.name), child(path, item.name))
-
 
 CHOICE = Rule(
     name="study-choice",
@@ -48,7 +28,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def choice_problems(value: str | None, names: Mapping[str, int], path: str) -> Iterator[Problem]:
-    """The finding about a name that the API does not have; none for no name."""
+    """Yield a finding if a name is not in the API's list; none for no name."""
     if not value or value in names:
         return
     choices = [name for name, number in names.items() if number]

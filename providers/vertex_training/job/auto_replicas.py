@@ -1,7 +1,7 @@
-"""Reduction servers that are asked for as `replica_count: "auto"`: filled in before decoding.
+"""Reduction servers with `replica_count: "auto"`, which are filled in before decoding.
 
 Their number follows from the bandwidth of chief and workers (`topology.rules.reduction_servers`). This works
-on plain values with keys in either spelling; what it cannot read it leaves for `fields.decode` to report.
+on plain values with keys in either spelling; `fields.decode` reports what cannot be read here.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _COUNTED = (
     "machine_spec.accelerator_type",
     "machine_spec.accelerator_count",
 )
-"""The fields of chief and workers that the number of reduction servers follows from."""
+"""The fields of chief and workers that decide the number of reduction servers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """A declaration with its reduction servers filled in; itself where it asks for none.
+    """A declaration with its reduction servers filled in, or unchanged if no count is "auto".
 
-    `problems` are errors. Beside one, and while something that the number follows from is not known yet or
+    `problems` are errors. With an error, or while a value that the number follows from is not known yet or
     cannot be read, the replica count is `UNKNOWN` and `sizing` None.
     """
 
@@ -62,10 +62,10 @@ class Filled:
 
 
 def fill_in(value: Mapping[Any, Any], *, location: str | Unknown | None = None) -> Filled:
-    """Replace `replica_count: "auto"` in a mapping with `worker_pool_specs`; `value` itself is not changed.
+    """Replace `replica_count: "auto"` in a copy of a mapping with `worker_pool_specs`.
 
-    Of the reduction servers machine and container may be left out; what is given of them stays. The image is
-    that of the location, unknown while that is. Never raises.
+    Reduction servers may omit machine and container; given values are kept. The image is that of the
+    location, unknown while the location is. Never raises.
     """
     key = _key(value, _PATH)
     pools = value.get(key)
@@ -109,7 +109,7 @@ def _servers(
 
 
 def _completed(message: object, name: str, default: object) -> object:
-    """A message with one field filled in where it is not given; what is no message, or unknown, as it is."""
+    """Fill in one field of a message if it is absent; return any other value unchanged."""
     if message is None:
         return {name: default}
     if isinstance(message, Mapping) and _get(message, name) is None:
@@ -118,22 +118,22 @@ def _completed(message: object, name: str, default: object) -> object:
 
 
 def _task_problems(pool: Mapping[Any, Any]) -> list[Problem]:
-    """What is wrong with a task that is given: only the reduction server can be counted."""
+    """Check a given task: only the image of the reduction server can be counted."""
     below, container = f"{_PATH}[{SERVERS}]", _get(pool, "container_spec")
     remedy = f'"{AUTO}" counts reduction servers only: leave the task out, or give a number'
     image = _get(container, "image_uri") if isinstance(container, Mapping) else None
     if isinstance(image, str) and not is_reduction_server_image(image):
         path = f"{below}.container_spec.image_uri"
-        return [AUTO_IMAGE.broken(path, f"{shown(image)} is no reduction server; {remedy}")]
+        return [AUTO_IMAGE.broken(path, f"{shown(image)} is not a reduction server; {remedy}")]
     if _get(pool, "python_package_spec") is not None:
-        return [AUTO_IMAGE.broken(f"{below}.python_package_spec", f"is no reduction server; {remedy}")]
+        return [AUTO_IMAGE.broken(f"{below}.python_package_spec", f"is not a reduction server; {remedy}")]
     return []
 
 
 def _sized(
     machine: object, pools: Sequence[object], location: str | None
 ) -> tuple[Sizing | None, list[Problem]]:
-    """The number of servers; None where it is not known yet, or where decoding will say what is wrong."""
+    """Return the number of servers, or None if it is not known yet or the decoder will report why."""
     machine_type = _get(machine, "machine_type") if isinstance(machine, Mapping) else None
     chief, workers = (_pool(pools, position) for position in (CHIEF, WORKERS))
     if not isinstance(machine_type, str) or chief is None or workers is None:
@@ -142,11 +142,11 @@ def _sized(
         return size(chief, workers, machine_type=machine_type, location=location), []
     except ValueError as error:
         path = f"{_PATH}[{SERVERS}].replica_count"
-        return None, [AUTO_SIZE.broken(path, f'"{AUTO}" cannot be counted: {error}')]
+        return None, [AUTO_SIZE.broken(path, f'"{AUTO}" cannot be calculated: {error}')]
 
 
 def _pool(pools: Sequence[object], position: int) -> WorkerPoolSpec | None:
-    """The pool at a position, an empty one past the end; None when what is counted cannot be read (yet)."""
+    """Return the pool at a position, empty past the end; None if a counted field cannot be read yet."""
     raw = pools[position] if position < len(pools) else None
     path = f"{_PATH}[{position}]"
     decoded = decode(WorkerPoolSpec, {} if raw is None else raw, path=path)
@@ -164,7 +164,7 @@ def _is_auto(pool: object) -> bool:
 
 
 def _key(value: Mapping[Any, Any], name: str) -> str:
-    """The spelling in which a mapping has a field; snake case where it has none."""
+    """Return the spelling in which a mapping has a field, snake case if it has none."""
     return next((key for key in (name, camel_case(name)) if value.get(key) is not None), name)
 
 
@@ -173,5 +173,5 @@ def _get(value: Mapping[Any, Any], name: str) -> Any:
 
 
 def _with(value: Mapping[Any, Any], **fields: object) -> dict[Any, Any]:
-    """A copy with some fields set, each in the spelling that the mapping has it in."""
+    """Return a copy with some fields set, each in the spelling that the mapping has it in."""
     return {**value, **{_key(value, name): field for name, field in fields.items()}}
