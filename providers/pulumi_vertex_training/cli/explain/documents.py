@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unre
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.fields.schema import snake_case
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import is_within
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest

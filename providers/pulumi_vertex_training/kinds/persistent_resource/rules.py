@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, RaySpec
 from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
-from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, shown
