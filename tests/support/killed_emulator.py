@@ -1,4 +1,4 @@
-"""An emulator in a process of its own, for tests that kill it."""
+"""An emulator in its own process, for tests that kill it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ threading.Event().wait()
 
 @contextmanager
 def to_be_killed(data: Path) -> Iterator[JobEmulator]:
-    """The emulator of that folder; killed with SIGKILL at the end of the block."""
+    """Run the emulator of that folder; SIGKILL ends it after the block."""
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
     process = subprocess.Popen(
@@ -57,7 +57,7 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
 def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
     """Run the emulator of that folder; it sends itself SIGKILL right before the step `at` of its store.
 
-    The block makes the request in which it dies. Fails if the emulator is still alive afterwards.
+    The block makes the fatal request. Fails if the emulator is still alive afterwards.
     """
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)

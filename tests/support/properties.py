@@ -1,4 +1,4 @@
-"""How property tests run here: no time limit per example, since a busy machine is no failure."""
+"""Settings of property tests: no time limit for an example, since a busy machine is not a failure."""
 
 from __future__ import annotations
 

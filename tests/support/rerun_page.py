@@ -1,4 +1,4 @@
-"""The tables of `docs/rerun.md`, made from `rerun.ROWS` and `deletion_policy.ROWS`."""
+"""The tables of `docs/rerun.md`, generated from `rerun.ROWS` and `deletion_policy.ROWS`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TYPICAL = (LastRun.RUNNING, LastRun.FAILED, LastRun.SUCCEEDED)
 
 
 def every_case() -> Iterator[Facts]:
-    """Every combination of facts; of the numbers, those below, at and above a limit."""
+    """Yield each combination of facts, with numbers below, at and above a limit."""
     for change, run, policy, limit, reruns, protect, demand in itertools.product(
         reversed(Change), LastRun, Policy, LIMITS, COUNTS, (False, True), (False, True)
     ):
@@ -49,7 +49,7 @@ def every_case() -> Iterator[Facts]:
 
 
 def as_markdown() -> str:
-    """All tables, between the lines that mark them in the page."""
+    """Return all tables, between the lines that mark them in the page."""
     return "\n".join([BEGIN, "", *_unchanged(), *_changed(), *_rows(), *_removals(), *_removal_rows(), END])
 
 
@@ -198,7 +198,7 @@ def _case(change: Change, run: LastRun, policy: Policy, *, reruns: int = 0, prot
 
 
 def _example(cases: Iterable[Facts]) -> str:
-    """What a preview says in the most typical of the cases."""
+    """Return the line that a preview prints in the most typical of the cases."""
     typical = min(
         cases,
         key=lambda facts: (
@@ -221,7 +221,7 @@ def _besides(row: Row) -> str:
 
 
 def _set(chosen: frozenset[Member], words: Mapping[Member, str]) -> str:
-    """The members in their order; "any" for all, "all but" where one is missing."""
+    """Return the members in their order; "any" for all of them, "all but X" if one is missing."""
     missing = [word for item, word in words.items() if item not in chosen]
     if len(missing) < 2:
         return f"all but {missing[0]}" if missing else "any"
