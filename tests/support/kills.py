@@ -451,7 +451,7 @@ class Stage:
             assert condition(), "it ended"
         except AssertionError:
             process.kill()
-            raise AssertionError(f"the operation ended before {hold}:\n{process.communicate()[0]}") from None
+            raise AssertionError(f"the operation did not reach {hold}:\n{process.communicate()[0]}") from None
 
 
 def _local(record: dict[str, Any]) -> str:
