@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "digits"
@@ -63,7 +63,7 @@ class Replica:
 
     def wait(self) -> int:
         """Return the exit code."""
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
     def output(self) -> str:
         return self.out.read_text()

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from digits.replicas import Job, NewJob, Replica
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 
 MANY = "--epochs=100000"
 """More epochs than any test waits for."""
@@ -29,7 +29,7 @@ def connect(job: Job) -> socket.socket:
 
     def connected() -> socket.socket | None:
         try:
-            return socket.create_connection(("127.0.0.1", job.port(0)), timeout=PATIENCE)
+            return socket.create_connection(("127.0.0.1", job.port(0)), timeout=TIMEOUT)
         except ConnectionRefusedError:
             return None
 

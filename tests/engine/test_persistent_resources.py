@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway as persiste
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord
 from support.engine import Engine, Result, hear
 from support.shared_engine import diagnostics
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 
@@ -156,7 +156,7 @@ def life(shared_engine: Engine) -> Life:
     process = engine.start(*UP)
     eventually(lambda: not is_gone(engine, "killed"))
     _kill(process.pid)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT)
     killed = there(engine, "killed")
     engine.run("cancel", "--yes").ok()
 
@@ -343,7 +343,7 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     process = engine.start(*UP)
     hear(process, "waiting up to 300 s until the previous one is deleted")
     os.killpg(process.pid, signal.SIGINT)
-    rest, _ = process.communicate(timeout=PATIENCE)
+    rest, _ = process.communicate(timeout=TIMEOUT)
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
 
 

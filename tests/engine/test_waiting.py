@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from support.engine import Engine, Result, hear
 from support.shared_engine import diagnostics
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 
@@ -67,7 +67,7 @@ def control(engine: Engine) -> Control:
 def interrupt(process: subprocess.Popen[str]) -> str:
     """Ctrl-C; what was printed after it. The engine goes long before the job would end."""
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TIMEOUT)
     assert process.returncode != 0
     assert "Traceback" not in output, output
     return output
@@ -245,7 +245,7 @@ def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadl
     process = start(engine)
     hear(process, "Ctrl-C leaves it running")
     control(engine).add_fault({"method": "GetCustomJob", "status": 500, "times": "always"})
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TIMEOUT)
     control(engine).clear_faults()
     assert process.returncode == 0, output
     assert "no longer waiting" in output

@@ -11,7 +11,7 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 
 from support.emulator import Answer, call
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.daemon import Daemon, Settings
 from vertex_emulator.vertex_ai import VertexService
@@ -80,7 +80,7 @@ class JobEmulator:
         found: dict[str, Any] = answer.json()
         return found
 
-    def wait(self, name: str, *states: str, seconds: float = PATIENCE) -> dict[str, Any]:
+    def wait(self, name: str, *states: str, seconds: float = TIMEOUT) -> dict[str, Any]:
         """Wait until the job is in one of the states (default: has ended). Return the job."""
         found: dict[str, Any] = {}
 

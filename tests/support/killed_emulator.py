@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from support.job_emulator import JobEmulator
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.kernel.data_folder import DataFolder, read_token
 
@@ -72,7 +72,7 @@ def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
         emulator = launcher.find(data)
         assert emulator is not None
         yield emulator
-        assert process.wait(PATIENCE) == -signal.SIGKILL
+        assert process.wait(TIMEOUT) == -signal.SIGKILL
     finally:
         process.kill()
         process.wait()

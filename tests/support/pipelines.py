@@ -9,7 +9,7 @@ from typing import Any
 
 from support.emulator import Answer
 from support.job_emulator import PARENT, JobEmulator, pool, running_jobs
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
@@ -113,7 +113,7 @@ class Pipelines:
     def get(self, name: str) -> dict[str, Any]:
         return self.done("GET", f"/v1/{name}")
 
-    def wait(self, name: str, *states: str, seconds: float = PATIENCE) -> dict[str, Any]:
+    def wait(self, name: str, *states: str, seconds: float = TIMEOUT) -> dict[str, Any]:
         """Wait until the pipeline is in one of the states (default: has ended). Return the pipeline."""
         found: dict[str, Any] = {}
 

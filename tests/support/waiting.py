@@ -12,14 +12,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """The default limit, in seconds."""
 
 
 def eventually(
     condition: Callable[[], T],
     *,
-    seconds: float = PATIENCE,
+    seconds: float = TIMEOUT,
     every: float = 0.02,
     what: Callable[[], object] = lambda: "",
 ) -> T:

@@ -23,7 +23,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.reconciler import Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder
@@ -192,7 +192,7 @@ def test_a_second_supervisor_of_a_job_leaves_at_once(emulator: JobEmulator) -> N
             str(emulator.folder(name)),
         ],
         check=False,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
     assert second.returncode == 0
     assert emulator.replicas(name) == replicas

@@ -36,7 +36,7 @@ from support.tuning import (
     values_of,
     wait_for_trials,
 )
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 RANDOM = {"algorithm": "RANDOM_SEARCH"}
@@ -210,7 +210,7 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
     elapsed = [
         float(each["elapsedDuration"].rstrip("s")) for each in emulator.get(name)["trials"][0]["measurements"]
     ]
-    assert 0 < elapsed[0] < elapsed[1] <= elapsed[2] < PATIENCE
+    assert 0 < elapsed[0] < elapsed[1] <= elapsed[2] < TIMEOUT
     (emulator.flags / "end").touch()
     done = emulator.wait(name)
     assert [each["finalMeasurement"]["stepCount"] for each in done["trials"]] == ["3", "3"]
