@@ -122,7 +122,7 @@ def of(image: str, *, replicas: int = 1, **task: Any) -> dict[str, Any]:
 def succeeded(emulator: JobEmulator, *pools: dict[str, Any]) -> str:
     name = emulator.create(*pools)
     found = emulator.wait(name)
-    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.said(name))
+    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.printed(name))
     return name
 
 

@@ -120,7 +120,7 @@ class JobEmulator:
                 return found
             request["pageToken"] = answer.json()["nextPageToken"]
 
-    def said(self, name: str, task: str = "workerpool0-0") -> list[str]:
+    def printed(self, name: str, task: str = "workerpool0-0") -> list[str]:
         """Return the lines that a replica printed, without the emulator's notice."""
         entries = self.entries(name, f'resource.labels.task_name="{task}"')
         return [entry["jsonPayload"]["message"] for entry in entries if entry["severity"] != "NOTICE"]

@@ -124,9 +124,9 @@ class Pipelines:
         eventually(reached, seconds=seconds, what=lambda: str(found))
         return found
 
-    def said(self, found: Mapping[str, Any]) -> list[str]:
+    def printed(self, found: Mapping[str, Any]) -> list[str]:
         """Return the lines that the chief of a pipeline's job printed."""
-        return self.emulator.said(found["trainingTaskMetadata"]["backingCustomJob"])
+        return self.emulator.printed(found["trainingTaskMetadata"]["backingCustomJob"])
 
     def upload(self, body: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
         """Upload a model. Return the response."""

@@ -45,13 +45,13 @@ class PluginProcess:
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        self.said()
+        self.stop()
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def said(self) -> str:
+    def stop(self) -> str:
         """End the process. Return its output."""
         self._channel.close()
         self._process.terminate()

@@ -86,7 +86,7 @@ def test_a_frozen_clock_stops_no_work(emulator: JobEmulator) -> None:
     name = emulator.create(pool("print('one'); print('two')"), scheduling={"timeout": "1s"})
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
-    assert emulator.said(name) == ["one", "two"], "in this order, though at one moment"
+    assert emulator.printed(name) == ["one", "two"], "in this order, though at one moment"
     assert {parse(ended[key]) for key in ("createTime", "startTime", "endTime")} == {
         parse(ended["createTime"])
     }

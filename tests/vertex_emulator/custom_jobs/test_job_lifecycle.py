@@ -72,9 +72,9 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
         "workerpool1-1": ("worker", "stopped", 143),
         "workerpool3-0": ("evaluator", "succeeded", 0),
     }
-    assert emulator.said(name) == ["trained"]
-    assert emulator.said(name, "workerpool3-0") == ["ok"]
-    assert emulator.said(name, "service") == [*SERVICE_LINES, "Job completed successfully."]
+    assert emulator.printed(name) == ["trained"]
+    assert emulator.printed(name, "workerpool3-0") == ["ok"]
+    assert emulator.printed(name, "service") == [*SERVICE_LINES, "Job completed successfully."]
 
 
 def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
@@ -107,7 +107,7 @@ def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
         f"To find out more about why your job exited please check the logs: vertex-training logs {name}"
     )
     gone(name)
-    assert emulator.said(name, "service")[-1] == f"Job failed. {message}"
+    assert emulator.printed(name, "service")[-1] == f"Job failed. {message}"
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_a_program_that_ignores_sigterm_is_killed(emulator: JobEmulator) -> None
         "while True: time.sleep(1)"
     )
     name = emulator.create(pool(code))
-    eventually(lambda: "ready" in emulator.said(name))
+    eventually(lambda: "ready" in emulator.printed(name))
     emulator.cancel(name)
     assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
     gone(name)
-    assert emulator.said(name) == ["ready", "no"]
+    assert emulator.printed(name) == ["ready", "no"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 137
-    assert "workerpool0-0 did not end within 0.5 s of SIGTERM: killed." in emulator.said(name, "service")
+    assert "workerpool0-0 did not end within 0.5 s of SIGTERM: killed." in emulator.printed(name, "service")
 
 
 def test_a_program_may_tidy_up_on_sigterm(emulator: JobEmulator) -> None:
@@ -186,10 +186,10 @@ def test_a_program_may_tidy_up_on_sigterm(emulator: JobEmulator) -> None:
         "while True: time.sleep(1)"
     )
     name = emulator.create(pool(code))
-    eventually(lambda: "ready" in emulator.said(name))
+    eventually(lambda: "ready" in emulator.printed(name))
     emulator.cancel(name)
     assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-    assert emulator.said(name) == ["ready", "saved"]
+    assert emulator.printed(name) == ["ready", "saved"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 5
 
 

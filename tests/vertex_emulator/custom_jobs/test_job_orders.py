@@ -52,7 +52,7 @@ def test_a_killed_replica_is_started_again(emulator: JobEmulator) -> None:
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (2, 1)}
-    [restart] = [line for line in emulator.said(name, "service") if "estarted" in line]
+    [restart] = [line for line in emulator.printed(name, "service") if "estarted" in line]
     assert restart == (
         "The replica workerpool1-0 ended with status 137 (SIGKILL). It is restarted: restart 1 of 5."
     )
@@ -128,7 +128,7 @@ def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
     assert ended["jobSpec"]["scheduling"]["strategy"] == "SPOT"
     assert (emulator.flags / "saved").exists()
     assert attempts(emulator, name) == {"workerpool0-0": (2, 2), "workerpool1-0": (2, 2)}
-    [restart] = [line for line in emulator.said(name, "service") if "estarted" in line]
+    [restart] = [line for line in emulator.printed(name, "service") if "estarted" in line]
     assert restart == (
         "The machine of the replica workerpool0-0 was preempted, on Spot VMs. The job is restarted: restart "
         "1 of 6."

@@ -48,7 +48,7 @@ def test_a_killed_supervisor_takes_its_replicas_with_it(tmp_path: Path, sandbox:
     for number, kind in enumerate(kinds(sandbox)):
         with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
             name = emulator.create(pool(STRAY), pool(STRAY))
-            eventually(lambda e=emulator, n=name: e.said(n) == e.said(n, "workerpool1-0") == ["ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == e.printed(n, "workerpool1-0") == ["ready"])
             assert len(processes_of(name)) >= 5
             os.kill(emulator.supervisor(name), signal.SIGKILL)
             ended = emulator.wait(name)
@@ -77,7 +77,7 @@ def test_a_supervisor_killed_while_a_job_is_cancelled(emulator: JobEmulator) -> 
     name = emulator.create(
         pool("import signal; signal.signal(15, signal.SIG_IGN); print('r', flush=True)\n" + SLEEP)
     )
-    eventually(lambda: emulator.said(name) == ["r"])
+    eventually(lambda: emulator.printed(name) == ["r"])
     supervisor = emulator.supervisor(name)
     emulator.cancel(name)
     os.kill(supervisor, signal.SIGKILL)
@@ -107,7 +107,7 @@ def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
         ended = emulator.get(ends)
         assert ended["state"] == "JOB_STATE_SUCCEEDED"
         assert ended["createTime"] < ended["startTime"] < ended["endTime"]
-        assert emulator.said(ends) == ["done"]
+        assert emulator.printed(ends) == ["done"]
         assert emulator.get(stays)["state"] == "JOB_STATE_RUNNING"
         assert processes_of(stays) == before
         emulator.cancel(stays)
@@ -164,7 +164,7 @@ def test_a_recorded_job_whose_supervisor_never_started_is_started(tmp_path: Path
         assert processes_of(name) == []
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-        assert emulator.said(name) == ["late"]
+        assert emulator.printed(name) == ["late"]
         assert emulator.wait(cancelled)["state"] == "JOB_STATE_CANCELLED"
 
 
@@ -365,7 +365,7 @@ def test_a_killed_shim_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
     for number, kind in enumerate(kinds(sandbox)):
         with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
             name = emulator.create(pool(code), pool(SLEEP))
-            eventually(lambda e=emulator, n=name: e.said(n) == ["ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == ["ready"])
             shim = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"]).parent()
             assert shim is not None
             shim.kill()
@@ -384,7 +384,7 @@ def test_a_program_that_forks_and_ends_all_the_time(tmp_path: Path) -> None:
     )
     with running_jobs(tmp_path, sandbox=Sandbox(kind="process", reason="of a test")) as emulator:
         name = emulator.create(pool(code))
-        eventually(lambda: emulator.said(name) == ["ready"])
+        eventually(lambda: emulator.printed(name) == ["ready"])
         emulator.cancel(name)
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
         gone(name)

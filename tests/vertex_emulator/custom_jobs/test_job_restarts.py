@@ -65,7 +65,7 @@ def attempts(emulator: JobEmulator, name: str) -> dict[str, tuple[int, int]]:
 
 def restart_lines(emulator: JobEmulator, name: str) -> list[str]:
     """Return the service's log lines about restarts."""
-    return [line for line in emulator.said(name, "service") if "estarted" in line]
+    return [line for line in emulator.printed(name, "service") if "estarted" in line]
 
 
 def test_a_job_that_aborts_once_succeeds(emulator: JobEmulator) -> None:
@@ -74,7 +74,7 @@ def test_a_job_that_aborts_once_succeeds(emulator: JobEmulator) -> None:
     gone(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert "error" not in ended
-    assert emulator.said(name) == ["start 1", "start 2"], "the log of the first attempt is kept"
+    assert emulator.printed(name) == ["start 1", "start 2"], "the log of the first attempt is kept"
     assert restart_lines(emulator, name) == [
         "The replica workerpool0-0 ended with status 134 (SIGABRT), which may be transient. The job is "
         "restarted: restart 1 of 3."
@@ -129,7 +129,7 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
     chief = "print('once', flush=True)\n" + wait_for_flags("go")
     name = emulator.create(pool(chief), pool(IDENTITY + serve + SLEEP))
     for number in (1, 2, 3):
-        eventually(lambda n=number: len(emulator.said(name, "workerpool1-0")) == 2 * n)
+        eventually(lambda n=number: len(emulator.printed(name, "workerpool1-0")) == 2 * n)
         assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
         if number < 3:
             kill(emulator, name, "workerpool1-0", number=signal.SIGKILL if number == 1 else signal.SIGTERM)
@@ -139,10 +139,10 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
     ended = emulator.wait(name)
     gone(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
-    said = emulator.said(name, "workerpool1-0")
+    said = emulator.printed(name, "workerpool1-0")
     assert said[0] == said[2] == said[4]
     assert said[1::2] == ["1 listening", "2 listening", "3 listening"], "the same machine has the same files"
-    assert emulator.said(name) == ["once"]
+    assert emulator.printed(name) == ["once"]
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (3, 1)}
     assert restart_lines(emulator, name) == [
         "The replica workerpool1-0 ended with status 137 (SIGKILL). It is restarted: restart 1 of 5.",
@@ -189,11 +189,11 @@ def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> 
         pool(raise_flag("evaluated")),
         scheduling={"restartJobOnWorkerRestart": True},
     )
-    eventually(lambda: emulator.said(name) == ["False"])
+    eventually(lambda: emulator.printed(name) == ["False"])
     before = emulator.wait(name, "JOB_STATE_RUNNING")
     eventually(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
     kill(emulator, name, "workerpool1-0")
-    eventually(lambda: emulator.said(name) == ["False", "False"])
+    eventually(lambda: emulator.printed(name) == ["False", "False"])
     during = emulator.wait(name, "JOB_STATE_RUNNING")
     (emulator.flags / "go").touch()
     ended = emulator.wait(name)
@@ -205,7 +205,7 @@ def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> 
     assert (
         "and restart_job_on_worker_restart is true. The job is restarted" in restart_lines(emulator, name)[0]
     )
-    assert emulator.said(name, "service").count("Job is running.") == 2
+    assert emulator.printed(name, "service").count("Job is running.") == 2
 
 
 def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -250,7 +250,7 @@ def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sa
     )
     with running_jobs(tmp_path, sandbox=sandbox, grace=2.0, restart_seconds=1.0) as emulator:
         name = emulator.create(pool(chief), pool(wait_for_flags("go") + COUNT + "os.kill(os.getpid(), 9)"))
-        eventually(lambda: emulator.said(name) == ["ready"])
+        eventually(lambda: emulator.printed(name) == ["ready"])
         (emulator.flags / "go").touch()
         eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         emulator.cancel(name)
@@ -342,11 +342,11 @@ def test_nothing_of_an_attempt_is_left_in_the_next(tmp_path: Path, sandbox: Sand
     for number, kind in enumerate(dict.fromkeys(kinds)):
         with running_jobs(tmp_path / str(number), sandbox=kind, restart_seconds=0.0) as emulator:
             name = emulator.create(pool(code))
-            eventually(lambda e=emulator, n=name: e.said(n) == ["ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == ["ready"])
             emulator.wait(name, "JOB_STATE_RUNNING")
             before = {line.split()[0] for line in processes_of(name)} - {str(emulator.supervisor(name))}
             kill(emulator, name, "workerpool0-0")
-            eventually(lambda e=emulator, n=name: e.said(n) == ["ready", "ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == ["ready", "ready"])
             assert len(before) >= 3
             assert not [pid for pid in before if psutil.pid_exists(int(pid))]
             emulator.cancel(name)

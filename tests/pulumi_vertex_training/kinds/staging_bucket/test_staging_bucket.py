@@ -166,13 +166,13 @@ def test_a_problem_of_a_derived_name_explains_its_origin() -> None:
 def test_a_new_lock_is_reported(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED})
-    assert "bucket a-bucket: the retention policy is locked permanently" in process.said()
+    assert "bucket a-bucket: the retention policy is locked permanently" in process.stop()
 
 
 def test_an_existing_lock_is_not_reported(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED}, {**BASE, **LOCKED})
-    assert "locked" not in process.said()
+    assert "locked" not in process.stop()
 
 
 def test_a_locked_policy_cannot_be_removed(plugin: PluginProcess) -> None:
