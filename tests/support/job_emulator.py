@@ -183,7 +183,7 @@ def processes_of(name: str) -> list[str]:
     return found
 
 
-def gone(name: str) -> None:
+def wait_until_gone(name: str) -> None:
     """Wait until no process of the job is left; a supervisor ends a moment after its last message."""
     eventually(lambda: not processes_of(name), what=lambda: str(processes_of(name)))
 

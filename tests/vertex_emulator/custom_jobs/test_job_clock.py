@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     pool,
     processes_of,
     raise_flag,
     running_jobs,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 from vertex_emulator.admin import ClockControl
@@ -67,7 +67,7 @@ def test_a_week_passes_at_once(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "job_spec.scheduling.timeout, 604800s" in ended["error"]["message"]
     assert lasted(ended) == WEEK
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_week_passes_in_a_minute(emulator: JobEmulator) -> None:

@@ -13,12 +13,12 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     job,
     pool,
     processes_of,
     raise_flag,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 
@@ -64,7 +64,7 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert "error" not in ended
     assert ended["endTime"] == ended["updateTime"] > ended["startTime"]
-    gone(name)
+    wait_until_gone(name)
     replicas = emulator.replicas(name)
     assert {key: (value["role"], value["state"], value["exitCode"]) for key, value in replicas.items()} == {
         "workerpool0-0": ("chief", "succeeded", 0),
@@ -106,7 +106,7 @@ def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
     assert message.endswith(
         f"To find out more about why your job exited please check the logs: vertex-training logs {name}"
     )
-    gone(name)
+    wait_until_gone(name)
     assert emulator.printed(name, "service")[-1] == f"Job failed. {message}"
 
 
@@ -142,7 +142,7 @@ def test_cancel(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_CANCELLED"
     assert ended["error"]["code"] == 1
     assert "endTime" in ended
-    gone(name)
+    wait_until_gone(name)
     again = emulator.cancel(name)
     assert again.status == 400
     assert again.json()["error"]["status"] == "FAILED_PRECONDITION"
@@ -157,7 +157,7 @@ def test_cancel_right_after_create(emulator: JobEmulator) -> None:
         assert emulator.cancel(name).status in (200, 400)
     for name in names:
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_a_program_that_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
@@ -171,7 +171,7 @@ def test_a_program_that_ignores_sigterm_is_killed(emulator: JobEmulator) -> None
     eventually(lambda: "ready" in emulator.printed(name))
     emulator.cancel(name)
     assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-    gone(name)
+    wait_until_gone(name)
     assert emulator.printed(name) == ["ready", "no"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 137
     assert "workerpool0-0 did not end within 0.5 s of SIGTERM: killed." in emulator.printed(name, "service")
@@ -199,7 +199,7 @@ def test_timeout(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "longer than job_spec.scheduling.timeout, 0.300s" in ended["error"]["message"]
     assert ended["jobSpec"]["scheduling"] == {"timeout": "0.300s"}
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_children_that_called_setsid_do_not_survive(emulator: JobEmulator) -> None:
@@ -211,7 +211,7 @@ def test_children_that_called_setsid_do_not_survive(emulator: JobEmulator) -> No
     )
     name = emulator.create(pool(code))
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_delete(emulator: JobEmulator) -> None:
@@ -278,4 +278,4 @@ def test_a_supervisor_reports_sigterm(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "SIGTERM from outside" in ended["error"]["message"]
-    gone(name)
+    wait_until_gone(name)

@@ -14,7 +14,15 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import IMAGE, SLEEP, JobEmulator, gone, pool, processes_of, wait_for_flags
+from support.job_emulator import (
+    IMAGE,
+    SLEEP,
+    JobEmulator,
+    pool,
+    processes_of,
+    wait_for_flags,
+    wait_until_gone,
+)
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.replica.python_packages import InstallError, _build, _key
 
@@ -201,7 +209,7 @@ def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_CANCELLED"
     assert "startTime" not in ended
-    gone(name)
+    wait_until_gone(name)
     import psutil
 
     venvs = str(emulator.data_dir)

@@ -14,12 +14,12 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     pool,
     processes_of,
     raise_flag,
     running_jobs,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -71,7 +71,7 @@ def restart_lines(emulator: JobEmulator, name: str) -> list[str]:
 def test_a_job_that_aborts_once_succeeds(emulator: JobEmulator) -> None:
     name = emulator.create(pool(aborts(1)), pool(SLEEP))
     ended = emulator.wait(name)
-    gone(name)
+    wait_until_gone(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert "error" not in ended
     assert emulator.printed(name) == ["start 1", "start 2"], "the log of the first attempt is kept"
@@ -87,7 +87,7 @@ def test_a_job_that_goes_on_aborting_fails(emulator: JobEmulator) -> None:
     """Run a replica that would succeed at its seventh start."""
     name = emulator.create(pool(SLEEP), pool(aborts(6)))
     ended = emulator.wait(name)
-    gone(name)
+    wait_until_gone(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert starts(emulator) == 4
     assert ended["error"]["code"] == 3
@@ -137,7 +137,7 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
     assert (replica["state"], replica["exitCode"], replica["ended"]) == ("running", None, None)
     (emulator.flags / "go").touch()
     ended = emulator.wait(name)
-    gone(name)
+    wait_until_gone(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     said = emulator.printed(name, "workerpool1-0")
     assert said[0] == said[2] == said[4]
@@ -171,7 +171,7 @@ def test_a_replica_that_is_always_killed_ends_the_job(emulator: JobEmulator) -> 
     assert starts(emulator) == 4 * (1 + 5)
     assert attempts(emulator, name) == {"workerpool0-0": (4, 4), "workerpool1-0": (24, 4)}
     assert "after 5 restarts. The job is restarted: restart 1 of 3." in restart_lines(emulator, name)[5]
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> None:
@@ -225,7 +225,7 @@ def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path,
         (emulator.flags / "end").touch()
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         assert set(attempts(emulator, name).values()) == {(2, 2)}
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_a_plain_failure_ends_a_job_in_which_a_restart_is_due(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -240,7 +240,7 @@ def test_a_plain_failure_ends_a_job_in_which_a_restart_is_due(tmp_path: Path, sa
         )
         assert emulator.replicas(name)["workerpool1-0"]["exitCode"] == 137
         assert starts(emulator) == 1
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -255,7 +255,7 @@ def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sa
         eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         emulator.cancel(name)
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-        gone(name)
+        wait_until_gone(name)
         assert (starts(emulator), attempts(emulator, name)["workerpool1-0"]) == (1, (1, 1))
 
 
@@ -265,7 +265,7 @@ def test_the_timeout_is_over_all_attempts(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     message = ended["error"]["message"]
     assert "longer than job_spec.scheduling.timeout" in message, "else all four attempts have aborted"
-    gone(name)
+    wait_until_gone(name)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ class TestWhileARestartIsDue:
             name = self.job(emulator, code, scheduling)
             emulator.cancel(name)
             assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-            gone(name)
+            wait_until_gone(name)
             assert starts(emulator) == 1
             assert {one["state"] for one in emulator.replicas(name).values()} <= {"stopped", "failed"}
 
@@ -303,7 +303,7 @@ class TestWhileARestartIsDue:
         with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=600) as emulator:
             name = self.job(emulator, code, {**scheduling, "timeout": "1s"})
             assert "longer than" in emulator.wait(name)["error"]["message"]
-            gone(name)
+            wait_until_gone(name)
 
     def test_a_killed_supervisor_leaves_nothing(
         self, tmp_path: Path, sandbox: Sandbox, code: str, scheduling: dict[str, Any]
@@ -313,7 +313,7 @@ class TestWhileARestartIsDue:
             os.kill(emulator.supervisor(name), signal.SIGKILL)
             ended = emulator.wait(name)
             assert "The supervisor of the job was killed" in ended["error"]["message"]
-            gone(name)
+            wait_until_gone(name)
             assert starts(emulator) == 1
             assert {one["state"] for one in emulator.replicas(name).values()} <= {"stopped", "failed"}
 
@@ -327,7 +327,7 @@ def test_a_supervisor_killed_at_any_moment_of_restarts_leaves_nothing(emulator: 
         time.sleep(delay)
         os.kill(emulator.supervisor(name), signal.SIGKILL)
         assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
-        gone(name)
+        wait_until_gone(name)
 
 
 @pytest.mark.usefixtures("cold_emulators")
@@ -351,4 +351,4 @@ def test_nothing_of_an_attempt_is_left_in_the_next(tmp_path: Path, sandbox: Sand
             assert not [pid for pid in before if psutil.pid_exists(int(pid))]
             emulator.cancel(name)
             emulator.wait(name)
-            gone(name)
+            wait_until_gone(name)

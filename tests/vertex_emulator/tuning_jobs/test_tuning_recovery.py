@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, gone, job_id, pool, running_jobs, wait_for_flags
+from support.job_emulator import JobEmulator, job_id, pool, running_jobs, wait_for_flags, wait_until_gone
 from support.killed_emulator import to_be_killed
 from support.studies import double, study_spec
 from support.tuning import JOBS, PARSED, QUICK, create, metric_of, trial_states, values_of, wait_for_trials
@@ -48,7 +48,7 @@ def test_an_emulator_that_is_killed_again_and_again(tmp_path: Path, sandbox: San
         for trial in done["trials"]:
             assert metric_of(trial) == values_of(trial)["x"]
             assert [each["stepCount"] for each in trial["measurements"]] == ["1", "2"]
-            gone(trial["customJob"])
+            wait_until_gone(trial["customJob"])
         assert emulator.delete(name).status == 200
         assert custom_jobs(emulator) == []
 
@@ -76,7 +76,7 @@ def test_a_cancellation_survives(tmp_path: Path, sandbox: Sandbox) -> None:
         assert done["state"] == "JOB_STATE_CANCELLED"
         assert len(done["trials"]) == 2
         for trial in trials:
-            gone(trial["customJob"])
+            wait_until_gone(trial["customJob"])
 
 
 class KilledError(Exception):
