@@ -33,7 +33,7 @@ threading.Event().wait()
 
 
 @contextmanager
-def to_be_killed(data: Path) -> Iterator[JobEmulator]:
+def killed_after_block(data: Path) -> Iterator[JobEmulator]:
     """Run the emulator of that folder; SIGKILL ends it after the block."""
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
@@ -54,7 +54,7 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
 
 
 @contextmanager
-def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
+def killed_before_step(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
     """Run the emulator of that folder; it sends itself SIGKILL right before the step `at` of its store.
 
     The block makes the fatal request. Fails if the emulator is still alive afterwards.
