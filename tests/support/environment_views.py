@@ -17,7 +17,7 @@ from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Role
 
 JOB_ID = "2970106362064797696"
-PLACE = {"job_id": JOB_ID, "project_number": "116273516712", "location": "us-central1"}
+JOB_IDENTITY = {"job_id": JOB_ID, "project_number": "116273516712", "location": "us-central1"}
 CONTRACTS = ("observed", "documented")
 RANK_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
@@ -41,7 +41,7 @@ def environments(*pools: WorkerPoolSpec, **options: Any) -> list[ReplicaEnvironm
     names = ("contract", "addresses", "trial", "metric_tag", "metric_file", "open_ports")
     ours = {name: options.pop(name) for name in names if name in options}
     return job_environments(
-        jobs.job(*pools, **options), **{"addresses": local_addresses(pools), **PLACE, **ours}
+        jobs.job(*pools, **options), **{"addresses": local_addresses(pools), **JOB_IDENTITY, **ours}
     )
 
 
@@ -73,7 +73,7 @@ def training_input(workers: int = 0, servers: int = 0, evaluators: int = 0, **fi
 
 def legacy(given: TrainingInput, name: str = "master-replica-0", **options: Any) -> ReplicaEnvironment:
     """Return the environment of one replica of an AI Platform job, by its name."""
-    found = {each.name: each for each in ai_platform_environments(given, **{**PLACE, **options})}
+    found = {each.name: each for each in ai_platform_environments(given, **{**JOB_IDENTITY, **options})}
     return found[name]
 
 

@@ -18,7 +18,7 @@ from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.small_engine import Declared, Outputs
 
-PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+TARGET = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 TRAINING = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 POLICIES = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
@@ -30,7 +30,7 @@ def marks(name: str) -> dict[str, str]:
 
 
 def bucket(name: str) -> Declared:
-    inputs = {"name": name, "force_destroy": True, **PLACE}
+    inputs = {"name": name, "force_destroy": True, **TARGET}
     return Declared(name="bucket", provider=StagingBucketProvider(), inputs=inputs)
 
 
@@ -46,8 +46,8 @@ def runnable(
     """Return a job and its run. Policies that are not given have their defaults."""
     collection = provider.declared.gateway.collection
     of_job = {**POLICIES, **policies}
-    of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **PLACE}
-    declaration = {**spec, **PLACE}
+    of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **TARGET}
+    declaration = {**spec, **TARGET}
 
     def run(_: Outputs) -> Mapping[str, Any]:
         kind = None if collection == "customJobs" else collection
@@ -113,7 +113,7 @@ def model(name: str, spec: str, note: str) -> Declared:
         "version_aliases": [note],
         "labels": {"note": note},
         "marks": marks(name),
-        **PLACE,
+        **TARGET,
     }
     return Declared(name=name, provider=ModelProvider(), inputs=inputs)
 
@@ -127,7 +127,7 @@ def persistent_resource(name: str, spec: str, note: str) -> Declared:
         "display_name": note,
         "reboot_token": note if note.startswith("reboot") else None,
         "marks": marks(name),
-        **PLACE,
+        **TARGET,
     }
     return Declared(
         name=name, provider=PersistentResourceProvider(), inputs=inputs, delete_before_replace=True
