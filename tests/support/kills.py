@@ -233,7 +233,7 @@ class Stage:
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
 
-    def bring(self, situation: Situation) -> None:
+    def prepare(self, situation: Situation) -> None:
         """Bring the stack into the situation by complete operations."""
         if situation in (Situation.NOTHING, Situation.RECORDED) and (self.runs() or self.recorded()):
             self.destroy()
