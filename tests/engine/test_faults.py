@@ -11,7 +11,7 @@ import psutil
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
 from support.emulator import is_alive
-from support.engine import Engine, hear
+from support.engine import Engine, read_output_until
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 
@@ -92,7 +92,7 @@ def test_a_killed_deployment_is_joined_by_the_next_one(engine: Engine) -> None:
     assert "pulumi cancel" in locked
     engine.run("cancel", "--yes").ok()
     joined = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    hear(joined, "Ctrl-C leaves it running")
+    read_output_until(joined, "Ctrl-C leaves it running")
     custom_jobs.cancel(engine.endpoint(), job.name)
     output, _ = joined.communicate(timeout=TIMEOUT)
     assert joined.returncode != 0
@@ -112,7 +112,7 @@ def test_a_job_submitted_by_a_deployment_that_died_before_recording_it_is_adopte
     engine.run("state", "delete", urn, "--yes").ok()
 
     again = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    said = hear(again, "Ctrl-C leaves it running")
+    said = read_output_until(again, "Ctrl-C leaves it running")
     assert any(one["id"] == job.name for one in engine.state())
     assert [one.name for one in jobs(engine)] == [job.name]
     custom_jobs.cancel(engine.endpoint(), job.name)
@@ -123,7 +123,7 @@ def test_a_job_submitted_by_a_deployment_that_died_before_recording_it_is_adopte
 def test_ctrl_c_leaves_the_job_running_and_says_so(engine: Engine) -> None:
     write(engine, LONG)
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    said = hear(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
+    said = read_output_until(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
     eventually(lambda: is_running(engine))
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=TIMEOUT)

@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord
-from support.engine import Engine, Result, hear
+from support.engine import Engine, Result, read_output_until
 from support.shared_engine import diagnostics
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
@@ -341,7 +341,7 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     state = there(engine, "unwaited").state.word
     engine.write(unwaited + declare("leaving"))
     process = engine.start(*UP)
-    hear(process, "waiting up to 300 s until the previous one is deleted")
+    read_output_until(process, "waiting up to 300 s until the previous one is deleted")
     os.killpg(process.pid, signal.SIGINT)
     rest, _ = process.communicate(timeout=TIMEOUT)
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)

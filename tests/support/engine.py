@@ -46,7 +46,7 @@ class Result:
         return self
 
 
-def hear(process: subprocess.Popen[str], *words: str) -> str:
+def read_output_until(process: subprocess.Popen[str], *words: str) -> str:
     """Read the output of a started command until a line has one of the words. Return what was read.
 
     `process.communicate` returns the rest.
