@@ -252,7 +252,7 @@ def ran_again(before: World, *, key: str = "i-2", jobs: tuple[Job, ...] | None =
     )
 
 
-def test_a_clean_change_has_no_complaint() -> None:
+def test_an_undisturbed_change_has_no_complaint() -> None:
     assert of(world(), ran_again(world()), {"j2"}, declared(spec=OTHER), Ending.CLEAN) == []
 
 
@@ -301,7 +301,7 @@ def test_violations_are_reported(
     assert complaint in "\n".join(of(world(), after, submitted, one, Ending.CLEAN))
 
 
-def test_a_killed_deployment_may_stop_anywhere_but_not_run_twice() -> None:
+def test_a_killed_deployment_submits_at_most_one_job() -> None:
     for after, submitted in ((world(), set()), (ran_again(world()), {"j2"})):
         assert of(world(), after, submitted, declared(spec=OTHER), Ending.BROKEN) == []
     assert of(world(), ran_again(world()), {"j2", "j3"}, declared(spec=OTHER), Ending.BROKEN)
@@ -318,7 +318,7 @@ def test_a_job_of_an_unrecorded_run_is_adopted_unless_cancelled() -> None:
     assert (forecast.submits, forecast.new_key, forecast.reruns) == (1, True, 1)
 
 
-def test_a_refresh_puts_ends_on_record_and_drops_what_is_gone() -> None:
+def test_a_refresh_records_ends_and_drops_lost_jobs() -> None:
     ended = refreshed(world(JobState.FAILED)).record
     assert ended is not None
     assert ended.ended is JobState.FAILED

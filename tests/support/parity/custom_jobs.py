@@ -54,7 +54,7 @@ def _not_done(feature: str, google: str, here: str, *fields: str, source: str = 
 _REQUESTS = (
     Row(
         feature="what is sent",
-        google="takes the requests of its own clients",
+        google="accepts the requests of its own clients",
         likeness="same",
         here="our gateway sends what Google's generated client and the SDK send for the same job",
         source="requests recorded from those clients",
@@ -235,7 +235,7 @@ _RUNNING = (
         feature="the end of a job",
         google="succeeds with the chief, fails with the first replica that fails, in the service's words",
         likeness="same",
-        here="the last lines of its log besides",
+        here="with the last lines of its log added",
         source='errors that users quote; "Understand the custom training service"',
         tests=(
             f"{LIFE}::test_success_ends_with_the_chief_and_stops_the_rest",
@@ -257,7 +257,7 @@ _RUNNING = (
     ),
     Row(
         feature="machine types",
-        google="refuses those that it does not have",
+        google="rejects unknown types",
         likeness="like",
         here="by its catalog, in the service's words; as Google adds types, `allow_unknown_types` and "
         "`vertex-training emulator unknown-types` let it take others",
@@ -271,9 +271,9 @@ _RUNNING = (
     ),
     Row(
         feature="the region of buckets",
-        google="refuses a bucket outside of the job's region",
+        google="rejects a bucket outside the job's region",
         likeness="not",
-        here="buckets of any location are taken; previews refuse those of resources that they know",
+        here="accepts buckets of any location; previews reject a wrong one if they know its location",
         source="errors that users quote",
         tests=(
             "tests/vertex_emulator/custom_jobs/test_job_fields.py::test_a_bucket_of_another_region_is_taken",
@@ -349,7 +349,7 @@ _SCHEDULING = (
     ),
     Row(
         feature="the longest wait",
-        google="a day for FLEX_START unless it says otherwise, 0 for ever",
+        google="a day for FLEX_START unless it says otherwise, 0 for no limit",
         likeness="same",
         here="by the emulator's clock",
         source=API,
@@ -361,9 +361,9 @@ _SCHEDULING = (
     ),
     Row(
         feature="quotas",
-        google="refuses a job that never fits, queues one for which too little is left",
+        google="rejects a job that never fits, queues one that does not fit at present",
         likeness="same",
-        here="of quotas that a test sets; there are none otherwise",
+        here="for quotas that a test sets, and for no others",
         source='errors that users quote; "Understand the custom training service"',
         tests=(
             f"{QUOTAS}::test_what_never_fits_is_refused",
@@ -372,7 +372,7 @@ _SCHEDULING = (
     ),
     Row(
         feature="jobs on a persistent resource",
-        google="run on its machines at once, queue when it is full, fail to fit with an error",
+        google="run on its machines at once, queue if it is full, fail with an error if they never fit",
         likeness="same",
         here="its machines are counted, and are processes of this machine",
         source='"Run training jobs on a persistent resource"',
@@ -387,7 +387,7 @@ _SCHEDULING = (
         feature="many jobs at once",
         google="machines for all of them",
         likeness="like",
-        here="so many replicas at once as this machine can take; further jobs are PENDING, in their order",
+        here="as many replicas at once as this machine can run; further jobs stay PENDING, in order",
         source="ours: a laptop is one machine",
         tests=(
             f"{LOAD}::test_every_job_of_the_crowd_succeeds",
@@ -402,7 +402,7 @@ _SURROUNDINGS = (
         feature="TensorBoard",
         google="uploads event files while the job runs",
         likeness="like",
-        here="the variables and the folder are there; nothing is uploaded, which the log says",
+        here="the variables and the folder exist; nothing is uploaded, as the log reports",
         source='"Use TensorBoard with serverless training"',
         tests=(f"{FIELDS}::test_a_tensorboard_has_its_variables_and_its_folder", *_SAID),
         fields=(f"{SPEC}.tensorboard",),
@@ -411,7 +411,7 @@ _SURROUNDINGS = (
         feature="experiments",
         google="records the run in Vertex ML Metadata",
         likeness="like",
-        here="the variables are there; nothing is recorded, which the log says",
+        here="the variables are set; nothing is recorded, as the log reports",
         source="google-cloud-aiplatform",
         tests=(f"{FIELDS}::test_an_experiment_has_its_variables", *_SAID),
         fields=(f"{SPEC}.experiment", f"{SPEC}.experiment_run"),
@@ -445,7 +445,7 @@ _SURROUNDINGS = (
         feature="web access",
         google="an interactive shell and a dashboard, at webAccessUris while the job runs",
         likeness="not",
-        here="there is none, and webAccessUris stays empty",
+        here="no shell and no dashboard; webAccessUris stays empty",
         source=API,
         tests=(*_SAID, f"{FIELDS}::test_the_web_access_of_a_running_job_has_no_address"),
         fields=(f"{SPEC}.enable_web_access", f"{SPEC}.enable_dashboard_access"),

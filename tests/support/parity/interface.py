@@ -25,7 +25,7 @@ INTERFACE = Section(
             feature="methods and messages",
             google="those of its published definitions, over gRPC and REST",
             likeness="like",
-            here="the same definitions, compiled, over REST; what is not there answers UNIMPLEMENTED by name",
+            here="the same definitions, compiled, over REST; others answer UNIMPLEMENTED with their name",
             source="the installed client",
             tests=(
                 f"{DESCRIPTORS}::test_rules",
@@ -37,7 +37,7 @@ INTERFACE = Section(
             feature="v1 and v1beta1",
             google="two versions of one service",
             likeness="like",
-            here="both, with the messages of v1; what only the beta has is refused by name",
+            here="both, with the messages of v1; fields and methods of the beta alone are rejected by name",
             source=API,
             tests=(
                 f"{VERSIONS}::test_both_versions_create",
@@ -84,7 +84,7 @@ INTERFACE = Section(
             feature="programs that call Google's clients",
             google="reach the service by its name",
             likeness="like",
-            here="Python programs are led to the emulator, also inside replicas; nothing else changes",
+            here="Python programs are redirected to the emulator, also inside replicas; nothing else changes",
             source=CLIENTS,
             tests=(
                 f"{REDIRECT}::test_a_client_goes_to_the_emulator",
@@ -96,7 +96,7 @@ INTERFACE = Section(
             feature="permissions",
             google="IAM decides what an account may do",
             likeness="not",
-            here="who has the token may do everything",
+            here="a client with the token may do everything",
             source=API,
             tests=(f"{METADATA}::test_the_token_opens_googles_services",),
         ),
@@ -104,7 +104,7 @@ INTERFACE = Section(
             feature="Cloud Logging",
             google="a query language, order, pages, entries of programs",
             likeness="same",
-            here="of the logs of jobs, and of what programs write themselves",
+            here="for the logs of jobs, and for entries that programs write themselves",
             source="the clients themselves; documentation of the query language",
             tests=(
                 f"{QUERY}::test_what_it_finds",

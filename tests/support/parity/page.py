@@ -77,21 +77,21 @@ class Section:
 HEAD = """\
 # Parity
 
-This page is made from the tests: `python -m pytest tests/parity --record` writes it. A test fails when the
-page is not what they say, when a test that it names is not there or is skipped, and when a field of Google's
-installed API has no row.
+This page is generated from the tests: `python -m pytest tests/parity --record` writes it. A test fails if the
+page is out of date, if a test that it names does not exist or is skipped, or if a field of Google's installed
+API has no row.
 
-Each row is a feature, what Google Cloud does, how that is known, and what the emulator does: **the same**;
-**in its own way**, with what a laptop has; or **not done**, in which case the job runs and its log says so.
-The tests named in a row hold the emulator to it.
+Each row has a feature, the behaviour of Google Cloud, its source, and the behaviour of the emulator: **the
+same**; **in its own way**, within the limits of one machine; or **not done**, in which case the job runs and
+its log reports it. The tests named in a row verify it.
 
-No test here talks to Google Cloud. What it does is known from:
+No test talks to Google Cloud. Its behaviour is known from:
 
-* **seen**: answers, logs and errors of the real service that somebody published; the tests have their words;
+* **seen**: published answers, logs and errors of the real service, which the tests quote;
 * **client**: Google's own programs and message definitions; the tests run them against the emulator, or
   record what they send;
 * **documented**: Google's documentation, not compared with the real service: "the same" is "as documented";
-* **ours**: nothing of Google's. Such a row is never "the same".
+* **ours**: no source from Google. Such a row is never "the same".
 """
 
 

@@ -22,7 +22,7 @@ PERSISTENT_RESOURCES = Section(
     rows=(
         Row(
             feature="what is sent",
-            google="takes the requests of its own clients",
+            google="accepts the requests of its own clients",
             likeness="same",
             here="our gateway sends what Google's generated client and the SDK send",
             source="requests recorded from those clients",
@@ -36,7 +36,7 @@ PERSISTENT_RESOURCES = Section(
             feature="create, get, list",
             google="provisions machines for minutes, by an operation",
             likeness="like",
-            here="the states and the operation are the same; it takes 0.3 s, or as long as a test says",
+            here="the states and the operation are the same; it takes 0.3 s, or as long as a test sets",
             source=API,
             tests=(
                 f"{TESTS}::test_it_is_provisioned_and_then_runs",
@@ -55,7 +55,7 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="resize, relabel",
-            google="by an update mask; a pool cannot be smaller than what is used",
+            google="by an update mask; a pool cannot be smaller than its machines in use",
             likeness="same",
             here="by the ids of pools",
             source=API,
@@ -67,7 +67,7 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="autoscaling",
-            google="grows to what is needed, shrinks again",
+            google="grows with the demand, shrinks again",
             likeness="same",
             here="at once",
             source=GUIDE,
@@ -91,7 +91,7 @@ PERSISTENT_RESOURCES = Section(
         ),
         Row(
             feature="jobs on it",
-            google="start at once, queue when it is full, are refused where they do not fit",
+            google="start at once, queue if it is full, are rejected if they never fit",
             likeness="same",
             here="its machines are counted, and are processes of this machine",
             source=GUIDE,

@@ -25,9 +25,9 @@ PIPELINES = Section(
     rows=(
         Row(
             feature="custom task",
-            google="runs a custom job, names it in the metadata, and takes over its state and error",
+            google="runs a custom job, names it in the metadata, and reports its state and error",
             likeness="same",
-            here="the job is an ordinary one, with logs",
+            here="the job is a normal custom job, with logs",
             source=GUIDE,
             tests=(
                 f"{LIFE}::test_a_pipeline_trains_and_uploads_its_model",
@@ -44,7 +44,7 @@ PIPELINES = Section(
         ),
         Row(
             feature="task inputs",
-            google="takes a value without types, and refuses what is none of the task's with one sentence",
+            google="accepts an untyped value, and rejects one that does not fit the task with one sentence",
             likeness="same",
             here="the same sentence; each fault is in the error's details",
             source=CAPTURED,
@@ -64,7 +64,7 @@ PIPELINES = Section(
         ),
         Row(
             feature="data for training",
-            google="exports the dataset in shards and tells the replicas their URIs",
+            google="exports the dataset in shards and passes their URIs to the replicas",
             likeness="same",
             here="up to four files a set, readable by gs:// and /gcs",
             source=API,
@@ -77,7 +77,7 @@ PIPELINES = Section(
             feature="splits",
             google="by fractions (roughly), filters, a column, time or category",
             likeness="like",
-            here="all five, with exact counts; what is left to chance is always the same",
+            here="all five, with exact counts; random splits are reproducible",
             source=API,
             tests=(
                 f"{DATA}::test_splits_of_tables",
@@ -90,7 +90,7 @@ PIPELINES = Section(
             feature="BigQuery as source or destination",
             google="reads and writes tables",
             likeness="not",
-            here="refused with the remedy when data are wanted",
+            here="rejected with a remedy when data is requested",
             source=API,
             tests=(
                 f"{DATA}::test_bigquery_is_rejected",
@@ -131,10 +131,10 @@ PIPELINES = Section(
         ),
         Row(
             feature="a killed emulator",
-            google="goes on by itself",
+            google="continues by itself",
             likeness="like",
-            here="the next start goes on; a model is uploaded once",
-            source="ours: nobody sees the service restart",
+            here="continues at its next start; a model is uploaded once",
+            source="ours: restarts of the service are not visible",
             tests=(
                 f"{RECOVERY}::test_a_job_that_ended_meanwhile_uploads_its_model_once",
                 f"{RECOVERY}::test_a_pipeline_that_was_killed_before_its_job_runs_it_once",
@@ -225,7 +225,7 @@ MODELS = Section(
             feature="versions and aliases",
             google="numbers versions; an alias belongs to one of them, `default` always to one",
             likeness="same",
-            here="numbers of deleted versions do not come again",
+            here="numbers of deleted versions are not used again",
             source=GUIDE,
             tests=(
                 f"{REGISTRY}::test_versions_by_name",
@@ -253,7 +253,7 @@ MODELS = Section(
         ),
         Row(
             feature="export and copy of models",
-            google="copies files, or a model to another place",
+            google="copies files, or a model to another location",
             likeness="like",
             here="an export copies files, not images; a copy has the files of its original",
             source=API,
@@ -263,7 +263,7 @@ MODELS = Section(
             feature="files of a model",
             google="keeps a copy of its own",
             likeness="like",
-            here="they are where `artifactUri` says; a deleted model leaves them",
+            here="they stay at `artifactUri`, also after the deletion of the model",
             source=API,
             tests=(f"{REGISTRY}::test_deleting_a_model_keeps_its_files",),
         ),

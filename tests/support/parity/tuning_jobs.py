@@ -28,7 +28,7 @@ TUNING_JOBS = Section(
     rows=(
         Row(
             feature="what is sent",
-            google="takes the requests of its own clients",
+            google="accepts the requests of its own clients",
             likeness="same",
             here="our gateway sends what Google's generated client and the SDK send for the same job",
             source="requests recorded from those clients",
@@ -54,7 +54,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="trials",
-            google="runs each as a custom job, so many at a time, with arguments and a directory of its own",
+            google="runs each as a custom job, some at a time, with arguments and a directory of its own",
             likeness="same",
             here="each is a custom job of real processes, distributed ones too",
             source=GUIDE,
@@ -96,7 +96,7 @@ TUNING_JOBS = Section(
             feature="grid search",
             google="tries every combination",
             likeness="same",
-            here="in the order of the study; the job ends when it is used up",
+            here="in the order of the study; the job ends when the grid is complete",
             source=API,
             tests=(
                 f"{SEARCHES}::test_a_grid_has_every_combination_in_the_order_of_the_study",
@@ -130,7 +130,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="early stopping",
-            google="stops trials that promise nothing, by one of three rules",
+            google="stops unpromising trials, by one of three rules",
             likeness="like",
             here="all three with their fields, as far as they are documented; a real process is stopped",
             source=API,
@@ -162,7 +162,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="failed trials",
-            google="infeasible; after so many of them the job fails, by default when the first one does",
+            google="are infeasible; the job fails after a number of them, by default if the first one fails",
             likeness="like",
             here="the same; further thresholds of the default are ours",
             source=GUIDE,
@@ -193,10 +193,10 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="a killed emulator, with trials running",
-            google="goes on by itself",
+            google="continues by itself",
             likeness="like",
-            here="the next start goes on; no trial runs twice and no measurement is lost",
-            source="ours: nobody sees the service restart",
+            here="continues at its next start; no trial runs twice and no measurement is lost",
+            source="ours: restarts of the service are not visible",
             tests=(
                 f"{RECOVERY}::test_an_emulator_that_is_killed_again_and_again",
                 f"{RECOVERY}::test_a_kill_around_the_creation_of_a_custom_job",
