@@ -1,4 +1,4 @@
-"""Options of the whole suite."""
+"""Options, fixtures and the order of the whole suite."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record",
         action="store_true",
-        help="record what this version makes, for later versions to be held to",
+        help="record states and requests of this version, with which later versions are compared",
     )
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm_emulators() -> Iterator[None]:
-    """Make emulators, their probes and supervisors forks of a warm interpreter, unless COLD_PYTHON is set."""
+    """Fork emulators, their probes and supervisors from a warm interpreter, unless COLD_PYTHON is set."""
     with pytest.MonkeyPatch.context() as patch:
         if not os.environ.get("COLD_PYTHON"):
             patch.setenv(VARIABLE, str(warm_python.for_emulators()))
@@ -32,7 +32,7 @@ def _warm_emulators() -> Iterator[None]:
 
 @pytest.fixture
 def cold_emulators(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give emulators and supervisors an interpreter of their own, for tests of their processes."""
+    """Start emulators and supervisors in interpreters of their own, for tests of their processes."""
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
@@ -43,9 +43,9 @@ _LONG = ("engine", "soak", "clients", "cli")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the longest files to the front, so that processes that get a file at a time end together.
+    """Sort the longest files to the front, so that parallel test processes finish at about the same time.
 
-    pytest-randomly has shuffled the files, and the tests within each. A stable sort by file leaves that.
+    pytest-randomly has shuffled the files, and the tests within each. This stable sort keeps that order.
     """
     items.sort(key=lambda item: (_rank(item.path), _written_order(item)))
 
@@ -64,11 +64,11 @@ def _folder(path: Path) -> str:
 
 
 def _written_order(item: pytest.Item) -> tuple[str | int, ...]:
-    """Return a key that puts some tests in the order of their file, and is the same for all others.
+    """Return a key that keeps some tests in the order of their file; it is the same for all other tests.
 
-    Each test of kills brings a shared stack where it begins. In the written order most of them find it there;
-    in another order they pass as well, but take minutes longer. Other people's clients are slow: their tests
-    use what the test before has made, and delete it last.
+    Each test of kills first deploys what it needs to a shared stack. In file order, most of them find it
+    there already; in any other order they pass too, but take minutes longer. The tests of third-party clients
+    are slow: each uses what the one before it has created, and the last one deletes it.
     """
     in_order = item.path.stem in _IN_WRITTEN_ORDER or _folder(item.path) in _FOLDERS_IN_WRITTEN_ORDER
     if not in_order or not isinstance(item, pytest.Function):

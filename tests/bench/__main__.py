@@ -1,4 +1,4 @@
-"""The budget table with today's figures of this machine: `make bench`, `make bench ARGS="--full"`."""
+"""The budget table with the present figures of this machine: `make bench`, `make bench ARGS="--full"`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ import providers  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
-    """Print each figure as soon as it is measured. 0 when all are within their budgets, else 1."""
+    """Print each figure as soon as it is measured. Return 0 if all are within their budgets, else 1."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--full", action="store_true", help="previews of 1,000 jobs as well (minutes)")
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         "--only",
         choices=(*GROUPS, "tests"),
         action="append",
-        help="a part of the table; `tests`, the time of `make test`, is measured on request alone",
+        help="a part of the table; `tests`, the time of `make test`, is measured only on request",
     )
     options = parser.parse_args(arguments)
     counts = [1, 10, 100, 1000] if options.full else [1, 10, 100]
@@ -88,8 +88,8 @@ def _line(figure: Figure) -> str:
     budget = ""
     if figure.budget is not None:
         sign = ">=" if figure.higher_is_better else "<="
-        verdict = "ok  " if figure.within else "OVER"
-        budget = f"{verdict} (budget {sign} {figure.budget:g})"
+        result = "ok  " if figure.within else "OVER"
+        budget = f"{result} (budget {sign} {figure.budget:g})"
     return f"{figure.name:72} {figure.value:10.4g} {figure.unit:5} {budget:24} {figure.note}".rstrip()
 
 

@@ -36,7 +36,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _first_answer(runs: int = 5) -> Figure:
-    """From the call of the launcher to a daemon whose health check was answered."""
+    """Measure the time from the launcher's call to a daemon with an answered health check."""
     times = []
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +48,7 @@ def _first_answer(runs: int = 5) -> Figure:
 
 
 def _requests(emulator: Emulator) -> Iterator[Figure]:
-    """With a client that does next to nothing."""
+    """Measure requests of a client with hardly any overhead."""
     parts = urlsplit(emulator.url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
     headers = {"Authorization": f"Bearer {emulator.token}"}
@@ -88,7 +88,7 @@ def _small_objects(emulator: Emulator) -> Figure:
 
 
 def _seconds_each(act: Callable[[], object], times: int) -> float:
-    """The median over rounds of many."""
+    """Return the seconds of one call: the median over rounds of many calls."""
     each = times // _ROUNDS
 
     def one_round() -> None:

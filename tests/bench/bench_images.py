@@ -1,4 +1,4 @@
-"""The registry of images beside Debian's, our client beside skopeo, and what is sent when nothing changed."""
+"""The image registry next to Debian's, our client next to skopeo, and uploads of unchanged images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OCI = "application/vnd.oci.image"
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A registry as our client and skopeo are told of it. `config`: the folder of skopeo's credentials."""
+    """A registry for our client and skopeo. `config` is the folder of skopeo's credentials."""
 
     url: str
     token: str
@@ -54,7 +54,7 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """An image of one large layer, as a folder in skopeo's form `dir:` with the layer as a file of it."""
+    """An image of one large layer, as a folder in skopeo's form `dir:` and as parts for our client."""
 
     folder: Path
     manifest: Manifest
@@ -77,7 +77,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _layer(at: Mapping[str, Server], missing: list[str]) -> Iterator[Figure]:
-    """Every round with an image of its own: skopeo remembers where it has seen a layer."""
+    """Measure pushes and pulls of a large layer; a new image each round, for skopeo remembers layers."""
     skopeo = shutil.which("skopeo")
     clients: dict[str, tuple[Transfer, Transfer]] = {"our client": (_push, _pull)}
     if skopeo is not None:
@@ -153,7 +153,7 @@ def _skopeo(server: Server, folder: Path, source: str, target: str, *options: st
 
 
 def _head(at: Mapping[str, Server], missing: list[str]) -> Iterator[Figure]:
-    """Whether a blob is there, on one connection."""
+    """Measure lookups of a blob on one connection."""
     content = b"{}"
     digest, numbers = digest_of(content), itertools.count()
     small = BlobUpload(digest=digest, size=len(content), content=content)

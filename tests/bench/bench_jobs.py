@@ -1,4 +1,4 @@
-"""Custom jobs on the emulator: how soon replicas run, and how soon their end is seen."""
+"""Custom jobs on the emulator: the time until replicas run, and until their end is reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 SLEEPS = "import time; time.sleep(300)"
-SAYS_WHEN = "import time; time.sleep(1); print(time.time(), flush=True); raise SystemExit(3)"
+PRINTS_TIME = "import time; time.sleep(1); print(time.time(), flush=True); raise SystemExit(3)"
 
 
 def figures(runs: int = 5) -> Iterator[Figure]:
@@ -41,7 +41,7 @@ def figures(runs: int = 5) -> Iterator[Figure]:
                 budget=1.0,
             )
             yield Figure(
-                name="emulator: the end of a replica, until the job says so",
+                name="emulator: from the end of a replica to the job's final state",
                 value=statistics.median(_until_seen(endpoint) for _ in range(runs)),
                 unit="s",
                 budget=0.2,
@@ -71,19 +71,19 @@ def _until_running(endpoint: Endpoint) -> float:
 
 
 def _until_seen(endpoint: Endpoint) -> float:
-    """The replica says when it ends, by the clock that it shares with us."""
-    job = custom_jobs.create(endpoint, _job(SAYS_WHEN, workers=0))
+    """Return the seconds from the end of a replica, which prints the time, to the job's final state."""
+    job = custom_jobs.create(endpoint, _job(PRINTS_TIME, workers=0))
     _until(endpoint, job, lambda state: state.is_terminal)
     seen = time.time()
     error = custom_jobs.get(endpoint, job.name).error
     assert error is not None
-    said = re.search(r"\d{10}\.\d+", error.message)
-    assert said is not None, error.message
-    return seen - float(said.group())
+    printed = re.search(r"\d{10}\.\d+", error.message)
+    assert printed is not None, error.message
+    return seen - float(printed.group())
 
 
 def _until(endpoint: Endpoint, job: JobRecord, reached: Callable[[JobState], bool]) -> None:
     deadline = time.monotonic() + 60
     while not reached(custom_jobs.get(endpoint, job.name).state):
-        assert time.monotonic() < deadline, "the job did not get there in 60 s"
+        assert time.monotonic() < deadline, "the job did not reach the state in 60 s"
         time.sleep(0.005)

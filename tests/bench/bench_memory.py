@@ -1,6 +1,6 @@
-"""What the emulator's own processes take of the memory while a job of 200 replicas runs.
+"""The memory of the emulator's own processes while a job of 200 replicas runs.
 
-Shared memory counts in equal parts for those who share it (PSS), so that the parts add up.
+Shared memory counts in equal parts for its processes (PSS), so that the parts add up.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _measured(emulator: psutil.Process, folder: str) -> Iterator[Figure]:
     yield Figure(name=f"{name} the emulator", value=_pss(emulator) / _MIB, unit="MiB", budget=150.0)
     yield Figure(name=f"{name} the job's supervisor", value=_pss(supervisor) / _MIB, unit="MiB", budget=20.0)
     yield Figure(
-        name=f"{name} what stands beside each program",
+        name=f"{name} the processes next to each program",
         value=ours / REPLICAS / _MIB,
         unit="MiB",
         budget=4.0,
@@ -78,7 +78,7 @@ def _job() -> dict[str, Any]:
 
 
 def _is_supervisor(process: psutil.Process, folder: str) -> bool:
-    """Not one of its shims, which are forks of it."""
+    """Return whether a process is the supervisor; its shims are forks with the same command line."""
     try:
         words = process.cmdline()
         mine = "vertex_emulator.custom_jobs.supervisor.supervisor" in words and words[-1].startswith(folder)
@@ -99,5 +99,5 @@ def _until(endpoint: Endpoint, name: str, *, ended: bool = False) -> None:
         if state.is_terminal if ended else state is JobState.JOB_STATE_RUNNING:
             return
         assert not state.is_terminal, "the job ended before all replicas ran"
-        assert time.monotonic() < deadline, "the job did not get there in 120 s"
+        assert time.monotonic() < deadline, "the job did not reach the state in 120 s"
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Training pipelines on the emulator: time beyond their custom job, that of an export, a list of models."""
+"""Training pipelines on the emulator: the time beyond their custom job, an export, a list of models."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def figures(runs: int = 5) -> Iterator[Figure]:
 
 
 def _list_in_order() -> float:
-    """Without the wire: making them through it would take minutes."""
+    """Measure a sorted list without HTTP, since creating the models over HTTP would take minutes."""
     with tempfile.TemporaryDirectory() as folder:
         opened, clock, place = database.connect(Path(folder) / "state.db"), Clock(), parse_parent(PARENT[4:])
         unused: Any = None
@@ -93,7 +93,7 @@ def _job() -> dict[str, Any]:
 
 
 def _seconds(pipelines: Pipelines, collection: str, body: Any, ended: tuple[str, ...]) -> float:
-    """From the create call until the end is seen."""
+    """Return the seconds from the create call to the final state."""
     began = time.perf_counter()
     name = pipelines.done("POST", f"{PARENT}/{collection}", body)["name"]
     while pipelines.get(name)["state"] not in ended:

@@ -1,4 +1,4 @@
-"""Cloud Storage on the emulator, beside gcp-storage-emulator from PyPI."""
+"""Cloud Storage on the emulator, next to gcp-storage-emulator from PyPI."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _large_object(urls: Mapping[str, str], missing: list[str]) -> Iterator[Figure]:
-    """File to file through Google's client, checksums included."""
+    """Measure transfers from file to file with Google's client, including checksums."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "source")
         source.write_bytes(os.urandom(MEGABYTES * 1_000_000))
@@ -60,7 +60,7 @@ def _large_object(urls: Mapping[str, str], missing: list[str]) -> Iterator[Figur
 
 
 def _small_requests(urls: Mapping[str, str], missing: list[str]) -> Iterator[Figure]:
-    """With a client that does next to nothing, on one connection where the server keeps it open."""
+    """Measure small requests with little client overhead, on one connection if the server keeps it open."""
     numbers = itertools.count()
 
     def read(ask: Ask) -> None:
@@ -102,7 +102,7 @@ def _small_requests(urls: Mapping[str, str], missing: list[str]) -> Iterator[Fig
 
 
 def _short_listing(urls: Mapping[str, str], missing: list[str]) -> Figure:
-    """Of as many objects as come in one page; the peer has no pages."""
+    """Measure a list of as many objects as fit one page, since the peer has no pages."""
     for url in urls.values():
         with storage_client(url) as client:
             bucket = client.create_bucket("bench-listed")
@@ -119,7 +119,7 @@ def _short_listing(urls: Mapping[str, str], missing: list[str]) -> Figure:
 
 
 def _long_listing(own: Emulator, peer: Peer) -> Iterator[Figure]:
-    """Files that programs have written, in pages: found when they are first looked for."""
+    """Measure paged lists of files that programs wrote; the first lookup finds them."""
     with storage_client(own.storage_url) as client:
         client.create_bucket("bench-many")
         folder = own.data_dir / "buckets" / "bench-many"
@@ -148,7 +148,7 @@ def _long_listing(own: Emulator, peer: Peer) -> Iterator[Figure]:
 
 
 def _pages(url: str) -> float:
-    """On one connection; every page is read as JSON."""
+    """Return the seconds of a list on one connection; each page is parsed as JSON."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
 

@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def figures() -> Iterator[Figure]:
-    """Run the suite once. Its processor time is the whole machine's, which should have nothing else to do:
-    emulators and supervisors are nobody's children."""
+    """Run the suite once. Its processor time is that of the whole machine, which should be otherwise idle:
+    emulators and supervisors are not children of the suite.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     collect = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
     collected = subprocess.run(collect, cwd=ROOT, check=True, capture_output=True, text=True)

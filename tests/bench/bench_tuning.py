@@ -1,4 +1,4 @@
-"""Tuning jobs on the emulator: what a trial takes over its program, and over a custom job alone."""
+"""Tuning jobs on the emulator: a trial's time beyond its program, next to a custom job's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def figures() -> Iterator[Figure]:
             storage_url=emulator.storage_url,
         )
         try:
-            _tuned(endpoint, trials=1, parallel=1)  # what is done once: the sandbox is tried, libraries load
+            _tuned(endpoint, trials=1, parallel=1)  # warm up: probe the sandbox, load libraries
             alone = _custom_jobs(endpoint) / TRIALS - SECONDS
             for algorithm in ("RANDOM_SEARCH", "ALGORITHM_UNSPECIFIED"):
                 name = {"RANDOM_SEARCH": "random"}.get(algorithm, "Bayesian")
@@ -88,7 +88,7 @@ def _tuned(endpoint: Endpoint, *, trials: int, parallel: int, algorithm: str = "
 
 
 def _custom_jobs(endpoint: Endpoint) -> float:
-    """As many custom jobs of the same program, one after the other."""
+    """Return the seconds of as many custom jobs of the same program, one after the other."""
     began = time.perf_counter()
     for _ in range(TRIALS):
         job = custom_jobs.create(endpoint, {"displayName": "bench", "jobSpec": _job_spec()})

@@ -1,4 +1,4 @@
-"""The same work at several servers or with several programs, in turns: all in the same minutes."""
+"""The same work on several servers or by several programs, in turns, within the same minutes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from figure import Figure
 
 BUDGET = 1.25
-"""At most so many times what the best peer takes."""
+"""The limit as a multiple of the best peer's time."""
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -18,7 +18,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def in_turns(actions: Mapping[str, Callable[[], float]], *, rounds: int) -> dict[str, float]:
-    """The least of the seconds that each action tells, over rounds of all of them."""
+    """Return the least of the seconds that each action returns, over rounds of all actions."""
     found = {name: [action()] for name, action in actions.items()}
     for _ in range(rounds - 1):
         for name, action in actions.items():
@@ -36,7 +36,7 @@ def against(
     unit: str = "s",
     budget: float | None = BUDGET,
 ) -> Figure:
-    """What `ours` took beside the best of the others; without any, what it took. `missing`: who, and why."""
+    """Return the figure of `ours` against the best other; alone, its time. `missing`: who and why."""
     note = "; ".join(
         [
             *(f"{who} {value * scale:.3g} {unit}" for who, value in took.items()),

@@ -1,4 +1,4 @@
-"""The real CLI: deployments that wait, deployments of many jobs, and their end."""
+"""The real CLI: deployments that wait, deployments of many jobs, and destroy."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ for number in range({count}):
 
 
 def figures() -> Iterator[Figure]:
-    yield from _beside_waiting()
+    yield from _while_waiting()
     yield from _many()
     yield from _destroyed()
 
 
-def _beside_waiting() -> Iterator[Figure]:
-    """How long a bucket takes beside 16 jobs that are waited for."""
+def _while_waiting() -> Iterator[Figure]:
+    """Measure the creation of a bucket during the wait for 16 jobs."""
     with _project(WAITING.format(image=IMAGE)) as engine:
         process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
         assert process.stdout is not None
@@ -74,7 +74,7 @@ def _beside_waiting() -> Iterator[Figure]:
         process.wait()
         ended = [job for job in custom_jobs.list_jobs(engine.endpoint()) if job.state.is_terminal]
         yield Figure(
-            name="a bucket beside 16 jobs being waited for, after the last job's creation",
+            name="a bucket during the wait for 16 jobs, after the last job's creation",
             value=created["unrelated"] - created["job-"],
             unit="s",
             budget=1.0,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """What was measured, beside its budget; `higher_is_better` for rates. No budget: for comparison."""
+    """A measured value and its budget; rates have `higher_is_better`. The budget may be None."""
 
     name: str
     value: float
@@ -27,7 +27,7 @@ class Figure:
 
 
 def median_seconds(action: Callable[[], object], *, runs: int = 5) -> float:
-    """The median of several runs, after one that does not count."""
+    """Return the median seconds of several runs, after one that is not counted."""
     action()
     times = []
     for _ in range(runs):

@@ -1,4 +1,4 @@
-"""What importing the package costs a program, over Pulumi's own import."""
+"""The time of importing the package, beyond Pulumi's own import."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The real CLI: previews of many unchanged jobs, finished and live, beside what costs a preview anyway.
+"""The real CLI: previews of many unchanged jobs, finished and live, next to the unavoidable time.
 
-Beside an empty program; beside as many resources, with the same inputs, of a dynamic provider that does
-nothing (the floor: a job is two resources, itself and its Run); and beside `terraform plan` of as many
-built-in resources, where terraform is installed.
+The comparisons are an empty program; as many resources, with the same inputs, of a dynamic provider that does
+nothing (the baseline: a job is two resources, itself and its Run); and `terraform plan` of as many built-in
+resources, if terraform is installed.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def figures(counts: list[int]) -> Iterator[Figure]:
 def _of_jobs(
     ours: Engine, nothing: Engine, empty: Engine, count: int, one: list[dict[str, Any]]
 ) -> Iterator[Figure]:
-    """Finished, then live; each measured in turns with the other two, since a machine changes its pace."""
+    """Measure finished, then live jobs, in turns with the other two, since a machine's speed changes."""
     previews: list[Callable[[], float]] = [lambda: _preview(nothing, 2 * count), lambda: _preview(empty, 0)]
-    for standing, jobs in (("finished", None), ("live", _live_jobs(ours, count))):
+    for state, jobs in (("finished", None), ("live", _live_jobs(ours, count))):
         _multiply(ours, count, one, jobs=jobs)
         turns = [
             (_preview(ours, 2 * count), *(preview() for preview in previews))
@@ -124,8 +124,8 @@ def _of_jobs(
         ]
         seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
         yield Figure(
-            name=f"preview of {count} unchanged jobs, {standing}, against the floor",
-            value=statistics.median(mine / floor for mine, floor, _ in turns),
+            name=f"preview of {count} unchanged jobs, {state}, against the baseline",
+            value=statistics.median(mine / baseline for mine, baseline, _ in turns),
             unit="x",
             budget=1.25,
             note=f"{seconds[0]:.1f} s against {seconds[1]:.1f} s of {2 * count} resources that do nothing, "
@@ -134,7 +134,7 @@ def _of_jobs(
 
 
 def _live_jobs(engine: Engine, count: int) -> list[str]:
-    """So many jobs that live, and wait for their machines: their names."""
+    """Create so many live jobs, which wait for their machines. Return their names."""
     emulator = launcher.ensure(engine.data_dir)
     Control(url=emulator.url, token=emulator.token).set_start_delay(24 * 3600.0)
     pool = {
@@ -194,7 +194,7 @@ def _preview(engine: Engine, resources: int) -> float:
 
 
 def _resources(engine: Engine) -> list[dict[str, Any]]:
-    """The recorded resources of the first job."""
+    """Return the recorded resources of the first job."""
     deployment = json.loads(engine.run("stack", "export").ok().output)["deployment"]
     return [one for one in deployment["resources"] if one["urn"].endswith("-0")]
 
@@ -202,7 +202,7 @@ def _resources(engine: Engine) -> list[dict[str, Any]]:
 def _multiply(
     engine: Engine, count: int, ones: list[dict[str, Any]], *, jobs: list[str] | None = None
 ) -> None:
-    """Give the stack `count` of what it has one of, as if each were deployed: `jobs`, or finished ones."""
+    """Copy the stack's one job `count` times in its state, as `jobs` or as finished ones."""
     engine.set("count", str(count))
     exported = json.loads(engine.run("stack", "export").ok().output)
     deployment = exported["deployment"]

@@ -1,4 +1,4 @@
-"""Check and diff of a job: our own work, and the round trip beside that of a provider that does nothing."""
+"""Check and diff of a job: our own work, and the round trip next to that of a provider that does nothing."""
 
 from __future__ import annotations
 
@@ -57,12 +57,14 @@ def figures() -> Iterator[Figure]:
         sys.path.insert(0, folder)
         with PluginProcess(Path(folder)) as plugin:
             ours = median_seconds(lambda: _round_trip(plugin, provider), runs=100)
-            floor = median_seconds(lambda: _round_trip(plugin, import_module("nothing").Nothing()), runs=100)
+            baseline = median_seconds(
+                lambda: _round_trip(plugin, import_module("nothing").Nothing()), runs=100
+            )
     yield Figure(
         name="the same in the provider process, over gRPC",
         value=ours * 1000,
         unit="ms",
-        note=f"of which {floor * 1000:.1f} ms with a provider that does nothing",
+        note=f"of which {baseline * 1000:.1f} ms with a provider that does nothing",
     )
 
 

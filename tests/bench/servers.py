@@ -22,7 +22,7 @@ from vertex_emulator import launcher
 from vertex_emulator.launcher import Emulator
 
 PINS = Path(__file__).with_name("peers.txt")
-"""gcp-storage-emulator, which is installed for this table alone, with hashes."""
+"""The locked requirements of gcp-storage-emulator, which is installed for this table alone."""
 
 _REGISTRY = """\
 version: 0.1
@@ -34,7 +34,7 @@ http: {{addr: "127.0.0.1:{port}"}}
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A public server; `why_not` instead of an address where it cannot be had here."""
+    """A public server; without an address, `why_not` has the reason."""
 
     name: str
     url: str = ""
@@ -53,7 +53,7 @@ def emulator() -> Iterator[Emulator]:
 
 @contextmanager
 def gcp_storage_emulator() -> Iterator[Peer]:
-    """From PyPI, in a virtual environment in the cache folder. It keeps objects in files."""
+    """Run the server from PyPI, in a virtual environment in the cache folder. It keeps objects in files."""
     name = PINS.read_text().split(" ", 1)[0].replace("==", " ")
     try:
         python = _installed()
@@ -69,18 +69,20 @@ def gcp_storage_emulator() -> Iterator[Peer]:
 
 @contextmanager
 def docker_registry() -> Iterator[Peer]:
-    """Debian's package of the reference implementation, where it is installed."""
+    """Run Debian's package of the reference implementation, if it is installed."""
     name, program = "docker-registry", shutil.which("docker-registry")
     if program is None:
         yield Peer(name=name, why_not="not on PATH: apt-get install docker-registry")
         return
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    version = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout.split()
     with tempfile.TemporaryDirectory() as folder:
         port = _free_port()
         settings = Path(folder, "config.yml")
         settings.write_text(_REGISTRY.format(folder=f"{folder}/data", port=port))
         with _served([program, "serve", settings], Path(folder), port):
-            yield Peer(name=f"{name} {said[-1]}", url=f"http://127.0.0.1:{port}")
+            yield Peer(name=f"{name} {version[-1]}", url=f"http://127.0.0.1:{port}")
 
 
 @contextmanager
@@ -106,12 +108,12 @@ def _served(command: Sequence[str | Path], folder: Path, port: int) -> Iterator[
 
 
 def _environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Without what is meant for others: docker-registry takes REGISTRY_AUTH_FILE for a setting of its own."""
+    """Return the variables without REGISTRY_..., which docker-registry reads as settings."""
     return {name: value for name, value in environ.items() if not name.startswith("REGISTRY_")}
 
 
 def _installed() -> Path:
-    """The Python of a virtual environment that has what `PINS` names."""
+    """Return the Python of a virtual environment with the packages in `PINS`."""
     cache = layout().cache
     cache.mkdir(parents=True, exist_ok=True)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

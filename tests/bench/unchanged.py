@@ -1,4 +1,4 @@
-"""An image and a package declared again as they are: what the real provider process does then, and sends."""
+"""A second deployment of an unchanged image and package: the real provider process and its uploads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _trainer(folder: Path) -> None:
-    """A program with as much data beside it as makes sending it again felt."""
+    """Write a program with enough data for an upload to take noticeable time."""
     folder.mkdir(parents=True)
     (folder / "task.py").write_text("print('trained')\n")
     (folder / "__init__.py").touch()
@@ -88,10 +88,10 @@ def _unchanged(
         name=f"an unchanged {name}: check + diff of a second deployment",
         value=statistics.median(seen),
         unit="s",
-        note=f"{first:.2f} s to make it",
+        note=f"{first:.2f} s to create it",
     )
     yield Figure(
-        name=f"an unchanged {name}: created anew where the content is there already",
+        name=f"an unchanged {name}: created again with existing content",
         value=statistics.median(again),
         unit="s",
     )
@@ -113,7 +113,7 @@ def _second_up(
 
 
 def _uploaded(own: Emulator) -> int:
-    """Bytes that came in uploads of objects and blobs since the last call, as the emulator counts them."""
+    """Return the bytes of uploads of objects and blobs since the last call, as the emulator counts them."""
     entries = call(own.url, "GET", "/_local/requests", token=own.token).json()["requests"]
     call(own.url, "DELETE", "/_local/requests", token=own.token)
     uploads = [one for one in entries if "/upload" in one["target"]]

@@ -1,4 +1,4 @@
-"""The digits example on the path, and a maker of jobs that leaves nothing running."""
+"""The digits example on the path, and a factory of jobs that leaves nothing running."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 from digits.replicas import EXAMPLE, NewJob, jobs_in
 
-sys.path.insert(0, str(EXAMPLE))  # the example is no part of the installed project
+sys.path.insert(0, str(EXAMPLE))  # the example does not belong to the installed project
 
 
 @pytest.fixture(scope="module")
 def new_job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewJob]:
-    """Makes jobs; at the end of the module whatever still runs of them is killed."""
+    """Yield a factory of jobs; at the end of the module kill those that are still running."""
     with jobs_in(lambda: Path(tmp_path_factory.mktemp("job"))) as make:
         yield make

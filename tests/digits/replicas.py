@@ -1,4 +1,4 @@
-"""Runs the digits example as Vertex AI would: one process per replica, told by CLUSTER_SPEC who it is."""
+"""Run the digits example as Vertex AI does: one process per replica, with its role in CLUSTER_SPEC."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "digits"
 DATA = EXAMPLE / "data" / "digits.csv.gz"
 
 _chance = random.SystemRandom()
-"""The global one gets the same seed from pytest-randomly in all processes: they would take the same ports."""
+"""A source of random ports; the global one has the same seed in all test processes (pytest-randomly)."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at, below those that the system hands out to outgoing connections."""
+    """Return free ports below those that the system assigns to outgoing connections."""
     found: set[int] = set()
     while len(found) < count:
         port = _chance.randrange(10_000, 32_000)
@@ -40,7 +40,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def cluster_spec(pools: Mapping[int, list[str]], pool: int, index: int) -> str:
-    """CLUSTER_SPEC in the form that real jobs get; the pool of a job of one replica is called chief."""
+    """Return CLUSTER_SPEC as real jobs get it; the pool of a job of one replica is called chief."""
     alone = sum(map(len, pools.values())) == 1
     names = {position: "chief" if alone else f"workerpool{position}" for position in pools}
     return json.dumps(
@@ -62,8 +62,8 @@ class Replica:
     err: Path
 
     def wait(self) -> int:
-        """The exit code."""
-        return self.process.wait(PATIENCE)
+        """Return the exit code."""
+        return self.process.wait(TIMEOUT)
 
     def output(self) -> str:
         return self.out.read_text()
@@ -72,7 +72,7 @@ class Replica:
         return self.err.read_text()
 
     def digest(self) -> str:
-        """What it said of its weights at the end."""
+        """Return the digest of the weights that the replica printed at the end."""
         found = re.findall(r"weights sha256 ([0-9a-f]{64})$", self.output(), re.MULTILINE)
         assert len(found) == 1, (self.name, self.output())
         return str(found[0])
@@ -124,7 +124,7 @@ class Job:
         data: str = str(DATA),
         environment: Mapping[str, str] | None = None,
     ) -> Replica:
-        """Starts one replica; `environment` changes what it would see by itself."""
+        """Start one replica; `environment` overrides its variables."""
         name = f"workerpool{pool}-{index}"
         out, err = (self.folder / f"{name}.{len(self.started)}.{kind}" for kind in ("out", "err"))
         command = [sys.executable, "-W", "error", "-m", "digits_trainer.task", "--data", data, *arguments]
@@ -142,12 +142,12 @@ class Job:
         return replica
 
     def start_all(self, *arguments: str, data: str = str(DATA)) -> list[Replica]:
-        """Starts all replicas, the chief last: nobody may count on its being there first."""
-        places = [(pool, index) for pool, addresses in self.pools.items() for index in range(len(addresses))]
-        return [self.start(pool, index, *arguments, data=data) for pool, index in reversed(places)][::-1]
+        """Start all replicas, the chief last: none may depend on its being started first."""
+        members = [(pool, index) for pool, addresses in self.pools.items() for index in range(len(addresses))]
+        return [self.start(pool, index, *arguments, data=data) for pool, index in reversed(members)][::-1]
 
     def run(self, *arguments: str, data: str = str(DATA)) -> list[Replica]:
-        """Runs all replicas to their end, which must be a good one."""
+        """Run all replicas until they end with success."""
         replicas = self.start_all(*arguments, data=data)
         for replica in replicas:
             assert replica.wait() == 0, (replica.name, replica.output(), replica.errors())
@@ -156,17 +156,17 @@ class Job:
 
 
 class NewJob(Protocol):
-    def __call__(self, *, workers: int = 0, servers: int = 0, evaluators: int = 0) -> Job:
-        """A job with a chief and so many others, none of them started."""
+    def __call__(self, *, workers: int = 0, parameter_servers: int = 0, evaluators: int = 0) -> Job:
+        """Return a job with a chief and so many others, none of them started."""
 
 
 @contextlib.contextmanager
 def jobs_in(new_folder: Callable[[], Path]) -> Iterator[NewJob]:
-    """Kills what is still running of the jobs at the end."""
+    """Yield a factory of jobs; afterwards kill the replicas that are still running."""
     jobs: list[Job] = []
 
-    def make(*, workers: int = 0, servers: int = 0, evaluators: int = 0) -> Job:
-        sizes = {0: 1, 1: workers, 2: servers, 3: evaluators}
+    def make(*, workers: int = 0, parameter_servers: int = 0, evaluators: int = 0) -> Job:
+        sizes = {0: 1, 1: workers, 2: parameter_servers, 3: evaluators}
         ports = iter(free_ports(sum(sizes.values())))
         pools = {p: [f"127.0.0.1:{next(ports)}" for _ in range(size)] for p, size in sizes.items() if size}
         job = Job(new_folder(), pools, [])

@@ -1,4 +1,4 @@
-"""The evaluator scores every checkpoint, of this job only, and leaves when it is told to."""
+"""The evaluator scores all checkpoints, of this job only, and ends on SIGTERM."""
 
 from __future__ import annotations
 
@@ -70,22 +70,22 @@ def test_checkpoints_of_another_job_are_not_scored(new_job: NewJob) -> None:
     assert min(result["accuracy"] for result in results(job)) > 0.5
 
 
-def test_two_evaluators_write_to_files_of_their_own(new_job: NewJob) -> None:
+def test_two_evaluators_write_to_separate_files(new_job: NewJob) -> None:
     job = new_job(evaluators=2)
     job.run("--epochs=2")
     assert results(job) == results(job, "evaluation-1.jsonl")
 
 
-@pytest.mark.parametrize("folder_is_there", [True, False])
-def test_sigterm_is_a_good_end(new_job: NewJob, folder_is_there: bool) -> None:
+@pytest.mark.parametrize("folder_exists", [True, False])
+def test_sigterm_ends_with_success(new_job: NewJob, folder_exists: bool) -> None:
     job = new_job(evaluators=1)
-    if folder_is_there:
+    if folder_exists:
         job.checkpoint_dir.mkdir()
     evaluator = job.start(3)
     evaluator.wait_for("evaluating the checkpoints")
 
     def has_ended() -> bool:
-        evaluator.process.terminate()  # a second signal, at any moment, makes no difference
+        evaluator.process.terminate()  # a second signal makes no difference at any time
         return evaluator.process.poll() is not None
 
     eventually(has_ended, every=0.001)
@@ -103,7 +103,7 @@ def test_without_a_checkpoint_folder(new_job: NewJob) -> None:
     )
 
 
-def test_another_network_than_the_trainers(new_job: NewJob) -> None:
+def test_a_network_that_differs_from_the_trainers(new_job: NewJob) -> None:
     job = new_job(evaluators=1)
     assert job.start(0, 0, "--epochs=1", "--hidden=8", "--evaluator-wait=0.1").wait() == 0
     evaluator = job.start(3, 0, "--epochs=1")
@@ -115,7 +115,7 @@ def test_another_network_than_the_trainers(new_job: NewJob) -> None:
     )
 
 
-def test_a_file_that_is_no_checkpoint(new_job: NewJob) -> None:
+def test_a_file_that_is_not_a_checkpoint(new_job: NewJob) -> None:
     job = new_job(evaluators=1)
     job.checkpoint_dir.mkdir()
     path = job.checkpoint_dir / "checkpoint-0001.npz"

@@ -1,4 +1,4 @@
-"""What goes wrong ends quickly, with one line that names the culprit, and never with a hang."""
+"""Failures end quickly, with one line that names the cause, and never with a hang."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import time
 import pytest
 
 from digits.replicas import Job, NewJob, Replica
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 
 MANY = "--epochs=100000"
-"""More than anybody waits for."""
+"""More epochs than any test waits for."""
 
 
 def failed(replica: Replica, *, code: int = 1) -> str:
-    """The one line that a replica says when it fails."""
+    """Return the one line that a failed replica prints."""
     assert replica.wait() == code, (replica.name, replica.output(), replica.errors())
     lines = replica.errors().splitlines()
     assert len(lines) == 1, replica.errors()
@@ -25,11 +25,11 @@ def failed(replica: Replica, *, code: int = 1) -> str:
 
 
 def connect(job: Job) -> socket.socket:
-    """A connection to the chief's port, when it listens."""
+    """Return a connection to the chief's port, once it listens."""
 
     def connected() -> socket.socket | None:
         try:
-            return socket.create_connection(("127.0.0.1", job.port(0)), timeout=PATIENCE)
+            return socket.create_connection(("127.0.0.1", job.port(0)), timeout=TIMEOUT)
         except ConnectionRefusedError:
             return None
 
@@ -39,7 +39,7 @@ def connect(job: Job) -> socket.socket:
 
 
 @pytest.mark.parametrize("victim", [1, 2], ids=["first worker", "last worker"])
-def test_a_killed_worker_ends_everybody(new_job: NewJob, victim: int) -> None:
+def test_a_killed_worker_ends_all_replicas(new_job: NewJob, victim: int) -> None:
     job = new_job(workers=2)
     replicas = job.start_all(MANY)
     replicas[0].wait_for("epoch 1/")
@@ -62,7 +62,7 @@ def test_a_killed_chief_ends_the_workers(new_job: NewJob) -> None:
         assert failed(worker).startswith(f"workerpool0-0 ({job.pools[0][0]}) closed the connection in step ")
 
 
-def test_a_silent_worker_is_not_waited_for_for_ever(new_job: NewJob) -> None:
+def test_the_wait_for_a_silent_worker_ends(new_job: NewJob) -> None:
     job = new_job(workers=1)
     chief, worker = job.start_all(MANY, "--timeout=6")
     chief.wait_for("epoch 1/")
@@ -70,7 +70,7 @@ def test_a_silent_worker_is_not_waited_for_for_ever(new_job: NewJob) -> None:
     assert failed(chief).startswith(f"workerpool1-0 ({job.pools[1][0]}) was silent for 6 s in step ")
 
 
-def test_workers_that_do_not_come_are_named(new_job: NewJob) -> None:
+def test_missing_workers_are_named(new_job: NewJob) -> None:
     job = new_job(workers=3)
     chief, present = job.start(0, 0, "--timeout=6"), job.start(1, 1)
     message = failed(chief)
@@ -79,7 +79,7 @@ def test_workers_that_do_not_come_are_named(new_job: NewJob) -> None:
     assert failed(present).startswith(f"workerpool0-0 ({job.pools[0][0]}) closed the connection")
 
 
-def test_a_chief_that_does_not_come_is_named(new_job: NewJob) -> None:
+def test_a_missing_chief_is_named(new_job: NewJob) -> None:
     job = new_job(workers=1)
     message = failed(job.start(1, 0, "--timeout=1"))
     assert message.startswith(
@@ -95,7 +95,7 @@ def test_a_taken_port_is_named(new_job: NewJob) -> None:
     assert message.startswith(f"The chief cannot listen at {address}: Address already in use. ")
 
 
-def test_strangers_are_turned_away(new_job: NewJob) -> None:
+def test_foreign_connections_are_closed(new_job: NewJob) -> None:
     from digits_trainer.wire import Kind, header
 
     job = new_job(workers=2)
@@ -105,9 +105,9 @@ def test_strangers_are_turned_away(new_job: NewJob) -> None:
         garbage.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"x" * 100)
         half.sendall(hello)
         other_job.sendall(hello + bytes(64))
-        for turned_away in (garbage, other_job):
-            with pytest.raises(ConnectionError):  # nothing is ever said to them
-                if turned_away.recv(1) == b"":
+        for rejected in (garbage, other_job):
+            with pytest.raises(ConnectionError):  # they never get an answer
+                if rejected.recv(1) == b"":
                     raise ConnectionResetError
         workers = [job.start(1, index, "--epochs=2") for index in range(2)]
         for replica in (chief, *workers):
@@ -116,7 +116,7 @@ def test_strangers_are_turned_away(new_job: NewJob) -> None:
     assert chief.output().count("turned away a connection that does not belong to this job") == 2
 
 
-def test_a_crowd_of_silent_strangers_keeps_nobody_out(new_job: NewJob) -> None:
+def test_many_silent_foreign_connections_block_no_worker(new_job: NewJob) -> None:
     job = new_job(workers=1)
     chief = job.start(0, 0, "--epochs=1")
     crowd = [connect(job) for _ in range(100)]
@@ -124,12 +124,12 @@ def test_a_crowd_of_silent_strangers_keeps_nobody_out(new_job: NewJob) -> None:
         worker = job.start(1, 0, "--epochs=1")
         assert (chief.wait(), worker.wait()) == (0, 0), (chief.errors(), worker.errors())
     finally:
-        for stranger in crowd:
-            stranger.close()
+        for connection in crowd:
+            connection.close()
 
 
 def hello_of_the_first_worker(job: Job, *arguments: str) -> bytes:
-    """What the first worker would say if it were started with these arguments."""
+    """Return the first message of the first worker, as if it were started with these arguments."""
     import vertex_cluster
     from digits_trainer.allreduce import job_digest
     from digits_trainer.rendezvous import Membership
@@ -147,7 +147,7 @@ def hello_of_the_first_worker(job: Job, *arguments: str) -> bytes:
     return member.hello(1)
 
 
-def test_a_worker_that_comes_and_goes_ends_the_job_at_once(new_job: NewJob) -> None:
+def test_a_worker_that_disconnects_ends_the_job_at_once(new_job: NewJob) -> None:
     job = new_job(workers=2)  # the second never comes
     chief = job.start(0)
     with connect(job) as worker:
@@ -159,7 +159,7 @@ def test_a_worker_that_comes_and_goes_ends_the_job_at_once(new_job: NewJob) -> N
     )
 
 
-def test_a_member_that_breaks_the_protocol_ends_the_job(new_job: NewJob) -> None:
+def test_a_member_that_violates_the_protocol_ends_the_job(new_job: NewJob) -> None:
     job = new_job(workers=1)
     chief = job.start(0)
     with connect(job) as worker:
@@ -194,14 +194,14 @@ def test_the_chief_stays_until_the_last_sum_is_read_and_compares_weights(new_job
     assert not job.model_dir.exists()
 
 
-def test_other_arguments_than_the_chief(new_job: NewJob) -> None:
+def test_arguments_that_differ_from_the_chief(new_job: NewJob) -> None:
     job = new_job(workers=1)
     chief, worker = job.start(0, 0, "--batch-size=30"), job.start(1, 0, "--batch-size=60")
     assert failed(chief) == (
         f"workerpool1-0 ({job.pools[1][0]}) was started with other arguments than the chief. "
         "Give the first two worker pools the same arguments."
     )
-    worker.process.kill()  # it would wait for a chief that knows its arguments
+    worker.process.kill()  # it would wait for a chief with the same arguments
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_data_that_cannot_be_read(new_job: NewJob, data: str, message: str) -> N
         ("plain.csv.gz", b"1,2\n", "cannot be read: Not a gzipped file (b'1,')."),
     ],
 )
-def test_data_of_another_kind(new_job: NewJob, name: str, content: bytes, message: str) -> None:
+def test_invalid_data(new_job: NewJob, name: str, content: bytes, message: str) -> None:
     job = new_job()
     path = job.folder / name
     path.write_bytes(content)
@@ -255,13 +255,13 @@ def test_wrong_usage(new_job: NewJob) -> None:
     assert replica.errors().endswith("argument --epochs: 0 is not above 0\n")
 
 
-def test_a_cluster_that_makes_no_sense(new_job: NewJob) -> None:
+def test_an_invalid_cluster(new_job: NewJob) -> None:
     message = failed(new_job().start(0, environment={"CLUSTER_SPEC": '{"cluster": {}}'}), code=2)
     assert message.startswith("CLUSTER_SPEC: cluster has 0 replicas in the first pool. ")
 
 
-def test_a_parameter_server_is_refused_and_trainers_do_without(new_job: NewJob) -> None:
-    job = new_job(workers=1, servers=1)
+def test_a_parameter_server_is_rejected_and_trainers_succeed(new_job: NewJob) -> None:
+    job = new_job(workers=1, parameter_servers=1)
     server = job.start(2)
     trainers = [job.start(pool, 0, "--epochs=1") for pool in (0, 1)]
     assert failed(server, code=2).startswith("This program has no use for parameter servers, ")

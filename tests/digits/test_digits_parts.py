@@ -1,4 +1,4 @@
-"""The parts of the example by themselves: data, gradient, files, frames, package."""
+"""The parts of the example on their own: data, gradient, files, frames, package."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_fifth_of_every_class_is_held_out_and_always_the_same() -> None:
     images = [image.tobytes() for part in (training, held_out) for image in part.images]
     assert sorted(images) == sorted(image.tobytes() for image in digits.images)
     assert hashlib.sha256(held_out.images.tobytes()).hexdigest()[:16] == "6957886265a62e99"
-    assert not set(images[:1438]) & set(images[1438:])  # no digit is there twice
+    assert not set(images[:1438]) & set(images[1438:])  # no digit is in both
 
 
 def test_shifted_digits_keep_their_label_and_move_by_one_pixel() -> None:
@@ -87,7 +87,7 @@ def test_sums_over_shards_add_up() -> None:
     assert np.abs(sum(part for _, part in parts) - gradient).max() < 1e-12
 
 
-def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_a_file_is_complete_or_missing(tmp_path: Path) -> None:
     from digits_trainer.errors import OutputError
     from digits_trainer.storage import replacing
 
@@ -135,7 +135,7 @@ FRAME = {"rank": 1, "step": 5, "length": 8}
     ],
     ids=str,
 )
-def test_a_frame_that_was_not_expected_is_refused(change: dict[str, object]) -> None:
+def test_an_unexpected_frame_is_rejected(change: dict[str, object]) -> None:
     from digits_trainer.errors import PeerError
     from digits_trainer.wire import HEADER, MAGIC, VERSION, Kind, Peer
 
@@ -158,13 +158,13 @@ def test_a_frame_that_was_not_expected_is_refused(change: dict[str, object]) -> 
     ("host", "address"),
     [("127.0.0.1", "127.0.0.1"), ("127.8.0.2", "127.8.0.2"), ("192.0.2.7", None), ("::1", "::1")],
 )
-def test_only_a_loopback_host_is_listened_at_alone(host: str, address: str | None) -> None:
+def test_the_chief_listens_at_a_loopback_host_alone(host: str, address: str | None) -> None:
     from digits_trainer.rendezvous import loopback_address
 
     assert loopback_address(host) == address
 
 
-def test_the_package_carries_vertex_cluster_and_runs(tmp_path: Path) -> None:
+def test_the_package_includes_vertex_cluster_and_runs(tmp_path: Path) -> None:
     project, built, installed = tmp_path / "project", tmp_path / "built", tmp_path / "installed"
     leave = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
     shutil.copytree(EXAMPLE, project, ignore=leave)

@@ -42,13 +42,13 @@ def train(new_job: NewJob, trainers: int) -> Trained:
 
 @pytest.fixture(scope="module")
 def alone(new_job: NewJob) -> Trained:
-    """The result of one process."""
+    """Return the result of one process."""
     return train(new_job, 1)
 
 
 @pytest.fixture(scope="module", params=TRAINERS, ids=lambda trainers: f"{trainers} trainers")
 def trained(request: pytest.FixtureRequest, new_job: NewJob) -> Iterator[Trained]:
-    """The result of so many trainers with the default arguments."""
+    """Yield the result of so many trainers with the default arguments."""
     yield train(new_job, request.param)
 
 
@@ -88,8 +88,8 @@ def test_weights_equal_those_of_one_process(trained: Trained, alone: Trained) ->
 
 
 def test_every_trainer_has_its_share(trained: Trained) -> None:
-    said = [re.search(r"rank (\d) of (\d): (\d+) of 30 examples", r.output()) for r in trained.replicas]
-    found = [[int(number) for number in match.groups()] for match in said if match]
+    shares = [re.search(r"rank (\d) of (\d): (\d+) of 30 examples", r.output()) for r in trained.replicas]
+    found = [[int(number) for number in match.groups()] for match in shares if match]
     assert [rank for rank, _, _ in found] == list(range(trained.trainers))
     assert {size for _, size, _ in found} == {trained.trainers}
     assert sum(examples for _, _, examples in found) == 30

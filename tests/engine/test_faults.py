@@ -11,8 +11,8 @@ import psutil
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
 from support.emulator import is_alive
-from support.engine import Engine, hear
-from support.waiting import PATIENCE, eventually
+from support.engine import Engine, read_output_until
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
@@ -92,9 +92,9 @@ def test_a_killed_deployment_is_joined_by_the_next_one(engine: Engine) -> None:
     assert "pulumi cancel" in locked
     engine.run("cancel", "--yes").ok()
     joined = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    hear(joined, "Ctrl-C leaves it running")
+    read_output_until(joined, "Ctrl-C leaves it running")
     custom_jobs.cancel(engine.endpoint(), job.name)
-    output, _ = joined.communicate(timeout=PATIENCE)
+    output, _ = joined.communicate(timeout=TIMEOUT)
     assert joined.returncode != 0
     assert "CANCELLED" in output
     assert [one.name for one in jobs(engine)] == [job.name]
@@ -112,21 +112,21 @@ def test_a_job_submitted_by_a_deployment_that_died_before_recording_it_is_adopte
     engine.run("state", "delete", urn, "--yes").ok()
 
     again = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    said = hear(again, "Ctrl-C leaves it running")
+    said = read_output_until(again, "Ctrl-C leaves it running")
     assert any(one["id"] == job.name for one in engine.state())
     assert [one.name for one in jobs(engine)] == [job.name]
     custom_jobs.cancel(engine.endpoint(), job.name)
-    output, _ = again.communicate(timeout=PATIENCE)
+    output, _ = again.communicate(timeout=TIMEOUT)
     assert f"adopted custom job {job.job_id}" in said + output
 
 
 def test_ctrl_c_leaves_the_job_running_and_says_so(engine: Engine) -> None:
     write(engine, LONG)
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    said = hear(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
+    said = read_output_until(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
     eventually(lambda: is_running(engine))
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TIMEOUT)
     assert process.returncode != 0
     assert "Traceback" not in said + output, output
     (job,) = jobs(engine)
@@ -143,7 +143,7 @@ def test_the_emulator_killed_while_a_job_runs_loses_nothing(engine: Engine) -> N
     emulator = launcher.find(engine.data_dir)
     assert emulator is not None
     os.kill(emulator.pid, signal.SIGKILL)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0, output
     assert engine.outputs()["state"] == "SUCCEEDED"
     assert len(jobs(engine)) == 1
@@ -161,6 +161,6 @@ def test_a_bucket_name_that_is_taken_is_said_with_the_remedy(engine: Engine) -> 
 def test_two_deployments_at_once_make_one_job(engine: Engine) -> None:
     write(engine, "import time; time.sleep(3)")
     both = [engine.start("up", "--yes", "--skip-preview", "--non-interactive") for _ in range(2)]
-    outputs = [process.communicate(timeout=PATIENCE)[0] for process in both]
+    outputs = [process.communicate(timeout=TIMEOUT)[0] for process in both]
     assert sorted(process.returncode == 0 for process in both) == [False, True], outputs
     assert len(jobs(engine)) == 1

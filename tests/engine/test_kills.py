@@ -108,7 +108,7 @@ def up_again(stage: Stage, *, submissions: int) -> None:
     slow=False,
 )
 def test_the_first_run(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.NOTHING)
+    stage.prepare(Situation.NOTHING)
     with stage.trial():
         stage.declare(options='wait="running"' if step.name == "waiting" else 'wait="none"')
         stage.interrupt(UP, step.hold, victim)
@@ -118,7 +118,7 @@ def test_the_first_run(stage: Stage, step: Step, victim: Victim) -> None:
 @product(NOT_SUBMITTED, SUBMITTED.kills(BOTH), NOT_RECORDED)
 def test_the_first_run_and_then_a_destruction(stage: Stage, step: Step, victim: Victim) -> None:
     """The job is in nobody's state: only the run knows its key."""
-    stage.bring(Situation.NOTHING)
+    stage.prepare(Situation.NOTHING)
     with stage.trial():
         stage.declare()
         stage.interrupt(UP, step.hold, victim)
@@ -128,7 +128,7 @@ def test_the_first_run_and_then_a_destruction(stage: Stage, step: Step, victim: 
 
 @product(NOT_SUBMITTED, SUBMITTED.kills(BOTH), NOT_RECORDED)
 def test_the_first_run_and_then_another_spec(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.NOTHING)
+    stage.prepare(Situation.NOTHING)
     with stage.trial():
         stage.declare()
         stage.interrupt(UP, step.hold, victim)
@@ -144,7 +144,7 @@ def test_the_first_run_and_then_another_spec(stage: Stage, step: Step, victim: V
     NOT_RECORDED,
 )
 def test_a_run_whose_job_was_never_submitted(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.RECORDED)
+    stage.prepare(Situation.RECORDED)
     with stage.trial():
         stage.interrupt(UP, step.hold, victim)
         if step.hold == JOB_LOOKED_FOR.hold and victim is PULUMI:
@@ -169,7 +169,7 @@ def test_a_run_whose_job_was_never_submitted(stage: Stage, step: Step, victim: V
     NOT_RECORDED.kills(BOTH),
 )
 def test_a_changed_spec(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.LIVE)
+    stage.prepare(Situation.LIVE)
     with stage.trial():
         stage.declare()
         stage.interrupt(UP, step.hold, victim)
@@ -190,7 +190,7 @@ def test_a_changed_spec(stage: Stage, step: Step, victim: Victim) -> None:
 def test_a_rerun_on_failure_counts_though_it_was_interrupted(
     stage: Stage, step: Step, victim: Victim
 ) -> None:
-    stage.bring(Situation.FAILED)
+    stage.prepare(Situation.FAILED)
     with stage.trial():
         stage.interrupt(UP, step.hold, victim)
         _ = stage.control  # an emulator that was killed is not started to look at a job
@@ -207,7 +207,7 @@ def test_a_rerun_on_failure_counts_though_it_was_interrupted(
     step("the answer is not there", "GetCustomJob", CARRIED_OUT).kills(BOTH),
 )
 def test_a_refresh(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.LIVE)
+    stage.prepare(Situation.LIVE)
     with stage.trial():
         before = stage.live()
         stage.interrupt(REFRESH, step.hold, victim)
@@ -278,7 +278,7 @@ def up_after_deletion(stage: Stage, expected: Left, before: list[str]) -> None:
     DELETED_NOT_RECORDED,
 )
 def test_a_destruction_and_then_another(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.LIVE)
+    stage.prepare(Situation.LIVE)
     with stage.trial():
         interrupt_deletion(stage, DESTROY, step, victim)
         stage.destroy()
@@ -296,7 +296,7 @@ def test_a_destruction_and_then_another(stage: Stage, step: Step, victim: Victim
     DELETED_NOT_RECORDED,
 )
 def test_a_destruction_and_then_a_deployment(stage: Stage, step: Step, victim: Victim) -> None:
-    stage.bring(Situation.LIVE)
+    stage.prepare(Situation.LIVE)
     with stage.trial():
         before = stage.live()
         expected = interrupt_deletion(stage, DESTROY, step, victim)
@@ -316,7 +316,7 @@ def test_a_replacement_on_demand_while_the_old_job_is_deleted(
     stage: Stage, step: Step, victim: Victim
 ) -> None:
     """What was demanded is on no record before the old job is gone. To demand it again heals it always."""
-    stage.bring(Situation.LIVE)
+    stage.prepare(Situation.LIVE)
     with stage.trial():
         before = stage.live()
         expected = interrupt_deletion(stage, REPLACE, step, victim)
@@ -338,7 +338,7 @@ def test_a_replacement_on_demand_while_the_old_job_is_deleted(
 def test_a_replacement_on_demand_once_the_old_job_is_deleted(
     stage: Stage, step: Step, victim: Victim
 ) -> None:
-    stage.bring(Situation.LIVE)
+    stage.prepare(Situation.LIVE)
     with stage.trial():
         before = stage.live()
         stage.interrupt(REPLACE, step.hold, victim)

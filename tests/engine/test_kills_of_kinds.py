@@ -249,8 +249,8 @@ def test_kill(stage: Stage, row: Row, victim: Victim) -> None:
     if row.subject is PERSISTENT_RESOURCE:
         stage.control.set_persistent_resource_delay(_DELAY)
     if operation is _.ENDED_AND_DESTROYED:
-        stage.bring(Situation.NOTHING)  # a model of an earlier row would keep its version
-    stage.bring(_BEGINS.get(operation, Situation.LIVE))
+        stage.prepare(Situation.NOTHING)  # a model of an earlier row would keep its version
+    stage.prepare(_BEGINS.get(operation, Situation.LIVE))
     with stage.trial():
         before = [one["name"] for one in stage.jobs()]
         first = stage.program()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud import objects
-from support import built
+from support import built_packages
 from support.engine import Engine, Result
 
 PROGRAM = """
@@ -84,7 +84,7 @@ def steps(shared_engine: Engine) -> Steps:
     for name, text in texts.items():
         (infra / name).parent.mkdir(exist_ok=True)
         (infra / name).write_text(text)
-    built.wheel(infra)
+    built_packages.wheel(infra)
     engine.write(PROGRAM)
     engine.up().ok()
     outputs.append(engine.outputs())

@@ -15,9 +15,9 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord
-from support.engine import Engine, Result, hear
+from support.engine import Engine, Result, read_output_until
 from support.shared_engine import diagnostics
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 
@@ -156,7 +156,7 @@ def life(shared_engine: Engine) -> Life:
     process = engine.start(*UP)
     eventually(lambda: not is_gone(engine, "killed"))
     _kill(process.pid)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT)
     killed = there(engine, "killed")
     engine.run("cancel", "--yes").ok()
 
@@ -341,9 +341,9 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     state = there(engine, "unwaited").state.word
     engine.write(unwaited + declare("leaving"))
     process = engine.start(*UP)
-    hear(process, "waiting up to 300 s until the previous one is deleted")
+    read_output_until(process, "waiting up to 300 s until the previous one is deleted")
     os.killpg(process.pid, signal.SIGINT)
-    rest, _ = process.communicate(timeout=PATIENCE)
+    rest, _ = process.communicate(timeout=TIMEOUT)
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from support.engine import Engine, Result, hear
+from support.engine import Engine, Result, read_output_until
 from support.shared_engine import diagnostics
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 
@@ -67,7 +67,7 @@ def control(engine: Engine) -> Control:
 def interrupt(process: subprocess.Popen[str]) -> str:
     """Ctrl-C; what was printed after it. The engine goes long before the job would end."""
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TIMEOUT)
     assert process.returncode != 0
     assert "Traceback" not in output, output
     return output
@@ -194,7 +194,7 @@ def test_what_a_job_came_to_is_known_in_a_preview_and_may_be_built_on(waits: Wai
 def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(engine: Engine) -> None:
     write(engine, declare("train", LONG, more='wait="done", on_interrupt="cancel"'))
     process = start(engine)
-    hear(process, "Ctrl-C cancels it (on_interrupt)")
+    read_output_until(process, "Ctrl-C cancels it (on_interrupt)")
     eventually(lambda: states(engine) == ["RUNNING"])
     interrupt(process)
     eventually(lambda: states(engine) == ["CANCELLED"])
@@ -216,7 +216,7 @@ def test_ctrl_c_while_jobs_are_created_cancels_those_that_are_to_be_cancelled(en
 def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
     write(engine, declare("train", LONG, more='wait="done", on_interrupt="cancel"'))
     process = start(engine)
-    hear(process, "Ctrl-C cancels it (on_interrupt)")
+    read_output_until(process, "Ctrl-C cancels it (on_interrupt)")
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(0.1)
     interrupt(process)
@@ -243,9 +243,9 @@ def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> N
 def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadline(engine: Engine) -> None:
     write(engine, declare("train", LONG, more='wait="done", wait_timeout=8'))
     process = start(engine)
-    hear(process, "Ctrl-C leaves it running")
+    read_output_until(process, "Ctrl-C leaves it running")
     control(engine).add_fault({"method": "GetCustomJob", "status": 500, "times": "always"})
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TIMEOUT)
     control(engine).clear_faults()
     assert process.returncode == 0, output
     assert "no longer waiting" in output

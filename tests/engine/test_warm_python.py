@@ -14,7 +14,7 @@ import pytest
 
 from support import warm_python
 from support.emulator import is_alive
-from support.engine import Engine, hear
+from support.engine import Engine, read_output_until
 from support.waiting import eventually
 
 PROGRAM = """
@@ -86,7 +86,7 @@ def start(python: Path, program: Path, text: str) -> tuple[subprocess.Popen[str]
     program.parent.mkdir()
     program.write_text(f"import os\nprint('pid', os.getpid(), flush=True)\n{text}")
     process = subprocess.Popen([python, program], stdout=subprocess.PIPE, text=True)
-    return process, psutil.Process(int(hear(process, "pid").split()[1]))
+    return process, psutil.Process(int(read_output_until(process, "pid").split()[1]))
 
 
 def test_a_program_whose_command_is_killed_ends(warm: Path, program: Path) -> None:
@@ -106,7 +106,7 @@ print("ready", flush=True)
 time.sleep(300)
 """
     process, fork = start(warm, program, text)
-    hear(process, "ready")
+    read_output_until(process, "ready")
     process.send_signal(number)
     process.communicate()
     assert process.returncode == 7

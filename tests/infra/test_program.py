@@ -1,4 +1,4 @@
-"""The program of infra/ under Pulumi's mocks, on the stack that needs an account: what it would declare."""
+"""The program of infra/ under Pulumi's mocks, and its resources on the stack that needs an account."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def of(resources: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [one for one in resources if one["type"].endswith(f":{kind}")]
 
 
-def test_the_services_are_enabled_and_stay_enabled(vertex: list[dict[str, Any]]) -> None:
+def test_services_are_enabled_and_stay_enabled_after_destroy(vertex: list[dict[str, Any]]) -> None:
     services = {one["inputs"]["service"]: one["inputs"] for one in of(vertex, "Service")}
     assert {
         "aiplatform.googleapis.com",
@@ -115,7 +115,7 @@ def test_the_job_runs_as_an_account_that_may_use_the_bucket(vertex: list[dict[st
         assert grant["inputs"]["bucket"] == bucket["inputs"]["name"]
 
 
-def test_everything_goes_to_google_in_one_region(vertex: list[dict[str, Any]]) -> None:
+def test_all_resources_are_on_google_in_one_region(vertex: list[dict[str, Any]]) -> None:
     ours = [one for one in vertex if one["type"] in TYPES]
     ours = [one for one in ours if not one["type"].endswith(":Run")]
     assert len(ours) == 6
@@ -139,7 +139,7 @@ def test_trainers_run_the_image_and_the_evaluator_the_package(vertex: list[dict[
     assert evaluator["python_package_spec"]["package_uris"] == ["gs://b/p.tar.gz"]
 
 
-def test_the_local_stack_needs_nothing_of_google() -> None:
+def test_the_local_stack_has_no_google_resources() -> None:
     resources = declared("local", {})
     assert not [one for one in resources if one["type"].startswith("gcp:")]
     assert len(of(resources, "CustomJob")) == 1

@@ -18,11 +18,11 @@ ROW = Row(
     likeness="same",
     here="h",
     source="API reference",
-    tests=(f"{HERE}::test_the_page_is_what_the_tests_say",),
+    tests=(f"{HERE}::test_the_page_agrees_with_the_rows",),
 )
 
 
-def test_the_page_is_what_the_tests_say(request: pytest.FixtureRequest) -> None:
+def test_the_page_agrees_with_the_rows(request: pytest.FixtureRequest) -> None:
     made = page(SECTIONS)
     if request.config.getoption("--record"):
         PAGE.write_text(made, encoding="utf-8")
@@ -30,7 +30,7 @@ def test_the_page_is_what_the_tests_say(request: pytest.FixtureRequest) -> None:
 
 
 @EACH
-def test_every_test_that_a_row_names_is_there(section: Section) -> None:
+def test_all_tests_named_in_rows_exist(section: Section) -> None:
     assert list(missing_tests(section)) == []
 
 
@@ -58,19 +58,19 @@ RUNS_CLIENTS = (
 
 
 @EACH
-def test_what_is_the_same_is_not_our_own_word(section: Section) -> None:
+def test_no_row_claims_sameness_on_our_authority_alone(section: Section) -> None:
     same = [row for row in section.rows if row.likeness == "same"]
     assert [row.feature for row in same if set(row.bases) == {"ours"}] == []
 
 
 @EACH
-def test_a_row_that_is_the_same_as_a_client_needs_it_names_a_test_of_that_client(section: Section) -> None:
+def test_sameness_known_from_a_client_has_a_test_with_that_client(section: Section) -> None:
     rows = [row for row in section.rows if "client" in row.bases and row.likeness == "same"]
     named = {row.feature: [test for test in row.tests if test.startswith(RUNS_CLIENTS)] for row in rows}
     assert [feature for feature, tests in named.items() if not tests] == []
 
 
-def test_a_source_of_no_known_kind_is_refused() -> None:
+def test_an_unknown_source_is_rejected() -> None:
     with pytest.raises(KeyError, match="hearsay"):
         page([Section(title="t", rows=(replace(ROW, source="hearsay"),))])
 
@@ -83,22 +83,22 @@ def test_no_cell_breaks_the_table(section: Section) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [f"{HERE}::test_that_is_not_there", "tests/parity/test_nothing.py::test_x", f"{HERE}::replace", HERE],
+    [f"{HERE}::test_that_does_not_exist", "tests/parity/test_nothing.py::test_x", f"{HERE}::replace", HERE],
 )
-def test_a_test_that_is_not_there_is_found(name: str) -> None:
+def test_a_missing_test_is_reported(name: str) -> None:
     section = Section(title="t", rows=(replace(ROW, tests=(name,)),))
     assert list(missing_tests(section)) == [name]
 
 
-def test_a_test_that_is_there_is_found() -> None:
+def test_an_existing_test_is_not_reported() -> None:
     assert list(missing_tests(Section(title="t", rows=(ROW,)))) == []
 
 
-def test_a_field_without_a_row_is_found() -> None:
+def test_a_field_without_a_row_is_reported() -> None:
     section = Section(title="t", rows=(ROW,), message=api.GcsDestination)
     assert list(fields_without_row(section)) == ["output_uri_prefix"]
 
 
-def test_a_field_with_a_row_is_not() -> None:
+def test_a_field_with_a_row_is_not_reported() -> None:
     row = replace(ROW, fields=("output_uri_prefix",))
     assert list(fields_without_row(Section(title="t", rows=(row,), message=api.GcsDestination))) == []

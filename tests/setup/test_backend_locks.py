@@ -1,4 +1,4 @@
-"""Locks of the file backend and what a killed run leaves behind, on real files and real processes."""
+"""Locks of the file backend and the remains of a killed run, on real files and real processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT = "import sys, time; print('ready', flush=True); time.sleep(60)"
 
 @pytest.fixture
 def started() -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes of the test, ended with it."""
+    """Yield a list for the processes of the test; end them afterwards."""
     processes: list[subprocess.Popen[str]] = []
     yield processes
     for process in processes:
@@ -67,7 +67,7 @@ def locks(layout: Layout) -> list[backend_locks.Lock]:
     return backend_locks.locks(layout.state, "distributed-training", "local")
 
 
-def test_no_lock_is_no_obstacle(layout: Layout) -> None:
+def test_without_a_lock_there_is_no_obstacle(layout: Layout) -> None:
     write_lock(layout, 1, stack="vertex")
     assert locks(layout) == []
     stack.refuse_if_locked(layout, "local")
@@ -100,9 +100,7 @@ def test_the_lock_of_a_killed_pulumi_names_its_remedy(
         stack.refuse_if_locked(layout, "local")
 
 
-def test_a_process_id_that_is_used_again_does_not_count(
-    layout: Layout, started: list[subprocess.Popen[str]]
-) -> None:
+def test_a_reused_process_id_is_not_a_holder(layout: Layout, started: list[subprocess.Popen[str]]) -> None:
     write_lock(layout, start(started, "-c", WAIT, "something else").pid)
     assert [lock.process_runs for lock in locks(layout)] == [False]
 
@@ -116,7 +114,7 @@ def test_a_lock_of_another_host_is_left_to_the_user(layout: Layout, report: Repo
         stack.unlock(layout, report, stack="local", force=False)
 
 
-def test_a_lock_that_cannot_be_read_counts_as_held(layout: Layout) -> None:
+def test_an_unreadable_lock_counts_as_held(layout: Layout) -> None:
     write_lock(layout, 1).write_text('{"pid": ')
     with pytest.raises(ChoreError, match="make unlock FORCE=1"):
         stack.refuse_if_locked(layout, "local")
@@ -130,7 +128,7 @@ def companion(
     return start(started, "-c", WAIT, command, f"127.0.0.1:{port}", env=env)
 
 
-def test_only_companions_of_this_clone_without_an_engine_are_left_over(
+def test_only_processes_of_this_clone_without_an_engine_are_orphans(
     layout: Layout, started: list[subprocess.Popen[str]]
 ) -> None:
     home = layout.pulumi_home
@@ -158,7 +156,7 @@ def test_only_companions_of_this_clone_without_an_engine_are_left_over(
         assert backend_locks.orphaned_processes(home) == []
 
 
-def test_what_does_not_listen_to_term_is_killed(started: list[subprocess.Popen[str]]) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(started: list[subprocess.Popen[str]]) -> None:
     process = start(started, "-c", f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAIT}")
     victims = [process for process in backend_locks.processes() if process.pid == started[0].pid]
     backend_locks.end(victims, grace=0.2)
@@ -173,7 +171,7 @@ time.sleep(60)
 
 
 def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, root: Path) -> None:
-    """Yield the real CLI on the committed files of the stack; end its processes afterwards."""
+    """Kill `up` of the real CLI on the committed files of the stack."""
     cli = pulumi_cli.find(layout_of(root=root))
     assert cli, "the Pulumi CLI is not set up: make setup"
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
@@ -217,6 +215,6 @@ def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, 
 
 
 def remaining(layout: Layout) -> list[str]:
-    """Processes that were started with this clone's Pulumi home."""
+    """Return the processes that were started with this clone's Pulumi home."""
     mine = f"PULUMI_HOME={layout.pulumi_home}"
     return [process.command for process in backend_locks.processes() if mine in process.environment]

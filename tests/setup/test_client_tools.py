@@ -1,4 +1,4 @@
-"""Programs that tests drive: installed or built once, and named where they cannot be had."""
+"""Programs that tests drive: installed or built once, and reported if they are not available."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ esac
 
 
 class Machine:
-    """A PATH with the programs that a test puts there."""
+    """A PATH with the programs that a test adds."""
 
     def __init__(self, folder: Path) -> None:
         self.bin, self.log, self.source = folder / "bin", folder / "log", folder / "source"
@@ -62,7 +62,7 @@ def ensure(layout: Layout, report: Report, machine: Machine, *, is_root: bool = 
     client_tools.ensure(layout, report, environ=machine.environ, is_root=is_root)
 
 
-def test_all_that_is_missing_is_had(
+def test_missing_programs_are_installed_and_built(
     layout: Layout, report: Report, machine: Machine, printed: io.StringIO
 ) -> None:
     machine.add("apt-get", _APT)
@@ -72,13 +72,13 @@ def test_all_that_is_missing_is_had(
     assert (client_tools.GO[0].folder(layout) / "oras").exists()
 
 
-def test_old_lists_of_packages_are_renewed(layout: Layout, report: Report, machine: Machine) -> None:
+def test_outdated_package_lists_are_updated(layout: Layout, report: Report, machine: Machine) -> None:
     machine.add("apt-get", _APT)
     ensure(layout, report, machine)
     assert [line.split()[0] for line in machine.ran] == ["install", "update", "install"]
 
 
-def test_what_is_there_is_left_alone(
+def test_existing_programs_are_kept(
     layout: Layout, report: Report, machine: Machine, printed: io.StringIO
 ) -> None:
     for name in ("skopeo", "buildah", "oras", "regctl"):
@@ -89,7 +89,7 @@ def test_what_is_there_is_left_alone(
     assert "up to date" in printed.getvalue()
 
 
-def test_a_second_time_there_is_nothing_to_do(layout: Layout, report: Report, machine: Machine) -> None:
+def test_a_second_run_does_nothing(layout: Layout, report: Report, machine: Machine) -> None:
     machine.add("apt-get", _APT)
     machine.add("go", _GO)
     ensure(layout, report, machine)
@@ -99,7 +99,7 @@ def test_a_second_time_there_is_nothing_to_do(layout: Layout, report: Report, ma
 
 
 @pytest.mark.parametrize("is_root", [True, False])
-def test_what_cannot_be_had_is_named(
+def test_unavailable_programs_are_reported(
     layout: Layout,
     report: Report,
     machine: Machine,
@@ -121,6 +121,6 @@ def test_a_failed_build_is_reported(
     assert "no such module" in printed.getvalue()
 
 
-def test_what_was_built_is_last_on_path(layout: Layout) -> None:
+def test_built_programs_are_last_on_path(layout: Layout) -> None:
     folders = [str(program.folder(layout)) for program in client_tools.GO]
     assert client_tools.path(layout, "/usr/bin").split(":") == ["/usr/bin", *folders]

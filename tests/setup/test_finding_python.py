@@ -1,4 +1,4 @@
-"""`scripts/chore` and what it says on a machine that lacks something. Each test has a PATH of its own."""
+"""`scripts/chore` and its errors on an incomplete machine. Each test has a PATH of its own."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_python_of_the_system_is_used_first(clone: Path, bin_folder: Path) -
 
 
 @pytest.mark.parametrize("lacks", ["3, 10", "ensurepip"])
-def test_another_one_is_used_where_it_is_too_old_or_incomplete(
+def test_another_python_is_used_if_the_first_is_too_old_or_incomplete(
     clone: Path, bin_folder: Path, lacks: str
 ) -> None:
     python(bin_folder, "python3", refuses=lacks)
@@ -87,7 +87,7 @@ def test_the_environment_of_the_clone_comes_first(clone: Path, bin_folder: Path)
     assert ran_with(chore(clone, bin_folder), clone) == "python"
 
 
-def test_an_environment_that_no_longer_runs_is_no_obstacle(clone: Path, bin_folder: Path) -> None:
+def test_a_broken_environment_is_not_used(clone: Path, bin_folder: Path) -> None:
     python(bin_folder, "python3")
     (clone / ".venv" / "bin").mkdir(parents=True)
     (clone / ".venv" / "bin" / "python").symlink_to("/gone/python3")
@@ -101,21 +101,21 @@ def test_PYTHON_decides(clone: Path, bin_folder: Path) -> None:  # noqa: N802
     assert ran_with(chore(clone, bin_folder, PYTHON="my-python"), clone) == "my-python"
 
 
-def test_a_useless_PYTHON_is_said(clone: Path, bin_folder: Path) -> None:  # noqa: N802
+def test_an_unusable_PYTHON_is_reported(clone: Path, bin_folder: Path) -> None:  # noqa: N802
     python(bin_folder, "python3")
     done = chore(clone, bin_folder, PYTHON="python2.7")
     assert done.returncode == 1
     assert "PYTHON is set to python2.7" in done.stderr
 
 
-def test_no_python_at_all_is_said_with_the_remedy(clone: Path, bin_folder: Path) -> None:
+def test_a_missing_python_is_reported_with_the_remedy(clone: Path, bin_folder: Path) -> None:
     done = chore(clone, bin_folder)
     assert done.returncode == 1
     assert "Python 3.10 or newer is needed; there is no python3 on PATH." in done.stderr
     assert "install python" in done.stderr
 
 
-def test_an_old_python_is_said_with_the_remedy(clone: Path, bin_folder: Path) -> None:
+def test_an_old_python_is_reported_with_the_remedy(clone: Path, bin_folder: Path) -> None:
     python(bin_folder, "python3", refuses="3, 10", version="3.9")
     done = chore(clone, bin_folder)
     assert done.returncode == 1
@@ -123,7 +123,7 @@ def test_an_old_python_is_said_with_the_remedy(clone: Path, bin_folder: Path) ->
     assert "install python" in done.stderr
 
 
-def test_a_python_without_venv_is_said_with_the_remedy(clone: Path, bin_folder: Path) -> None:
+def test_a_python_without_venv_is_reported_with_the_remedy(clone: Path, bin_folder: Path) -> None:
     python(bin_folder, "python3", refuses="ensurepip")
     done = chore(clone, bin_folder)
     assert done.returncode == 1

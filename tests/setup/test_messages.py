@@ -1,4 +1,4 @@
-"""The table of messages: every text that the packages can show. Print it with `-s`."""
+"""The table of messages: all texts that the packages can show. Print it with `-s`."""
 
 from __future__ import annotations
 

@@ -46,17 +46,17 @@ def environ(*folders: Path) -> dict[str, str]:
         ("v3.259", None),
     ],
 )
-def test_versions_are_understood(text: str, version: tuple[int, int, int] | None) -> None:
+def test_versions_are_parsed(text: str, version: tuple[int, int, int] | None) -> None:
     assert parse_version(text) == version
 
 
-def test_a_recent_one_with_its_language_host_is_used(layout: Layout, installed: Path) -> None:
+def test_a_recent_cli_with_its_language_host_is_used(layout: Layout, installed: Path) -> None:
     cli, reason = pulumi_cli.search(layout, environ(installed))
     assert cli == pulumi_cli.PulumiCli(folder=installed, version="3.230.1", ours=False)
     assert reason == ""
 
 
-def test_it_is_asked_for_its_version_once(layout: Layout, installed: Path) -> None:
+def test_the_version_is_read_once(layout: Layout, installed: Path) -> None:
     for _ in range(3):
         assert pulumi_cli.find(layout, environ(installed))
     assert (installed / "asked").read_text() == "x\n"
@@ -83,22 +83,22 @@ def test_links_into_another_folder_are_followed(layout: Layout, installed: Path,
         ("", "does not print its version"),
     ],
 )
-def test_an_unsuitable_one_is_not_used(layout: Layout, installed: Path, prints: str, reason: str) -> None:
+def test_an_unsuitable_cli_is_not_used(layout: Layout, installed: Path, prints: str, reason: str) -> None:
     program(installed, "pulumi", prints)
-    cli, said = pulumi_cli.search(layout, environ(installed))
+    cli, problem = pulumi_cli.search(layout, environ(installed))
     assert cli is None
-    assert re.search(reason, said), said
+    assert re.search(reason, problem), problem
 
 
 @pytest.mark.parametrize("missing", COMPANIONS)
-def test_one_without_its_language_host_is_not_used(layout: Layout, installed: Path, missing: str) -> None:
+def test_a_cli_without_its_language_host_is_not_used(layout: Layout, installed: Path, missing: str) -> None:
     (installed / missing).unlink()
-    cli, said = pulumi_cli.search(layout, environ(installed))
+    cli, problem = pulumi_cli.search(layout, environ(installed))
     assert cli is None
-    assert f"lacks {missing}" in said
+    assert f"lacks {missing}" in problem
 
 
-def test_the_one_in_the_cache_folder_is_ours_also_when_it_is_on_path(layout: Layout) -> None:
+def test_the_cli_in_the_cache_folder_is_ours_even_on_path(layout: Layout) -> None:
     folder = pulumi_cli.folder_of(layout.cache, pulumi_build.VERSION)
     folder.mkdir(parents=True)
     program(folder, "pulumi", "v1.0.0")
@@ -107,7 +107,7 @@ def test_the_one_in_the_cache_folder_is_ours_also_when_it_is_on_path(layout: Lay
     assert pulumi_cli.search(layout, environ(folder)) == (expected, "")
 
 
-def test_the_go_modules_are_those_that_the_script_names(root: Path) -> None:
+def test_the_go_modules_match_the_script(root: Path) -> None:
     cli = (root / "tools" / "pulumi-cli" / "go.mod").read_text()
     host = (root / "tools" / "pulumi-language-python" / "go.mod").read_text()
     for module in ("pkg", "sdk"):

@@ -48,40 +48,40 @@ def stamp(clone: Layout) -> Stamp:
     return stamp
 
 
-def test_a_stamp_survives_writing_and_reading(clone: Layout, stamp: Stamp) -> None:
+def test_a_stamp_is_read_as_written(clone: Layout, stamp: Stamp) -> None:
     assert Stamp.read(clone.venv) == stamp
     assert python_packages.wanted(clone, stamp, development=True) == stamp
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"root": "x"}'])
-def test_a_stamp_that_cannot_be_read_is_none(clone: Layout, content: str) -> None:
+def test_an_unreadable_stamp_is_none(clone: Layout, content: str) -> None:
     (clone.venv / "installed.json").write_text(content)
     assert Stamp.read(clone.venv) is None
 
 
-def test_what_the_tests_need_is_enough_for_a_deployment(clone: Layout, stamp: Stamp) -> None:
+def test_the_environment_of_the_tests_suffices_for_a_deployment(clone: Layout, stamp: Stamp) -> None:
     assert python_packages.wanted(clone, stamp, development=False) == stamp
 
 
-def test_what_a_deployment_needs_is_not_enough_for_the_tests(clone: Layout) -> None:
+def test_the_environment_of_a_deployment_does_not_suffice_for_the_tests(clone: Layout) -> None:
     runtime = python_packages.wanted(clone, None, development=False)
     assert runtime.development == ""
     assert python_packages.wanted(clone, runtime, development=True) != runtime
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "pyproject.toml"])
-def test_a_changed_file_means_work(clone: Layout, stamp: Stamp, name: str) -> None:
+def test_a_changed_file_makes_the_environment_outdated(clone: Layout, stamp: Stamp, name: str) -> None:
     (clone.root / name).write_text(LOCK + "# changed\n")
     assert python_packages.wanted(clone, stamp, development=True) != stamp
 
 
-def test_a_missing_lock_file_is_said(clone: Layout) -> None:
+def test_a_missing_lock_file_is_reported(clone: Layout) -> None:
     (clone.root / "requirements.txt").unlink()
     with pytest.raises(ChoreError, match=r"requirements\.txt cannot be read"):
         python_packages.wanted(clone, None, development=False)
 
 
-def test_an_environment_in_order_is_left_alone(
+def test_a_complete_environment_is_kept(
     clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO
 ) -> None:
     inside = str(clone.venv)
@@ -91,26 +91,26 @@ def test_an_environment_in_order_is_left_alone(
     assert printed.getvalue() == "Python packages   up to date\n"
 
 
-def test_there_is_no_obstacle_where_there_is_no_environment(clone: Layout) -> None:
+def test_without_an_environment_there_is_no_obstacle(clone: Layout) -> None:
     shutil.rmtree(clone.venv)
     assert python_packages.obstacle(clone, None, {}) == ""
 
 
-def test_an_environment_of_no_use_is_named(clone: Layout, stamp: Stamp) -> None:
+def test_an_unusable_environment_is_reported(clone: Layout, stamp: Stamp) -> None:
     assert "does not run, or is older than 3.10" in python_packages.obstacle(clone, stamp, {})
     inside = str(clone.venv)
     moved = replace(stamp, root="/elsewhere")
     assert "moved or copied from /elsewhere" in python_packages.obstacle(clone, moved, {}, prefix=inside)
     settings = clone.venv / "pyvenv.cfg"
     settings.write_text(settings.read_text().replace(f" {RUNNING}", f" {OTHER}"))
-    said = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable}, prefix=inside)
-    assert said == f".venv has Python {OTHER}, but PYTHON asks for {RUNNING}"
+    obstacle = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable}, prefix=inside)
+    assert obstacle == f".venv has Python {OTHER}, but PYTHON asks for {RUNNING}"
     clone.python.unlink()
     clone.python.symlink_to("/gone/python3")
     assert "no longer exists" in python_packages.obstacle(clone, stamp, {}, prefix=inside)
 
 
-def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None:
+def test_only_the_link_of_a_linked_environment_is_removed(clone: Layout) -> None:
     elsewhere = clone.root.parent / "elsewhere"
     clone.venv.rename(elsewhere)
     clone.venv.symlink_to(elsewhere)
@@ -120,7 +120,7 @@ def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None
     assert not elsewhere.exists()
 
 
-def test_what_cannot_be_installed_is_said_and_tried_again(
+def test_a_failed_installation_is_reported_and_retried(
     clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO
 ) -> None:
     """Use the real pip without an index for a package of a new lock."""

@@ -1,4 +1,4 @@
-"""The release chore writes the version where it belongs, or says why not."""
+"""The release chore writes the version into all its files, or reports the problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clone(layout: Layout, root: Path) -> Layout:
     return layout
 
 
-def test_it_writes_the_version_everywhere(clone: Layout, report: Report, printed: io.StringIO) -> None:
+def test_the_version_is_written_everywhere(clone: Layout, report: Report, printed: io.StringIO) -> None:
     assert release.prepare(clone, report, version="99.0.1", today=DAY) == 0
     assert '\nversion = "99.0.1"\n' in (clone.root / "pyproject.toml").read_text()
     assert '__version__ = "99.0.1"' in (clone.root / "providers/vertex_training/__init__.py").read_text()
@@ -38,17 +38,17 @@ def test_it_writes_the_version_everywhere(clone: Layout, report: Report, printed
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [("", "must be like"), ("1.0", "must be like"), ("0.0.1", "is not newer than")]
+    ("version", "message"), [("", "must be like"), ("1.0", "must be like"), ("0.0.1", "is not newer than")]
 )
-def test_a_version_of_no_use_is_refused(clone: Layout, report: Report, version: str, said: str) -> None:
+def test_an_invalid_version_is_rejected(clone: Layout, report: Report, version: str, message: str) -> None:
     before = (clone.root / "pyproject.toml").read_text()
-    with pytest.raises(ChoreError, match=said):
+    with pytest.raises(ChoreError, match=message):
         release.prepare(clone, report, version=version, today=DAY)
     assert (clone.root / "pyproject.toml").read_text() == before
 
 
 @pytest.mark.parametrize("text", ["# Changelog\n", "## Unreleased\n\n## 0.0.9\n\n- Old.\n"])
-def test_a_release_without_changes_is_refused(clone: Layout, report: Report, text: str) -> None:
+def test_a_release_without_changes_is_rejected(clone: Layout, report: Report, text: str) -> None:
     (clone.root / "CHANGELOG.md").write_text(text)
     before = (clone.root / "pyproject.toml").read_text()
     with pytest.raises(ChoreError, match="nothing under `## Unreleased`"):

@@ -43,7 +43,7 @@ def link(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
 
 
 class Site(ThreadingHTTPServer):
-    """Serves `body` for every path; `length` is what it claims, `hold` keeps it from answering until set."""
+    """A server of `body` at each path; `length` is its Content-Length, `hold` delays the answer until set."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -112,7 +112,7 @@ def install(site: Site, into: Path, step: Step, release: Release | None = None, 
 
 
 def refused(site: Site, into: Path, step: Step, release: Release | None = None, wait: float = 5.0) -> str:
-    """Install, which must fail; nothing of the archive may be left. Returns the reason."""
+    """Fail to install, and check that nothing of the archive is left. Return the reason."""
     with pytest.raises(NotObtainedError) as caught:
         install(site, into, step, release, wait)
     assert [path.name for path in into.parent.iterdir()] == ["bin"]
@@ -133,7 +133,7 @@ def test_a_good_archive_is_installed(site: Site, into: Path, step: Step) -> None
     assert [path.name for path in into.parent.iterdir()] == ["bin"]
 
 
-def test_another_archive_than_the_pinned_one_is_refused(site: Site, into: Path, step: Step) -> None:
+def test_an_archive_other_than_the_pinned_one_is_rejected(site: Site, into: Path, step: Step) -> None:
     release = Release(version="9.9.9", sha256={MACHINE: "0" * 64})
     reason = refused(site, into, step, release)
     assert "is not the expected archive" in reason
@@ -141,17 +141,17 @@ def test_another_archive_than_the_pinned_one_is_refused(site: Site, into: Path, 
     assert list(into.iterdir()) == []
 
 
-def test_a_download_that_breaks_off_is_refused(site: Site, into: Path, step: Step) -> None:
+def test_an_incomplete_download_is_rejected(site: Site, into: Path, step: Step) -> None:
     site.length = len(site.body) + 1000
     assert f"stopped after {len(site.body)} of {site.length} bytes" in refused(site, into, step)
 
 
-def test_a_missing_archive_is_said(site: Site, into: Path, step: Step) -> None:
+def test_a_missing_archive_is_reported(site: Site, into: Path, step: Step) -> None:
     site.status = 404
     assert "returned 404 Not Found" in refused(site, into, step)
 
 
-def test_a_server_that_does_not_answer_is_not_waited_for(site: Site, into: Path, step: Step) -> None:
+def test_the_wait_for_a_silent_server_ends(site: Site, into: Path, step: Step) -> None:
     site.hold = threading.Event()
     try:
         assert "did not respond within 0.2 s" in refused(site, into, step, wait=0.2)
@@ -159,7 +159,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(site: Site, into: Path,
         site.hold.set()
 
 
-def test_a_refused_connection_is_said(site: Site, into: Path, step: Step) -> None:
+def test_a_refused_connection_is_reported(site: Site, into: Path, step: Step) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -173,7 +173,7 @@ def test_a_refused_connection_is_said(site: Site, into: Path, step: Step) -> Non
             )
 
 
-def test_a_platform_without_a_release_is_said(site: Site, into: Path, step: Step) -> None:
+def test_a_platform_without_a_release_is_reported(site: Site, into: Path, step: Step) -> None:
     with pytest.raises(NotObtainedError, match="no release for plan9-mips"):
         pulumi_release.install(into, step, {}, release=site.release(), machine="plan9-mips")
 
@@ -192,7 +192,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=list(HOSTILE))
-def test_members_that_do_not_belong_are_refused(
+def test_unexpected_members_are_rejected(
     site: Site, into: Path, step: Step, tmp_path: Path, body: bytes
 ) -> None:
     site.body = body
@@ -200,13 +200,13 @@ def test_members_that_do_not_belong_are_refused(
     assert list(tmp_path.rglob("evil")) == []
 
 
-def test_an_archive_without_the_language_host_is_refused(site: Site, into: Path, step: Step) -> None:
+def test_an_archive_without_the_language_host_is_rejected(site: Site, into: Path, step: Step) -> None:
     site.body = archive({"pulumi/pulumi": b"x"})
     assert "lacks pulumi-language-python, pulumi-language-python-exec" in refused(site, into, step)
 
 
 @pytest.mark.parametrize("body", [b"not an archive", archive()[:100]], ids=["no archive", "half of one"])
-def test_what_cannot_be_unpacked_is_refused(site: Site, into: Path, step: Step, body: bytes) -> None:
+def test_a_corrupt_archive_is_rejected(site: Site, into: Path, step: Step, body: bytes) -> None:
     site.body = body
     assert "cannot be unpacked" in refused(site, into, step)
 
@@ -236,7 +236,7 @@ def test_without_a_cli_on_path_it_is_downloaded_once(
     assert printed.getvalue().endswith("up to date\n")
 
 
-def test_when_nothing_works_every_reason_and_remedy_is_named(
+def test_if_nothing_works_all_reasons_and_remedies_are_reported(
     site: Site, layout: Layout, report: Report
 ) -> None:
     site.status = 403
@@ -254,7 +254,7 @@ def test_when_nothing_works_every_reason_and_remedy_is_named(
     assert [path.name for path in layout.cache.iterdir()] == ["lock"]
 
 
-def test_a_go_that_is_too_old_is_said(site: Site, layout: Layout, report: Report, tmp_path: Path) -> None:
+def test_an_old_go_is_reported(site: Site, layout: Layout, report: Report, tmp_path: Path) -> None:
     site.status = 404
     go = tmp_path / "go"
     go.write_text("#!/bin/sh\necho 'go: go.mod requires go >= 1.25.11 (running go 1.19)'\nexit 1\n")
@@ -264,7 +264,7 @@ def test_a_go_that_is_too_old_is_said(site: Site, layout: Layout, report: Report
         pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
 
 
-def test_a_cache_folder_that_cannot_be_written_is_said(layout: Layout, report: Report) -> None:
+def test_an_unwritable_cache_folder_is_reported(layout: Layout, report: Report) -> None:
     layout.cache.write_text("a file is in the way")
     with pytest.raises(ChoreError, match="cannot be written"):
         pulumi_cli.ensure(layout, report, environ={"PATH": "/nowhere"})

@@ -20,7 +20,7 @@ def plain(printed: io.StringIO) -> str:
     return re.sub(r"\d+(\.\d+)? s", "N s", printed.getvalue())
 
 
-def test_a_step_says_what_it_does_and_how_long_it_took(report: Report, printed: io.StringIO) -> None:
+def test_a_step_prints_its_action_and_duration(report: Report, printed: io.StringIO) -> None:
     with report.step("Pulumi CLI") as step:
         step.say("building")
         step.say("building more")
@@ -39,7 +39,7 @@ def test_a_step_with_nothing_to_do_prints_one_line(report: Report, printed: io.S
     assert printed.getvalue() == "Pulumi CLI        up to date\n"
 
 
-def test_a_long_step_shows_that_it_lives(printed: io.StringIO) -> None:
+def test_a_long_step_shows_progress(printed: io.StringIO) -> None:
     with Report(printed, heartbeat=0.02).step("Pulumi CLI") as step:
         step.say("building")
         eventually(lambda: "so far" in printed.getvalue())
@@ -55,7 +55,7 @@ def test_a_terminal_gets_one_line_rewritten_in_place(printed: io.StringIO) -> No
     assert last == "Pulumi CLI        \x1b[32m3.259.0\x1b[0m  N s\n"
 
 
-def test_a_failed_step_says_so(report: Report, printed: io.StringIO) -> None:
+def test_a_failed_step_is_reported(report: Report, printed: io.StringIO) -> None:
     with pytest.raises(ChoreError), report.step("Pulumi CLI"):
         raise ChoreError("no")
     assert "Pulumi CLI        failed" in printed.getvalue()
@@ -87,7 +87,7 @@ def test_the_output_of_a_quiet_program_is_shown_when_it_fails(tmp_path: Path) ->
     ]
 
 
-def test_a_program_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ChoreError, match="It broke: /nowhere/go cannot be started: No such file"):
         run_quietly(["/nowhere/go"], cwd=tmp_path, env={}, on_line=print, failure="It broke")
 
@@ -99,7 +99,7 @@ def test_the_exit_code_of_an_open_program_is_passed_on(tmp_path: Path, code: str
     assert run_openly(program(code), cwd=tmp_path, env=os.environ) == expected
 
 
-def test_one_at_a_time(tmp_path: Path, report: Report, printed: io.StringIO) -> None:
+def test_chores_run_one_at_a_time(tmp_path: Path, report: Report, printed: io.StringIO) -> None:
     holder = (
         "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX);"
         "print('held', flush=True); time.sleep(0.3)"

@@ -1,4 +1,4 @@
-"""The lock files: complete, hashed, without an address, and in agreement."""
+"""The lock files: complete, with hashes, without an address, and consistent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def canonical(requirement: str) -> str:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_it_names_no_place_to_download_from(root: Path, name: str) -> None:
+def test_no_download_address_is_named(root: Path, name: str) -> None:
     text = (root / name).read_text()
     assert "://" not in text
     assert " @ " not in text
@@ -38,13 +38,13 @@ def test_every_requirement_has_a_version_and_hashes(root: Path, name: str) -> No
         assert re.fullmatch(r"(--hash=sha256:[0-9a-f]{64} )+", hashes), pin
 
 
-def test_what_a_deployment_needs_is_the_same_in_both(root: Path) -> None:
+def test_requirements_of_a_deployment_are_the_same_in_both(root: Path) -> None:
     runtime, development = ((root / name).read_text() for name in LOCKS)
     assert list(lock_files.disagreements(runtime, development)) == []
 
 
 @pytest.mark.parametrize(("name", "extra"), [(RUNTIME_LOCK, "dev"), (DEVELOPMENT_LOCK, "none")])
-def test_it_covers_what_the_package_asks_for(root: Path, name: str, extra: str) -> None:
+def test_all_requirements_of_the_package_are_locked(root: Path, name: str, extra: str) -> None:
     """Check that only requirements of the other extra are missing."""
     asked = metadata.requires("pulumi-vertex-training") or []
     wanted = {canonical(requirement) for requirement in asked if f'extra == "{extra}"' not in requirement}
@@ -56,7 +56,7 @@ ONE = "one==1.0 \\\n    --hash=sha256:aa\n    # via x\n"
 
 
 @pytest.mark.parametrize(
-    ("development", "said"),
+    ("development", "messages"),
     [
         (ONE, []),
         (ONE.replace("one==1.0", "one==1.0 ; python_version > '3.11'"), []),
@@ -65,5 +65,5 @@ ONE = "one==1.0 \\\n    --hash=sha256:aa\n    # via x\n"
         ("", ["one==1.0 is in requirements.txt only"]),
     ],
 )
-def test_a_disagreement_is_said(development: str, said: list[str]) -> None:
-    assert list(lock_files.disagreements(ONE, development)) == said
+def test_a_disagreement_is_reported(development: str, messages: list[str]) -> None:
+    assert list(lock_files.disagreements(ONE, development)) == messages

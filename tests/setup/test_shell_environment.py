@@ -39,7 +39,7 @@ def user(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_the_users_own_pulumi_is_left_in_peace(layout: Layout, cli: PulumiCli, user: dict[str, str]) -> None:
+def test_the_users_own_pulumi_is_unchanged(layout: Layout, cli: PulumiCli, user: dict[str, str]) -> None:
     env = environment.pulumi_environment(layout, cli, environ=user)
     assert env == {
         "HOME": user["HOME"],
@@ -55,7 +55,7 @@ def test_the_users_own_pulumi_is_left_in_peace(layout: Layout, cli: PulumiCli, u
     assert (layout.local / "state").is_dir()
 
 
-def test_another_stack_has_the_users_passphrase_and_its_plugins(
+def test_another_stack_keeps_the_users_passphrase_and_plugins(
     layout: Layout, cli: PulumiCli, user: dict[str, str]
 ) -> None:
     env = environment.pulumi_environment(layout, cli, stack="vertex", environ=user)
@@ -64,7 +64,7 @@ def test_another_stack_has_the_users_passphrase_and_its_plugins(
     assert "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION" not in env
 
 
-def test_a_backend_of_the_users_choice_comes_with_their_home(
+def test_a_backend_chosen_by_the_user_keeps_their_home(
     layout: Layout, cli: PulumiCli, user: dict[str, str]
 ) -> None:
     user[environment.BACKEND_VARIABLE] = "gs://state-of-the-team"
@@ -74,7 +74,7 @@ def test_a_backend_of_the_users_choice_comes_with_their_home(
     assert not layout.local.exists()
 
 
-def test_a_cli_on_path_stays_where_it_is(layout: Layout, cli: PulumiCli) -> None:
+def test_a_cli_on_path_keeps_its_position(layout: Layout, cli: PulumiCli) -> None:
     changed = environment.settings(layout, replace(cli, ours=False), environ={"PATH": "/usr/bin:/bin"})
     assert changed["PATH"] == f"{layout.venv}/bin:/usr/bin:/bin"
 
@@ -92,7 +92,7 @@ def variables(output: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: Path(shell[0]).name)
-def test_the_shell_code_sets_it_and_takes_it_back(
+def test_the_shell_code_sets_and_restores_the_environment(
     shell: list[str], tmp_path: Path, cli: PulumiCli, user: dict[str, str]
 ) -> None:
     awkward = tmp_path / "it's a $(clone)"
@@ -107,7 +107,7 @@ def test_the_shell_code_sets_it_and_takes_it_back(
     assert variables(after) == user
 
 
-def test_activate_says_that_it_is_to_be_sourced(root: Path) -> None:
+def test_activate_asks_to_be_sourced(root: Path) -> None:
     done = subprocess.run(["bash", root / "activate"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "source ./activate" in done.stderr

@@ -1,4 +1,4 @@
-"""One command of Pulumi while something goes wrong: run, disturbed, and cleaned up after."""
+"""One command of Pulumi with a disturbance: run, disturb, clean up."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ _LEAVE_SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """`disturbed`: whether what was to go wrong did. `hung`: it did not end in time. `stayed`: provider
-    processes that outlived a killed `pulumi` for too long."""
+    """The results of a command.
+
+    `disturbed`: whether the disturbance took effect. `hung`: it did not end in time. `stayed`: provider
+    processes that outlived a killed `pulumi` for too long.
+    """
 
     code: int
     output: str
@@ -39,7 +42,7 @@ class Ran:
 def run(
     engine: Engine, arguments: list[str], disturbance: Kill | Fault | None, *, emulator: launcher.Emulator
 ) -> Ran:
-    """Run the command to its end; afterwards nothing of it runs, and the stack is not locked."""
+    """Run the command to its end; afterwards none of its processes runs, and the stack is not locked."""
     control = Control(url=emulator.url, token=emulator.token)
     if isinstance(disturbance, Fault):
         control.add_fault(disturbance.body)
@@ -62,7 +65,7 @@ def run(
     stayed = _leave(family) if struck or hung else ()
     reader.join(10)
     if process.returncode < 0 or hung:
-        _mend(engine)
+        _delete_empty_attributes(engine)
         engine.run("cancel", "--yes")
     if isinstance(disturbance, Fault):
         with contextlib.suppress(ControlError):
@@ -82,7 +85,7 @@ def _read(process: subprocess.Popen[str], lines: list[str]) -> None:
 def _strike(
     process: subprocess.Popen[str], kill: Kill, lines: list[str], emulator: launcher.Emulator
 ) -> tuple[bool, list[psutil.Process]]:
-    """Whether the victim was there to be killed, and the processes that `pulumi` had started by then."""
+    """Return whether the victim was killed, and the processes that `pulumi` had started by then."""
     if not _until(lambda: len(lines) >= kill.after_lines, process):
         return False, []
     time.sleep(kill.delay)
@@ -109,7 +112,7 @@ def _strike(
 
 
 def _leave(family: list[psutil.Process]) -> tuple[int, ...]:
-    """Wait for the plugin to leave by itself; the rest of the family, which does no harm, is ended."""
+    """Wait until the plugin ends by itself, then kill all. Return the plugins that were still running."""
     plugins = [one for one in family if _is_plugin(one)]
     with contextlib.suppress(AssertionError):
         eventually(lambda: not any(is_alive(one) for one in plugins), seconds=_LEAVE_SECONDS)
@@ -119,10 +122,11 @@ def _leave(family: list[psutil.Process]) -> tuple[int, ...]:
     return stayed
 
 
-def _mend(engine: Engine) -> None:
-    """Pulumi's file backend replaces a state at once, but writes the attributes beside it in place.
+def _delete_empty_attributes(engine: Engine) -> None:
+    """Delete empty files of attributes, with which all commands fail ("failed to load checkpoint: EOF").
 
-    A kill at that moment leaves them empty, and every command says "failed to load checkpoint: EOF".
+    Pulumi's file backend replaces a state at once, but writes the attributes next to it in place. A kill at
+    that moment leaves them empty.
     """
     for attributes in engine.folder.glob("state/.pulumi/**/*.attrs"):
         if not attributes.stat().st_size:
@@ -142,7 +146,7 @@ def _kill(process: psutil.Process) -> None:
 
 
 def _until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> bool:
-    """Whether it came to be while the process ran."""
+    """Return whether the condition became true while the process was running."""
     while not condition():
         if process.poll() is not None:
             return False

@@ -1,4 +1,4 @@
-"""The Pulumi program of a stack, and what it and the service are told of one declaration."""
+"""The Pulumi program of a stack, and the inputs and requests of one declaration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _env(declared: Declared) -> list[dict[str, str]]:
 
 
 def resource(declared: Declared, *, waits: bool) -> dict[str, Any]:
-    """What the program hands to `CustomJob`. A job that keeps its old spec is not waited for."""
+    """Return the arguments of `CustomJob`; the program does not wait for a job that keeps its old spec."""
     container = {"image_uri": IMAGE, "command": _COMMANDS[declared.spec.program], "env": _env(declared)}
     return {
         "resource_name": declared.names[0],

@@ -1,4 +1,4 @@
-"""What goes wrong during a command: a process is killed at a random time, or calls of the service fail."""
+"""Disturbances of a command: a process is killed at a random time, or calls of the service fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Victim = Literal["pulumi", "provider", "emulator", "everything", "interrupt"]
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    """`victim` gets SIGKILL `delay` seconds after so many lines of output.
+    """A SIGKILL of `victim`, `delay` seconds after so many lines of output.
 
     `interrupt` is SIGINT for `pulumi`; `everything` is `pulumi` with its plugin and its program.
     """
@@ -51,9 +51,9 @@ _WHAT: Mapping[str, int] = {"429": 2, "500": 2, "503": 2, "before": 2, "after": 
 
 
 def drawn(chance: random.Random) -> Disturbance:
-    """A random one; half of them are kills."""
+    """Return a random disturbance; about half are kills."""
     if chance.random() < 0.55:
-        # The first lines come when the engine starts, some four for each declaration follow.
+        # The engine prints some lines at its start, and then about four for each declaration.
         after, delay = chance.randrange(0, 50), chance.choice((0.0, 0.02, 0.1, 0.4))
         return Kill(victim=_one(chance, _VICTIMS), after_lines=after, delay=delay * chance.random())
     what = _one(chance, _WHAT)

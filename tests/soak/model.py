@@ -1,9 +1,9 @@
-"""What must hold of a declaration, whatever happens to it.
+"""A model of the effects of commands on a declaration.
 
-It knows the declaration, what Pulumi's state and the service held of it before a command, and says how often
-a job is submitted, what becomes of the one before, and what is refused. It shares no code with `lifecycle`.
-`test_soak_model.py` has the rules for it, written out, and holds both to them. What happens after an
-interruption (`_of_unfinished`) is in no such rule: there it is a second opinion by the same authors.
+From the declaration, and from Pulumi's state and the service before a command, it forecasts how many jobs are
+submitted, what becomes of the previous job, and which commands are refused. It shares no code with `runs`.
+`test_soak_model.py` compares both with rules that are written out there. Those rules do not cover the state
+after an interruption (`_of_unfinished`), where the model is a second opinion by the same authors.
 Pure: no engine, no clock, no randomness.
 """
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
-class Fate(enum.Enum):
-    """How a job stands with the service."""
+class JobState(enum.Enum):
+    """The state of a job of the service."""
 
     LIVE = "live"
     CANCELLING = "cancelling"
@@ -25,17 +25,17 @@ class Fate(enum.Enum):
 
     @property
     def has_ended(self) -> bool:
-        return self not in (Fate.LIVE, Fate.CANCELLING)
+        return self not in (JobState.LIVE, JobState.CANCELLING)
 
 
-class Stands(enum.Enum):
-    """How the last run of a declaration stands, where it is not a fate."""
+class RunState(enum.Enum):
+    """The state of a declaration's last run if it has no job."""
 
     NONE = "none yet"
     GONE = "gone"
 
 
-class Verdict(enum.Enum):
+class Decision(enum.Enum):
     RUN = "runs"
     STAY = "stays"
     REFUSE = "refused"
@@ -43,7 +43,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """What a run is asked to be: a program that succeeds, fails, or runs until it is told to stop."""
+    """The spec of a run: a program that succeeds, fails, or runs until it is stopped."""
 
     program: Literal["succeeds", "fails", "runs"]
     salt: int
@@ -51,7 +51,7 @@ class Spec:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """One declaration as the program has it. `names`: the present name, then all that it had before."""
+    """One declaration of the program. `names`: the present name, then all previous ones."""
 
     names: tuple[str, ...]
     spec: Spec
@@ -65,18 +65,18 @@ class Declared:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job of the declaration, as the service has it. `key`: of the run that it carries as a label."""
+    """A job of the declaration, in the service. `key`: the key of its run, from its label."""
 
     name: str
     key: str
     spec: Spec
-    fate: Fate
+    state: JobState
     created: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What the state says of the present run, and for what declaration it was issued."""
+    """The present run in the state, with the declaration for which it was issued."""
 
     key: str
     reruns: int
@@ -86,11 +86,11 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What the state says of the job. `ended`: the end that it has on record, None before."""
+    """The job in the state. `ended`: the recorded end, or None."""
 
     job: str
     run: str
-    ended: Fate | None
+    ended: JobState | None
     rerun: str
     protect_running: bool
     on_delete: str
@@ -98,8 +98,10 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """One declaration between two commands. `jobs`: the oldest first; `released`: of a replacement that was
-    begun and not finished, the job that it took away."""
+    """A declaration between two commands.
+
+    `jobs`: the oldest first. `released`: the job that an unfinished replacement has deleted or released.
+    """
 
     run: Run | None = None
     record: Record | None = None
@@ -118,20 +120,20 @@ class World:
 
     @property
     def is_current(self) -> bool:
-        """Whether the job on record is that of the run on record."""
+        """True if the job on record is that of the run on record."""
         return self.run is not None and self.record is not None and self.record.run == self.run.key
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What a command does to a declaration.
+    """The effect of a command on a declaration.
 
-    `submits`: how many jobs. `asked_for`: a person asked for the run, so no answer of the service changes
-    it. `new_key`: a new run is recorded. `removes`: the job that is taken away. `reruns`: on record
-    afterwards. `says`: what the output must say, with {name}. `undecided`: the number is not held against it.
+    `submits`: how many jobs. `asked_for`: the user requested the run, so no answer of the service changes it.
+    `new_key`: a new run is recorded. `removes`: the job that is removed. `reruns`: the count afterwards.
+    `message`: expected in the output, with {name}. `undecided`: the number of jobs is not checked.
     """
 
-    verdict: Verdict
+    decision: Decision
     submits: int = 0
     asked_for: bool = False
     new_key: bool = False
@@ -139,7 +141,7 @@ class Forecast:
     keeps_record: bool = False
     reruns: int = 0
     spec: Spec | None = None
-    says: str | None = None
+    message: str | None = None
     undecided: bool = False
     why: str = ""
 
@@ -154,63 +156,70 @@ class Command:
     target: frozenset[str] | None = None
 
 
-def judge(
-    declared: Declared, stands: Fate | Stands, *, changed: bool, reruns: int = 0, on_demand: bool = False
-) -> tuple[Verdict, str]:
-    """The rules of reruns, in the order in which a reader would ask; and why."""
-    live = stands is Fate.LIVE
-    if stands is Stands.NONE:
-        return Verdict.RUN, "it has not run yet"
+def decide(
+    declared: Declared,
+    last_run: JobState | RunState,
+    *,
+    changed: bool,
+    reruns: int = 0,
+    on_demand: bool = False,
+) -> tuple[Decision, str]:
+    """Return the decision by the rules of reruns, and the reason."""
+    live = last_run is JobState.LIVE
+    if last_run is RunState.NONE:
+        return Decision.RUN, "it has not run yet"
     if on_demand and declared.rerun == "never":
-        return Verdict.REFUSE, "never, also when told to"
+        return Decision.REFUSE, "never, even on request"
     if changed and declared.rerun == "never":
-        return Verdict.STAY, "changed, but never"
+        return Decision.STAY, "changed, but never"
     if (on_demand or changed) and live and declared.protect_running:
-        return Verdict.REFUSE, "protected while live"
+        return Decision.REFUSE, "protected while live"
     if on_demand or changed:
-        return Verdict.RUN, "told to" if on_demand else "changed"
-    if live or stands is Fate.CANCELLING:
-        return Verdict.STAY, "not ended"
+        return Decision.RUN, "requested" if on_demand else "changed"
+    if live or last_run is JobState.CANCELLING:
+        return Decision.STAY, "not ended"
     if declared.rerun == "never":
-        return Verdict.STAY, "never"
-    if stands is Stands.GONE:
-        return Verdict.RUN, "gone"
+        return Decision.STAY, "never"
+    if last_run is RunState.GONE:
+        return Decision.RUN, "gone"
     if declared.rerun == "always":
-        return Verdict.RUN, "always"
-    if stands is Fate.FAILED and declared.rerun == "on_failure":
-        return (Verdict.RUN, "failed") if reruns < declared.rerun_limit else (Verdict.STAY, "limit")
-    return Verdict.STAY, "a steady state"
+        return Decision.RUN, "always"
+    if last_run is JobState.FAILED and declared.rerun == "on_failure":
+        return (Decision.RUN, "failed") if reruns < declared.rerun_limit else (Decision.STAY, "limit")
+    return Decision.STAY, "a steady state"
 
 
-def standing(world: World) -> Fate | Stands:
-    """How the last run stands: what is recorded as ended stays so; a run without a record is looked for."""
+def last_run_state(world: World) -> JobState | RunState:
+    """Return the state of the last run: a recorded end is final; a run without a record is looked up."""
     if world.run is None:
-        return Stands.NONE
+        return RunState.NONE
     if world.is_current and world.record is not None:
         job = world.recorded_job
-        return world.record.ended or (job.fate if job else Stands.GONE)
+        return world.record.ended or (job.state if job else RunState.GONE)
     mine = world.of_key(world.run.key)
-    return mine[-1].fate if mine else Stands.NONE
+    return mine[-1].state if mine else RunState.NONE
 
 
 def refreshed(world: World) -> World:
-    """After `pulumi refresh`: ends are on record; a job that is gone is dropped unless its end was seen."""
+    """Return the world after `pulumi refresh`: it records ends and drops lost jobs without one."""
     record, job = world.record, world.recorded_job
     if record is None:
         return world
     if job is None:
         stays = record.ended is not None or record.rerun == "never"
         return world if stays else replace(world, record=None)
-    return replace(world, record=replace(record, ended=job.fate if job.fate.has_ended else None))
+    return replace(world, record=replace(record, ended=job.state if job.state.has_ended else None))
 
 
 def removal(world: World) -> Forecast:
-    """What taking the declaration away does: by what is on record."""
+    """Forecast the removal of the declaration, which depends on the record."""
     job, record = world.recorded_job, world.record
-    if record is not None and job is not None and job.fate is Fate.LIVE and record.protect_running:
-        return Forecast(verdict=Verdict.REFUSE, says="{name} cannot be destroyed", why="protected while live")
+    if record is not None and job is not None and job.state is JobState.LIVE and record.protect_running:
+        return Forecast(
+            decision=Decision.REFUSE, message="{name} cannot be destroyed", why="protected while live"
+        )
     return Forecast(
-        verdict=Verdict.STAY,
+        decision=Decision.STAY,
         removes=job.name if job else None,
         keeps_record=record is not None and record.on_delete == "cancel",
         why="taken away",
@@ -218,13 +227,13 @@ def removal(world: World) -> Forecast:
 
 
 def deployment(declared: Declared | None, world: World, *, on_demand: bool = False) -> Forecast:
-    """What `pulumi up` does about the declaration; None is one that the program does not have."""
+    """Forecast `pulumi up` for the declaration; None is one that is not in the program."""
     if declared is None:
         return removal(world)
     run = world.run
     if run is None:
         return Forecast(
-            verdict=Verdict.RUN,
+            decision=Decision.RUN,
             submits=1,
             asked_for=True,
             new_key=True,
@@ -233,15 +242,15 @@ def deployment(declared: Declared | None, world: World, *, on_demand: bool = Fal
             why="first run",
         )
     changed = run.spec != declared.spec or (run.run_token or None) != (declared.run_token or None)
-    stands = standing(world)
-    verdict, why = judge(declared, stands, changed=changed, reruns=run.reruns, on_demand=on_demand)
-    if world.is_current or verdict is Verdict.REFUSE:
-        return _of_current(declared, world, stands, verdict, why, changed=changed, on_demand=on_demand)
-    return _of_unfinished(declared, world, verdict, why, changed=changed)
+    last_run = last_run_state(world)
+    decision, why = decide(declared, last_run, changed=changed, reruns=run.reruns, on_demand=on_demand)
+    if world.is_current or decision is Decision.REFUSE:
+        return _of_current(declared, world, last_run, decision, why, changed=changed, on_demand=on_demand)
+    return _of_unfinished(declared, world, decision, why, changed=changed)
 
 
-def clouded(declared: Declared | None, world: World) -> str | None:
-    """The defect in `DEFECTS` that may decide instead of the rules; None where none does."""
+def known_defect(declared: Declared | None, world: World) -> str | None:
+    """Return the defect in `DEFECTS` that may decide instead of the rules, or None."""
     if declared is None or world.run is None:
         return None
     changed = (world.run.spec, world.run.run_token or None) != (declared.spec, declared.run_token or None)
@@ -251,31 +260,33 @@ def clouded(declared: Declared | None, world: World) -> str | None:
 def _of_current(
     declared: Declared,
     world: World,
-    stands: Fate | Stands,
-    verdict: Verdict,
+    last_run: JobState | RunState,
+    decision: Decision,
     why: str,
     *,
     changed: bool,
     on_demand: bool,
 ) -> Forecast:
-    """Where state and run agree: nothing was interrupted."""
+    """Forecast a deployment of a state that agrees with its run, so that nothing was interrupted."""
     run = world.run
     assert run is not None
-    if verdict is Verdict.REFUSE:
-        return Forecast(verdict=verdict, reruns=run.reruns, says="{name} cannot be replaced", why=why)
-    if verdict is Verdict.STAY:
-        told = changed or isinstance(stands, Stands) or stands in (Fate.FAILED, Fate.CANCELLED)
-        told = told or stands is Fate.CANCELLING
-        says = "{name} stays: " if told else None
-        return Forecast(verdict=verdict, reruns=run.reruns, spec=run.spec, says=says, why=why)
+    if decision is Decision.REFUSE:
+        return Forecast(decision=decision, reruns=run.reruns, message="{name} cannot be replaced", why=why)
+    if decision is Decision.STAY:
+        is_printed = (
+            changed or isinstance(last_run, RunState) or last_run in (JobState.FAILED, JobState.CANCELLED)
+        )
+        is_printed = is_printed or last_run is JobState.CANCELLING
+        message = "{name} stays: " if is_printed else None
+        return Forecast(decision=decision, reruns=run.reruns, spec=run.spec, message=message, why=why)
     record = world.record
-    # By itself, whoever else told it to: then the run is counted, and another key is issued for it.
-    by_itself, own_why = judge(declared, stands, changed=changed, reruns=run.reruns)
+    # If the rules alone decide for a run, with or without --replace, it is counted and gets a new key.
+    by_itself, own_why = decide(declared, last_run, changed=changed, reruns=run.reruns)
     absent = world.recorded_job is None
-    new_key = by_itself is Verdict.RUN and not (not changed and absent)
+    new_key = by_itself is Decision.RUN and not (not changed and absent)
     reruns = run.reruns if not new_key else run.reruns + 1 if own_why == "failed" else 0
     return Forecast(
-        verdict=verdict,
+        decision=decision,
         submits=1,
         asked_for=changed or on_demand,
         new_key=new_key,
@@ -283,31 +294,35 @@ def _of_current(
         keeps_record=record is not None and record.on_delete == "cancel",
         reruns=reruns,
         spec=declared.spec,
-        says="{name} will run" if by_itself is Verdict.RUN and not on_demand else None,
+        message="{name} will run" if by_itself is Decision.RUN and not on_demand else None,
         why=why,
     )
 
 
 def _of_unfinished(
-    declared: Declared, world: World, verdict: Verdict, why: str, *, changed: bool
+    declared: Declared, world: World, decision: Decision, why: str, *, changed: bool
 ) -> Forecast:
-    """Where a deployment was interrupted: the run is on record, its job is not, or it is the one before."""
+    """Forecast a deployment after an interruption: the recorded job is missing or the previous one."""
     run, old = world.run, world.recorded_job
     assert run is not None
     mine = world.of_key(run.key)
-    stands = standing(world)
-    if old is not None and old.fate is Fate.LIVE and declared.protect_running:
-        return Forecast(verdict=Verdict.REFUSE, reruns=run.reruns, says="{name} cannot be replaced", why=why)
+    last_run = last_run_state(world)
+    if old is not None and old.state is JobState.LIVE and declared.protect_running:
+        return Forecast(
+            decision=Decision.REFUSE, reruns=run.reruns, message="{name} cannot be replaced", why=why
+        )
     replaced = Forecast(
-        verdict=Verdict.RUN,
+        decision=Decision.RUN,
         removes=old.name if old else None,
         keeps_record=world.record is not None and world.record.on_delete == "cancel",
         undecided=world.record is not None and declared.rerun == "never",
         why=f"interrupted; {why}",
     )
-    if verdict is Verdict.STAY or (verdict is Verdict.RUN and stands is Stands.NONE and not changed):
-        # A job that was cancelled before anybody recorded it is given up: the run is still to be had.
-        joined = any(job.fate not in (Fate.CANCELLED, Fate.CANCELLING) for job in mine)
-        return replace(replaced, submits=0 if joined else 1, reruns=run.reruns, spec=run.spec, asked_for=True)
+    if decision is Decision.STAY or (decision is Decision.RUN and last_run is RunState.NONE and not changed):
+        # A job that was cancelled before it was recorded does not count: the run is still due.
+        adopted = any(job.state not in (JobState.CANCELLED, JobState.CANCELLING) for job in mine)
+        return replace(
+            replaced, submits=0 if adopted else 1, reruns=run.reruns, spec=run.spec, asked_for=True
+        )
     reruns = run.reruns + 1 if why == "failed" else 0
     return replace(replaced, submits=1, new_key=True, asked_for=changed, reruns=reruns, spec=declared.spec)

@@ -1,4 +1,4 @@
-"""What Pulumi's state and the service hold of each declaration, read from outside."""
+"""The resources of each declaration in Pulumi's state and in the service, read from outside."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from soak.model import Declared, Fate, Job, Record, Run, Spec, World
+from soak.model import Declared, Job, JobState, Record, Run, Spec, World
 from vertex_emulator.control import Control, ControlError
 
 RUN_LABEL = "vertex-training-run"
 _ENDS = {
-    "JOB_STATE_SUCCEEDED": Fate.SUCCEEDED,
-    "JOB_STATE_FAILED": Fate.FAILED,
-    "JOB_STATE_CANCELLED": Fate.CANCELLED,
-    "JOB_STATE_EXPIRED": Fate.FAILED,
+    "JOB_STATE_SUCCEEDED": JobState.SUCCEEDED,
+    "JOB_STATE_FAILED": JobState.FAILED,
+    "JOB_STATE_CANCELLED": JobState.CANCELLED,
+    "JOB_STATE_EXPIRED": JobState.FAILED,
 }
-_FATES = {**_ENDS, "JOB_STATE_CANCELLING": Fate.CANCELLING}
+_JOB_STATES = {**_ENDS, "JOB_STATE_CANCELLING": JobState.CANCELLING}
 POLL_SECONDS = 0.1
 
 
 def slot_of(name: str) -> str:
-    """The declaration that a resource or a job belongs to: names are `d3`, `d3-1`, `d3-2`."""
+    """Return the declaration of a resource or job: names are `d3`, `d3-1`, `d3-2`."""
     return name.partition("-")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """The resources of one declaration in the state; `replaced` is a job of a replacement that was begun."""
+    """The resources of one declaration in the state; `replaced` is the job of an unfinished replacement."""
 
     run: Mapping[str, Any] | None = None
     job: Mapping[str, Any] | None = None
@@ -37,7 +37,7 @@ class State:
 
 
 def states(resources: list[dict[str, Any]]) -> dict[str, State]:
-    """By declaration, from the export of the stack."""
+    """Return the resources by declaration, from the export of the stack."""
     found: dict[str, dict[str, Any]] = {}
     for one in resources:
         mine = found.setdefault(slot_of(one["urn"].rpartition("::")[2]), {})
@@ -57,13 +57,13 @@ def job_of(record: JobRecord) -> Job:
         name=record.name,
         key=record.labels.get(RUN_LABEL, ""),
         spec=Spec(program=env["PROGRAM"], salt=int(env["SALT"])),
-        fate=_FATES.get(record.state.name, Fate.LIVE),
+        state=_JOB_STATES.get(record.state.name, JobState.LIVE),
         created=record.create_time or "",
     )
 
 
 def world(state: State, jobs: list[Job], before: World, declared: Declared | None) -> World:
-    """What is there now. For what a run was issued is no one's to read: it is what was declared then."""
+    """Return the present world; a run keeps the declaration for which it was issued."""
     run = None
     if state.run is not None:
         key, reruns = state.run["outputs"]["key"], int(state.run["outputs"]["reruns"])
@@ -72,7 +72,7 @@ def world(state: State, jobs: list[Job], before: World, declared: Declared | Non
         elif declared is not None:
             run = Run(key=key, reruns=reruns, spec=declared.spec, run_token=declared.run_token)
         else:
-            raise AssertionError(f"a run that nobody declared: {state.run['urn']}, {key}")
+            raise AssertionError(f"a run without a declaration: {state.run['urn']}, {key}")
     record = None
     if state.job is not None:
         outputs = state.job["outputs"]
@@ -94,9 +94,9 @@ def world(state: State, jobs: list[Job], before: World, declared: Declared | Non
 
 @dataclass
 class Watcher:
-    """Looks at the emulator all through a command, in a thread of its own.
+    """A thread that polls the emulator during a command.
 
-    `names`: every job that was seen, by declaration. `most`: the most that were live at once. Jobs in
+    `names`: all jobs that it saw, by declaration. `most`: the most that were live at once. Jobs in
     `foreign` are not counted.
     """
 
@@ -111,7 +111,7 @@ class Watcher:
         self._thread.start()
 
     def move(self, control: Control) -> None:
-        """Go on with an emulator that was started anew."""
+        """Continue with a restarted emulator."""
         self.stop()
         self._over = threading.Event()
         self.start(control)
@@ -126,7 +126,7 @@ class Watcher:
             try:
                 jobs = control.jobs()
             except ControlError:
-                continue  # killed, or spoilt by a fault
+                continue  # killed, or failed by a fault
             self.look(jobs)
 
     def look(self, jobs: list[dict[str, Any]]) -> None:
@@ -136,7 +136,7 @@ class Watcher:
                 continue
             slot = slot_of(job["displayName"])
             self.names.setdefault(slot, set()).add(job["name"])
-            if job["state"] not in _FATES:
+            if job["state"] not in _JOB_STATES:
                 live.setdefault(slot, []).append(job["id"])
         for slot, names in live.items():
             if len(names) > len(self.most.get(slot, ())):

@@ -1,4 +1,4 @@
-"""A random history of a stack, made from a seed alone: the same seed is the same, whatever happens."""
+"""A random history of a stack, determined by a seed alone."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ PROGRAMS = ("succeeds", "fails", "runs")
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """The program's declarations at this step by their slot, what is done behind our back to their jobs,
-    the command, and what goes wrong meanwhile. `edits` are words for the report."""
+    """One step of a history.
+
+    `declared`: the program's declarations by their slot. `behind`: what happens to their jobs outside Pulumi.
+    `disturbance`: what goes wrong during the command. `edits`: words for the report.
+    """
 
     declared: Mapping[str, Declared]
     command: Command
@@ -35,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All steps of one stack; `slots` are its declarations, of which each has a history of its own."""
+    """All steps of one stack; `slots` are its declarations, each with a history of its own."""
 
     seed: int
     slots: tuple[str, ...]
@@ -43,7 +46,7 @@ class Plan:
 
 
 class _Slot:
-    """One declaration while the plan is made."""
+    """One declaration during planning."""
 
     def __init__(self, name: str, random_: random.Random) -> None:
         self.slot, self.random = name, random_
@@ -85,12 +88,12 @@ class _Slot:
         self.declared = replace(self.declared, **fields)  # type: ignore[arg-type]
 
     def resolve(self) -> tuple[str, Act | None] | None:
-        """Where the last step may have been refused: something that lets it through."""
+        """Return an edit that lets the last step succeed if it may have been refused, else None."""
         was, now = self.before, self.declared
         if was is None or not was.protect_running or was.spec.program != "runs":
             return None
         if now is None:
-            return "cancelled behind our back, so that it can be taken away", "cancel"
+            return "cancelled outside Pulumi, so that it can be removed", "cancel"
         if now.protect_running and (now.spec, now.run_token) != (was.spec, was.run_token):
             way = self.random.randrange(3)
             if way == 0:
@@ -98,12 +101,12 @@ class _Slot:
                 return "protection off", None
             if way == 1:
                 self.set(spec=was.spec, run_token=was.run_token, wait="none")
-                return "edit taken back", None
-            return "cancelled behind our back, so that it can be replaced", "cancel"
+                return "edit reverted", None
+            return "cancelled outside Pulumi, so that it can be replaced", "cancel"
         return None
 
     def edit(self) -> tuple[str, Act | None]:
-        """One random edit, in words, and what is done to the job behind our back."""
+        """Make one random edit. Return it in words, and what happens to the job outside Pulumi."""
         if self.declared is None:
             return self.add(), None
         kind = self.random.choices(*zip(*_EDITS.items(), strict=True))[0]
@@ -130,7 +133,7 @@ class _Slot:
                 self.declared = None
                 return "removed", None
             case "cancel" | "delete":
-                return f"{kind} behind our back", "cancel" if kind == "cancel" else "delete"
+                return f"{kind} outside Pulumi", "cancel" if kind == "cancel" else "delete"
         self.set(wait=self.waits())
         return f"{kind}: {_shown(now, self.declared)}", None
 
@@ -151,7 +154,7 @@ _EDITS = {
 
 
 def make(seed: int, *, slots: int = 10, steps: int = 8) -> Plan:
-    """The history of one stack: `steps` random steps, then a deployment that mends all, and a destroy."""
+    """Return the history of one stack: `steps` random steps, then an undisturbed deployment and a destroy."""
     names = tuple(f"d{number}" for number in range(slots))
     made = {name: _Slot(name, random.Random(f"{seed} {name}")) for name in names}
     chance = random.Random(f"{seed} commands")
@@ -219,5 +222,5 @@ def _declared(slots: Mapping[str, _Slot]) -> dict[str, Declared]:
 def _shown(old: Declared, new: Declared) -> str:
     changed = [name for name in Declared.__dataclass_fields__ if getattr(old, name) != getattr(new, name)]
     return (
-        ", ".join(f"{name} {getattr(old, name)} -> {getattr(new, name)}" for name in changed) or "as it was"
+        ", ".join(f"{name} {getattr(old, name)} -> {getattr(new, name)}" for name in changed) or "unchanged"
     )

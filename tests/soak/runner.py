@@ -1,4 +1,4 @@
-"""Stacks of the soak, one after the other: so many, or until the time is up; and what went wrong."""
+"""Stacks of the soak, one after the other, up to a number or a time; and the disagreements found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OUTPUT_CHARACTERS = 6000
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What of a plan is run: these declarations, and these steps (None: all)."""
+    """The part of a plan to run: these declarations, and these steps (None: all)."""
 
     slots: tuple[str, ...]
     steps: frozenset[int] | None = None
@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A disagreement of the stack of this seed, and the smallest part of its plan that still shows one."""
+    """A disagreement of a stack, and the smallest part of its plan that still shows one."""
 
     plan: Plan
     disagreement: Disagreement
@@ -43,18 +43,18 @@ class Failure:
         lines = [
             f"seed {self.plan.seed}, step {self.disagreement.step}:",
             *(f"  {complaint}" for complaint in self.disagreement.complaints),
-            f"the shortest history that shows it, after {self.tried} tries to shorten it:",
+            f"the shortest history that shows it, after {self.tried} attempts to shorten it:",
             *(f"  {number}. {_line(self.plan, number, part.slots)}" for number in steps),
-            "what the last command printed:",
+            "the output of the last command:",
             self.disagreement.output[-_OUTPUT_CHARACTERS:],
-            f"again: make soak ARGS='--seed {self.plan.seed} --stacks 1 {only}'",
+            f"to run it again: make soak ARGS='--seed {self.plan.seed} --stacks 1 {only}'",
         ]
         return "\n".join(lines)
 
 
 @dataclass
 class Summary:
-    """What was gone through, and what went wrong."""
+    """The totals of all stacks, and the failures."""
 
     seeds: list[int] = field(default_factory=list)
     sequences: int = 0
@@ -76,7 +76,7 @@ def soak(
     *,
     seed: int,
     stacks: int,
-    say: Callable[[str], None],
+    print_line: Callable[[str], None],
     seconds: float | None = None,
     least: int = 2,
     part: Part | None = None,
@@ -87,8 +87,8 @@ def soak(
 ) -> Summary:
     """Run the stacks of `seed`, `seed + 1` and so on.
 
-    At least `least`; then none is begun that would not end within `seconds`, by how long the others took.
-    It goes on after a disagreement, which it spends up to `shorten_seconds` to shorten.
+    Run at least `least`; then begin none that would not end within `seconds`, judging by the longest so far.
+    After a disagreement, spend up to `shorten_seconds` to shorten it, and continue.
     """
     summary, began = Summary(), time.monotonic()
     longest = 0.0
@@ -103,11 +103,13 @@ def soak(
         summary.sequences += len(part.slots if part else plan.slots)
         summary.tally.add(tally)
         found = "disagreement" if disagreement else "as forecast"
-        say(f"seed {plan.seed}: {found}; {tally.steps} commands, {tally.submissions} jobs, {took:.0f} s")
+        print_line(
+            f"seed {plan.seed}: {found}; {tally.steps} commands, {tally.submissions} jobs, {took:.0f} s"
+        )
         if disagreement is not None:
             failure = shortened(plan, disagreement, part, seconds=shorten_seconds, defects=defects)
             summary.failures.append(failure)
-            say(failure.report())
+            print_line(failure.report())
     summary.seconds = time.monotonic() - began
     return summary
 
@@ -115,7 +117,7 @@ def soak(
 def run(
     plan: Plan, part: Part | None, defects: frozenset[str] = frozenset(DEFECTS)
 ) -> tuple[Disagreement | None, Tally, float]:
-    """One stack, in a folder of its own that is gone afterwards."""
+    """Run one stack, in a temporary folder of its own."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         stack = Stack(
@@ -133,9 +135,9 @@ def run(
 def shortened(
     plan: Plan, first: Disagreement, part: Part | None, *, seconds: float, defects: frozenset[str]
 ) -> Failure:
-    """The disagreement with fewer declarations and steps, as far as it shows again within the time.
+    """Return the disagreement with fewer declarations and steps, as far as it recurs within the time.
 
-    What depends on the moment of a kill may not show again; then it stays as it was.
+    A disagreement that depends on the moment of a kill may not recur; then it stays as it was.
     """
     until, tried = time.monotonic() + seconds, 0
     steps = sorted(part.steps) if part and part.steps is not None else list(range(len(plan.steps)))
@@ -162,13 +164,13 @@ def shortened(
 
 
 def _smaller(part: Part, disagreement: Disagreement) -> Sequence[Part]:
-    """First with the declarations that are named alone."""
+    """Return the part with only the named declarations, if there are others."""
     named = [slot for slot in part.slots if any(slot in one for one in disagreement.complaints)]
     return [Part(slots=tuple(named), steps=part.steps)] if named and len(named) < len(part.slots) else []
 
 
 def _middle(part: Part) -> list[int]:
-    """All steps but the last, from the one before it backwards."""
+    """Return all steps except the last, from the one before it backwards."""
     return sorted(part.steps or ())[-2::-1]
 
 

@@ -1,4 +1,4 @@
-"""One stack of the soak: the real engine goes through a plan, and the model holds it to every step."""
+"""One stack of the soak: the real engine follows a plan, and the model checks each step."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from soak import checks, commands
-from soak.checks import Ending, Seen
+from soak.checks import Ending, Observed
 from soak.declaring import PROGRAM, pool_on_the_wire, resource, urn
 from soak.limits import DEFECTS
 from soak.model import (
     Command,
+    Decision,
     Declared,
-    Fate,
     Forecast,
     Job,
+    JobState,
     Spec,
-    Verdict,
     World,
-    clouded,
     deployment,
+    known_defect,
     refreshed,
 )
 from soak.observing import RUN_LABEL, State, Watcher, job_of, slot_of, states, world
@@ -41,8 +41,8 @@ _ANSWERED = re.compile(r"pulumi-python:dynamic:\w+ \S+ (created|updated|deleted|
 _FOREIGN = Spec(program="runs", salt=0)
 
 
-class Disagreement(Exception):  # noqa: N818  it is no error of the soak
-    """The engine did what the model does not allow. `step`: its number; `complaints`: one sentence each."""
+class Disagreement(Exception):  # noqa: N818  not an error of the soak
+    """The engine did something that the model does not allow. `complaints` has one sentence each."""
 
     def __init__(self, step: int, complaints: list[str], output: str) -> None:
         super().__init__("\n".join(complaints))
@@ -51,7 +51,7 @@ class Disagreement(Exception):  # noqa: N818  it is no error of the soak
 
 @dataclass
 class Tally:
-    """What a stack went through."""
+    """Counts of a stack's events."""
 
     steps: int = 0
     submissions: int = 0
@@ -83,14 +83,14 @@ class Stack:
         self.worlds = {slot: World() for slot in self.slots}
 
     def run(self, plan: Plan, only: frozenset[int] | None = None) -> None:
-        """Go through the plan, or some of its steps. Raises `Disagreement`."""
+        """Run the plan, or some of its steps. Raises `Disagreement`."""
         self._make_foreign()
         for number, step in enumerate(plan.steps):
             if only is None or number in only:
                 self._step(number, step)
 
     def close(self) -> None:
-        """End everything that runs; nothing is looked at any more."""
+        """End all jobs and the emulator; nothing is checked any more."""
         emulator = launcher.find(self.engine.data_dir)
         if emulator is None:
             return
@@ -128,27 +128,27 @@ class Stack:
 
         found = list(self._general(command, ran, watcher))
         ending = Ending.BROKEN if ran.code else Ending.SURVIVED if ran.disturbed else Ending.CLEAN
-        refused = {slot for slot, one in forecasts.items() if one.verdict is Verdict.REFUSE}
+        refused = {slot for slot, one in forecasts.items() if one.decision is Decision.REFUSE}
         self.tally.refusals += len(refused)
         found += _of_ending(command, ran, refused, forecasts, declared)
         for slot in self.slots:
             known = {job.name for job in before[slot].jobs}
             here = {job.name for job in self.worlds[slot].jobs} | watcher.names.get(slot, set())
-            seen = Seen(before=before[slot], after=self.worlds[slot], submitted=frozenset(here - known))
+            seen = Observed(before=before[slot], after=self.worlds[slot], submitted=frozenset(here - known))
             self.tally.submissions += len(seen.submitted)
             found += [
                 f"{slot}: {complaint}"
                 for complaint in _of_slot(command, declared.get(slot), forecasts.get(slot), seen, ending)
             ]
             if number == 0 and seen.before.jobs:
-                found.append(f"{slot}: there were jobs before the first step")
+                found.append(f"{slot}: jobs existed before the first step")
         if ending is Ending.CLEAN and command.verb == "up":
-            found += _of_words(ran.output, command, declared, forecasts)
+            found += _of_messages(ran.output, command, declared, forecasts)
         if found:
             raise Disagreement(number, found, ran.output)
 
     def _forecasts(self, command: Command, declared: Mapping[str, Declared]) -> dict[str, Forecast]:
-        """For every declaration that the command is about."""
+        """Return the forecast of each declaration that the command affects."""
         if command.verb == "refresh":
             return {}
         forecasts = {}
@@ -158,13 +158,13 @@ class Stack:
             here = refreshed(self.worlds[slot]) if command.refresh else self.worlds[slot]
             one = declared.get(slot) if command.verb != "destroy" else None
             forecast = deployment(one, here, on_demand=slot in command.replace)
-            if clouded(one, here) in self.defects:
+            if known_defect(one, here) in self.defects:
                 forecast = replace(forecast, undecided=True)
             forecasts[slot] = forecast
         return forecasts
 
     def _possible(self, command: Command, declared: Mapping[str, Declared]) -> Command:
-        """The command without what it cannot name: what is not there, or goes by another name by now."""
+        """Return the command without declarations that it cannot name: missing and renamed ones."""
 
         def named(slot: str) -> bool:
             state = self._states.get(slot, State())
@@ -218,28 +218,28 @@ class Stack:
             self.worlds[slot] = world(state, jobs[slot], self.worlds[slot], declared.get(slot))
 
     def _act(self, behind: Mapping[str, str]) -> None:
-        """What somebody does to a job without telling Pulumi; only an ended job can be deleted."""
+        """Cancel or delete jobs outside Pulumi; only an ended job can be deleted."""
         endpoint = self._endpoint()
         jobs = self._jobs()
         for slot, act in behind.items():
             if slot not in jobs or not jobs[slot]:
                 continue
             newest = max(jobs[slot], key=lambda job: job.created)
-            if newest.fate is Fate.LIVE:
+            if newest.state is JobState.LIVE:
                 custom_jobs.cancel(endpoint, newest.name)
             if act == "delete":
                 self._settle()
                 custom_jobs.delete(endpoint, newest.name)
 
     def _settle(self, *, everything: bool = False) -> None:
-        """Wait until what ends by itself has ended: a command meets jobs that ended or that run for long."""
+        """Wait for jobs that end by themselves: a command finds only ended and long-running jobs."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             records = custom_jobs.list_live(self._endpoint())
             waited = [
                 job
                 for job in map(job_of, records)
-                if everything or job.fate is Fate.CANCELLING or job.spec.program != "runs"
+                if everything or job.state is JobState.CANCELLING or job.spec.program != "runs"
             ]
             if not waited:
                 return
@@ -248,11 +248,15 @@ class Stack:
             time.sleep(0.05)
 
     def _make_foreign(self) -> None:
-        """Two jobs of other people with the same marks as ours: one has a run's key, one has none."""
-        marks = {"pulumi-project": "engine-test", "pulumi-stack": "test", "pulumi-resource": self.slots[0]}
+        """Create two foreign jobs with the same labels as ours: one with a run's key, one without."""
+        labels_of_owner = {
+            "pulumi-project": "engine-test",
+            "pulumi-stack": "test",
+            "pulumi-resource": self.slots[0],
+        }
         for name, labels in (
-            ("keyed", {**marks, RUN_LABEL: "0123456789abcdef-1"}),
-            ("bare", marks),
+            ("keyed", {**labels_of_owner, RUN_LABEL: "0123456789abcdef-1"}),
+            ("bare", labels_of_owner),
         ):
             declared = Declared(names=(self.slots[0],), spec=_FOREIGN)
             wire = {
@@ -263,7 +267,7 @@ class Stack:
             self.foreign[name] = custom_jobs.create(self._endpoint(), wire).name
 
     def _general(self, command: Command, ran: commands.Ran, watcher: Watcher) -> Iterator[str]:
-        """What must hold of every command."""
+        """Yield the violations of rules for all commands."""
         if "Traceback" in ran.output:
             yield "a traceback was printed"
         if ran.hung:
@@ -277,12 +281,12 @@ class Stack:
             try:
                 state = custom_jobs.get(self._endpoint(), job).state
             except NotFound:
-                yield f"the {name} job of somebody else was deleted"
+                yield f"the {name} foreign job was deleted"
             except CloudError as error:
-                yield f"the {name} job of somebody else cannot be read: {error}"
+                yield f"the {name} foreign job cannot be read: {error}"
             else:
                 if state.is_terminal or state.word == "CANCELLING":
-                    yield f"the {name} job of somebody else is {state.word}"
+                    yield f"the {name} foreign job is {state.word}"
 
     def _count(self, step: Step, ran: commands.Ran) -> None:
         self.tally.steps += 1
@@ -294,16 +298,16 @@ class Stack:
 
 
 def _of_slot(
-    command: Command, declared: Declared | None, forecast: Forecast | None, seen: Seen, ending: Ending
+    command: Command, declared: Declared | None, forecast: Forecast | None, seen: Observed, ending: Ending
 ) -> Iterator[str]:
     if command.verb == "refresh" or forecast is None or command.verb == "preview":
         yield from checks.untouched(seen)
         expected = refreshed(seen.before) if command.verb == "refresh" else seen.before
         if ending is Ending.CLEAN and seen.after.record != expected.record:
-            yield f"the record is {seen.after.record}, and it should be {expected.record}"
+            yield f"the record is {seen.after.record}, expected {expected.record}"
         return
     if command.refresh:
-        seen = Seen(before=refreshed(seen.before), after=seen.after, submitted=seen.submitted)
+        seen = Observed(before=refreshed(seen.before), after=seen.after, submitted=seen.submitted)
     yield from checks.complaints(declared if command.verb == "up" else None, forecast, seen, ending)
 
 
@@ -314,37 +318,41 @@ def _of_ending(
     forecasts: Mapping[str, Forecast],
     declared: Mapping[str, Declared],
 ) -> Iterator[str]:
-    """Whether it failed exactly where it has to, and said why."""
+    """Yield complaints unless the command failed exactly where it must, and printed the reason."""
     if command.verb == "preview":
-        # Nobody is asked about a removal or a replacement on demand before its turn comes.
+        # A preview does not call the provider for removals and replacements on demand.
         refused = {slot for slot in refused if slot in declared}
     if not ran.code and refused:
-        yield f"{', '.join(sorted(refused))}: it had to be refused, and the command succeeded"
+        yield f"{', '.join(sorted(refused))}: it must be refused, but the command succeeded"
     if ran.disturbed:
         return
     if ran.code and not refused:
         yield f"the command failed with code {ran.code}, undisturbed"
-    if ran.code and refused and not any(_is_said(forecasts[slot], slot, declared, ran) for slot in refused):
-        yield f"the refusal of {', '.join(sorted(refused))} is not said"
+    if (
+        ran.code
+        and refused
+        and not any(_is_printed(forecasts[slot], slot, declared, ran) for slot in refused)
+    ):
+        yield f"the refusal of {', '.join(sorted(refused))} is not printed"
 
 
-def _is_said(forecast: Forecast, slot: str, declared: Mapping[str, Declared], ran: commands.Ran) -> bool:
+def _is_printed(forecast: Forecast, slot: str, declared: Mapping[str, Declared], ran: commands.Ran) -> bool:
     names = declared[slot].names if slot in declared else ()
-    said = forecast.says or ""
-    return any(said.format(name=name) in ran.output for name in names) or bool(
-        re.search(said.format(name=rf"{slot}(-\d+)?"), ran.output)
+    message = forecast.message or ""
+    return any(message.format(name=name) in ran.output for name in names) or bool(
+        re.search(message.format(name=rf"{slot}(-\d+)?"), ran.output)
     )
 
 
-def _of_words(
+def _of_messages(
     output: str, command: Command, declared: Mapping[str, Declared], forecasts: Mapping[str, Forecast]
 ) -> Iterator[str]:
-    """The sentences for people, where a deployment went well."""
+    """Yield missing and wrong messages of a successful deployment."""
     again = {slot_of(name) for name in _AGAIN.findall(output)}
     for slot, forecast in forecasts.items():
         if slot not in declared or forecast.undecided or forecast.why.startswith("interrupted"):
             continue
-        if forecast.says and not re.search(forecast.says.format(name=rf"{slot}(-\d+)?"), output):
-            yield f"{slot}: it is not said that {forecast.says.format(name=slot)}... ({forecast.why})"
-        if slot in again and "will run" not in (forecast.says or "") and slot not in command.replace:
-            yield f"{slot}: it is said to run again, and it does not ({forecast.why})"
+        if forecast.message and not re.search(forecast.message.format(name=rf"{slot}(-\d+)?"), output):
+            yield f"{slot}: the output lacks '{forecast.message.format(name=slot)}' ({forecast.why})"
+        if slot in again and "will run" not in (forecast.message or "") and slot not in command.replace:
+            yield f"{slot}: the output announces a rerun that does not happen ({forecast.why})"

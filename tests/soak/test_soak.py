@@ -15,33 +15,33 @@ SECONDS = 120.0
 SEED = 6000
 
 
-def test_whatever_happens_the_jobs_are_those_that_the_page_of_reruns_says(
+def test_jobs_follow_the_rules_of_reruns_despite_disturbances(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """SOAK_SEED is the seed of the first stack, SOAK_SECONDS how long it may take.
+    """SOAK_SEED is the seed of the first stack, SOAK_SECONDS the time limit.
 
-    Without one it is always the same: what `make soak` finds tomorrow is no reason to refuse a change today.
+    The default seed is fixed, so that the result depends on the change alone.
     """
     seed = int(os.environ.get("SOAK_SEED") or SEED)
-    said: list[str] = []
+    lines: list[str] = []
     summary = runner.soak(
         seed=seed,
         stacks=1000,
         seconds=float(os.environ.get("SOAK_SECONDS") or SECONDS),
-        say=said.append,
+        print_line=lines.append,
         shorten_seconds=120.0,
     )
     with capsys.disabled():
         print(f"\nSOAK_SEED={seed}: {summary.line()}")
     if summary.failures:
-        pytest.fail("\n\n".join(said), pytrace=False)
+        pytest.fail("\n\n".join(lines), pytrace=False)
     assert summary.tally.submissions > 0
 
 
-def test_a_seed_is_a_history() -> None:
+def test_a_seed_determines_the_history() -> None:
     assert make(7) == make(7)
     assert make(7) != make(8)
-    # A declaration has the history that it has, whatever others the stack holds.
+    # The history of a declaration does not depend on the others of its stack.
     assert [step.declared["d1"] for step in make(7, slots=2).steps if "d1" in step.declared] == [
         step.declared["d1"] for step in make(7, slots=5).steps if "d1" in step.declared
     ]

@@ -1,4 +1,4 @@
-"""What the soak once found, each as the shortest history that shows it."""
+"""Former failures of the soak, each as the shortest history that shows it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUNS, OTHER = Spec(program="runs", salt=1), Spec(program="runs", salt=2)
 FAILS, SUCCEEDS = Spec(program="fails", salt=1), Spec(program="succeeds", salt=1)
 UP, REFRESH = Command(verb="up"), Command(verb="refresh")
 REPLACE = Command(verb="up", replace=frozenset({"d0"}))
-FORGET = "the job is taken out of the state, as by a kill before it was recorded"
+FORGET = "the job is deleted from the state, as by a kill before it was recorded"
 
 
 def train(spec: Spec, **options: Any) -> Declared:
@@ -55,7 +55,7 @@ HISTORIES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES.keys())
-def test_what_was_found(history: list[Any], tmp_path: Path) -> None:
+def test_former_failures(history: list[Any], tmp_path: Path) -> None:
     stack = Stack(folder=tmp_path / "project", slots=("d0",), defects=frozenset())
     stack._make_foreign()
     try:

@@ -1,7 +1,7 @@
-"""The model of the soak and the table of `runs.rerun`, each held to rules that are written out here.
+"""The model of the soak and the table of `runs.rerun`, each compared with rules that are written out here.
 
-Two that agree can be wrong together. So neither is compared with the other, nor with the tables of
-docs/rerun.md, which are made from `lifecycle`.
+The two could agree and both be wrong. So neither is compared with the other, nor with the tables of
+docs/rerun.md, which are generated from `runs`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step
 from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun
 from pulumi_vertex_training.runs.run_status import Change, LastRun
 from soak import checks
-from soak.checks import Ending, Seen
+from soak.checks import Ending, Observed
 from soak.model import (
+    Decision,
     Declared,
-    Fate,
     Job,
+    JobState,
     Record,
     Run,
+    RunState,
     Spec,
-    Stands,
-    Verdict,
     World,
+    decide,
     deployment,
-    judge,
     refreshed,
     removal,
 )
@@ -42,15 +42,15 @@ def declared(**fields) -> Declared:
 
 
 def world(
-    fate: Fate | None = Fate.LIVE, *, ended: Fate | None = None, job_key: str = "i-1", **record
+    state: JobState | None = JobState.LIVE, *, ended: JobState | None = None, job_key: str = "i-1", **record
 ) -> World:
-    """A declaration whose job stands so; None: it is gone."""
+    """Return a declaration whose job is in this state; None: the job is gone."""
     kept = {"rerun": "on_change", "protect_running": False, "on_delete": "delete", **record}
-    job = Job(name="j1", key=job_key, spec=SPEC, fate=fate or Fate.LIVE, created="1")
+    job = Job(name="j1", key=job_key, spec=SPEC, state=state or JobState.LIVE, created="1")
     return World(
         run=Run(key="i-1", reruns=0, spec=SPEC, run_token=None),
         record=Record(job="j1", run="i-1", ended=ended, **kept),
-        jobs=(job,) if fate else (),
+        jobs=(job,) if state else (),
     )
 
 
@@ -72,22 +72,22 @@ demand   on_failure-at-limit   run      run      run      run         run       
 demand   always                run      run      run      run         run        run      run
 demand   never                 run      refuse   refuse   refuse      refuse     refuse   refuse
 """
-"""What is decided. Each cell was filled in by hand from these sentences:
+"""The expected decisions. Each cell was filled in manually from these sentences:
 
-* A declaration runs once, under every policy.
+* A declaration runs once, under all policies.
 * A finished job is steady state. A job that was cancelled or failed is finished, too.
 * `on_failure` repairs failures, not successes and not cancellations, until its limit in a row is reached.
-* `always` runs again what has ended. Nothing doubles a job that has not.
+* `always` runs an ended job again. It never starts a second one next to a job that has not ended.
 * A job that vanished before its end was recorded was never finished, so it runs again.
-* `never` means once, whatever happens. What the command line asks for is refused, not ignored.
+* `never` means once. A request on the command line is refused, not ignored.
 * Another spec or another `run_token` is another run, and so is `pulumi up --replace`.
 
-"kept" is a declaration that did not change, "changed" one with another spec or `run_token`, "demand" is
+"kept" is an unchanged declaration, "changed" one with another spec or `run_token`, "demand" is
 --replace.
 """
 
 PROTECTED = {"changed": ("live",), "demand": ("live",)}
-"""With `protect_running` nothing takes the place of a live job. It does not protect one that has ended."""
+"""With `protect_running` a live job is not replaced. An ended one is not protected."""
 
 REMOVED = """
                       live            cancelling  succeeded  failed   cancelled
@@ -96,14 +96,14 @@ delete-protected      refuse          delete      delete     delete   delete
 cancel                cancel          nothing     nothing    nothing  nothing
 cancel-protected      refuse          nothing     nothing    nothing  nothing
 """
-"""What happens to the job of a declaration that is taken away, by `on_delete`.
+"""The steps for the job of a removed declaration, by `on_delete`.
 
-A live job is cancelled either way. `delete` removes its record afterwards, `cancel` keeps it as a history.
+A live job is cancelled either way. `delete` deletes its record afterwards, `cancel` keeps it as a history.
 """
 
 
 def cells(table: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The words that begin each row, and the column's name and the cell of each column."""
+    """Yield the words that begin each row, and the column's name and the cell of each column."""
     head, *rows = [line.split() for line in table.strip().splitlines()]
     for row in rows:
         first = len(row) - len(head)
@@ -111,7 +111,7 @@ def cells(table: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
             yield tuple(row[:first]), column, cell
 
 
-STANDS: dict[str, Stands | Fate] = {each.name.lower(): each for each in (*Stands, *Fate)}
+LAST_RUN_STATES: dict[str, RunState | JobState] = {each.name.lower(): each for each in (*RunState, *JobState)}
 LAST: dict[str, tuple[LastRun, ...]] = {
     "none": (LastRun.NONE,),
     "gone": (LastRun.GONE,),
@@ -131,31 +131,33 @@ LIMIT = 2
 
 @dataclass(frozen=True)
 class Rule:
-    """One cell of `RULES`, with or without protection."""
+    """A cell of `RULES`, with or without protection."""
 
     asked: str
     policy: str
     reruns: int
-    stands: str
+    last_run: str
     protect: bool
     decision: str
 
     def __str__(self) -> str:
-        return f"{self.asked}-{self.policy}-{self.reruns}-{self.stands}{'-protected' if self.protect else ''}"
+        return (
+            f"{self.asked}-{self.policy}-{self.reruns}-{self.last_run}{'-protected' if self.protect else ''}"
+        )
 
 
 def rules() -> Iterator[Rule]:
-    for (asked, row), stands, cell in cells(RULES):
+    for (asked, row), last_run, cell in cells(RULES):
         policy, _, at_limit = row.partition("-")
         for protect in (False, True):
-            is_held = protect and stands in PROTECTED.get(asked, ()) and cell == "run"
+            is_protected = protect and last_run in PROTECTED.get(asked, ()) and cell == "run"
             yield Rule(
                 asked=asked,
                 policy=policy,
                 reruns=LIMIT if at_limit else LIMIT - 1,
-                stands=stands,
+                last_run=last_run,
                 protect=protect,
-                decision="refuse" if is_held else cell,
+                decision="refuse" if is_protected else cell,
             )
 
 
@@ -164,14 +166,14 @@ EACH_RULE = pytest.mark.parametrize("rule", tuple(rules()), ids=str)
 
 @EACH_RULE
 def test_the_model_decides_by_the_rules(rule: Rule) -> None:
-    verdict, why = judge(
+    decision, why = decide(
         declared(rerun=rule.policy, rerun_limit=LIMIT, protect_running=rule.protect),
-        STANDS[rule.stands],
+        LAST_RUN_STATES[rule.last_run],
         changed=rule.asked == "changed",
         reruns=rule.reruns,
         on_demand=rule.asked == "demand",
     )
-    assert (verdict.name.lower(), why) == (rule.decision, why)
+    assert (decision.name.lower(), why) == (rule.decision, why)
 
 
 @EACH_RULE
@@ -188,37 +190,39 @@ def test_the_table_decides_by_the_rules(rule: Rule) -> None:
             )
         ).action
         for change in CHANGES[rule.asked]
-        for last in LAST[rule.stands]
+        for last in LAST[rule.last_run]
     }
     expected = {"run": "RUN", "stay": "NOTHING", "refuse": "REFUSE"}[rule.decision]
-    assert {case: verdict.name for case, verdict in found.items()} == dict.fromkeys(found, expected)
+    assert {case: action.name for case, action in found.items()} == dict.fromkeys(found, expected)
 
 
-def test_every_policy_and_every_state_has_a_rule() -> None:
+def test_all_policies_and_states_have_a_rule() -> None:
     assert {rule.policy for rule in rules()} == {policy.value for policy in Policy}
-    assert {rule.stands for rule in rules()} == set(STANDS) == set(LAST)
+    assert {rule.last_run for rule in rules()} == set(LAST_RUN_STATES) == set(LAST)
     seen = {last for each in LAST.values() for last in each}
     assert set(LastRun) - seen == {LastRun.NOT_KNOWN}, "the emulator of a soak always answers"
     assert {change for each in CHANGES.values() for change in each} == set(Change)
 
 
-EACH_REMOVAL = pytest.mark.parametrize(("row", "stands", "cell"), [*cells(REMOVED)])
+EACH_REMOVAL = pytest.mark.parametrize(("row", "last_run", "cell"), [*cells(REMOVED)])
 
 
 @EACH_REMOVAL
-def test_the_model_removes_by_the_rules(row: tuple[str], stands: str, cell: str) -> None:
+def test_the_model_removes_by_the_rules(row: tuple[str], last_run: str, cell: str) -> None:
     on_delete, _, protected = row[0].partition("-")
-    forecast = removal(world(Fate[stands.upper()], on_delete=on_delete, protect_running=bool(protected)))
-    assert (forecast.verdict is Verdict.REFUSE) == (cell == "refuse")
+    forecast = removal(
+        world(JobState[last_run.upper()], on_delete=on_delete, protect_running=bool(protected))
+    )
+    assert (forecast.decision is Decision.REFUSE) == (cell == "refuse")
     if cell != "refuse":
         assert forecast.removes == "j1"
         assert forecast.keeps_record == (on_delete == "cancel")
 
 
 @EACH_REMOVAL
-def test_the_table_removes_by_the_rules(row: tuple[str], stands: str, cell: str) -> None:
+def test_the_table_removes_by_the_rules(row: tuple[str], last_run: str, cell: str) -> None:
     on_delete, _, protected = row[0].partition("-")
-    for last in LAST[stands]:
+    for last in LAST[last_run]:
         plan = deletion_policy.plan(last, on_delete=OnDelete(on_delete), protect_running=bool(protected))
         assert plan.refused == (cell == "refuse"), last
         steps = [step for step in (Step.CANCEL, Step.DELETE) if step in plan.steps]
@@ -231,13 +235,13 @@ def test_the_table_removes_by_the_rules(row: tuple[str], stands: str, cell: str)
 
 
 def of(before: World, after: World, submitted: set[str], one: Declared | None, ending: Ending) -> list[str]:
-    seen = Seen(before=before, after=after, submitted=frozenset(submitted))
+    seen = Observed(before=before, after=after, submitted=frozenset(submitted))
     return list(checks.complaints(one, deployment(one, before), seen, ending))
 
 
 def ran_again(before: World, *, key: str = "i-2", jobs: tuple[Job, ...] | None = None) -> World:
-    """After a clean run of another spec."""
-    new = Job(name="j2", key=key, spec=OTHER, fate=Fate.LIVE, created="2")
+    """Return the world after an undisturbed run of another spec."""
+    new = Job(name="j2", key=key, spec=OTHER, state=JobState.LIVE, created="2")
     assert before.record is not None
     return World(
         run=Run(key=key, reruns=0, spec=OTHER, run_token=None),
@@ -248,15 +252,15 @@ def ran_again(before: World, *, key: str = "i-2", jobs: tuple[Job, ...] | None =
     )
 
 
-def test_a_clean_change_has_no_complaint() -> None:
+def test_an_undisturbed_change_has_no_complaint() -> None:
     assert of(world(), ran_again(world()), {"j2"}, declared(spec=OTHER), Ending.CLEAN) == []
 
 
-LEFT = Job(name="j1", key="i-1", spec=SPEC, fate=Fate.LIVE, created="1")
+LEFT = Job(name="j1", key="i-1", spec=SPEC, state=JobState.LIVE, created="1")
 
 
 @pytest.mark.parametrize(
-    ("after", "submitted", "one", "said"),
+    ("after", "submitted", "one", "complaint"),
     [
         pytest.param(
             ran_again(world()), {"j2", "j3"}, declared(spec=OTHER), "2 jobs were submitted", id="doubled"
@@ -266,50 +270,58 @@ LEFT = Job(name="j1", key="i-1", spec=SPEC, fate=Fate.LIVE, created="1")
             world(), set(), declared(spec=OTHER), "no job was submitted where one is due", id="none"
         ),
         pytest.param(
-            ran_again(world(), jobs=(LEFT,)), {"j2"}, declared(spec=OTHER), "no state knows it", id="orphan"
+            ran_again(world(), jobs=(LEFT,)),
+            {"j2"},
+            declared(spec=OTHER),
+            "but not in the state",
+            id="orphan",
         ),
         pytest.param(
             ran_again(world(), jobs=(LEFT,)),
             {"j2"},
             declared(spec=OTHER),
-            "record is still",
+            "record still exists",
             id="not deleted",
         ),
         pytest.param(world(), set(), None, "the state still has it", id="not removed"),
         pytest.param(World(jobs=(LEFT,)), set(), None, "j1 of run i-1 is live", id="left behind"),
-        pytest.param(world(Fate.CANCELLED), set(), declared(), "was cancelled, and nothing", id="cancelled"),
+        pytest.param(
+            world(JobState.CANCELLED), set(), declared(), "was cancelled without a reason", id="cancelled"
+        ),
         pytest.param(world(None), set(), declared(), "does not exist", id="lost"),
-        pytest.param(world(job_key="i-0"), set(), declared(), "carries the key i-0", id="of another run"),
+        pytest.param(world(job_key="i-0"), set(), declared(), "has the key i-0", id="of another run"),
         pytest.param(
             world(), set(), declared(protect_running=True), "protect_running is False on record", id="policy"
         ),
     ],
 )
-def test_what_must_not_be_is_said(after: World, submitted: set[str], one: Declared | None, said: str) -> None:
-    assert said in "\n".join(of(world(), after, submitted, one, Ending.CLEAN))
+def test_violations_are_reported(
+    after: World, submitted: set[str], one: Declared | None, complaint: str
+) -> None:
+    assert complaint in "\n".join(of(world(), after, submitted, one, Ending.CLEAN))
 
 
-def test_a_killed_deployment_may_stop_anywhere_but_not_run_twice() -> None:
+def test_a_killed_deployment_submits_at_most_one_job() -> None:
     for after, submitted in ((world(), set()), (ran_again(world()), {"j2"})):
         assert of(world(), after, submitted, declared(spec=OTHER), Ending.BROKEN) == []
     assert of(world(), ran_again(world()), {"j2", "j3"}, declared(spec=OTHER), Ending.BROKEN)
 
 
-def test_a_run_that_nobody_recorded_is_joined_and_one_that_was_cancelled_is_not() -> None:
+def test_a_job_of_an_unrecorded_run_is_adopted_unless_cancelled() -> None:
     run = world().run
-    for fate, submits in ((Fate.LIVE, 0), (Fate.SUCCEEDED, 0), (Fate.CANCELLED, 1), (None, 1)):
-        jobs = (Job(name="j1", key="i-1", spec=SPEC, fate=fate, created="1"),) if fate else ()
+    for state, submits in ((JobState.LIVE, 0), (JobState.SUCCEEDED, 0), (JobState.CANCELLED, 1), (None, 1)):
+        jobs = (Job(name="j1", key="i-1", spec=SPEC, state=state, created="1"),) if state else ()
         forecast = deployment(declared(), World(run=run, jobs=jobs))
-        assert (forecast.submits, forecast.new_key) == (submits, False), fate
-    failed = (Job(name="j1", key="i-1", spec=SPEC, fate=Fate.FAILED, created="1"),)
+        assert (forecast.submits, forecast.new_key) == (submits, False), state
+    failed = (Job(name="j1", key="i-1", spec=SPEC, state=JobState.FAILED, created="1"),)
     forecast = deployment(declared(rerun="on_failure"), World(run=run, jobs=failed))
     assert (forecast.submits, forecast.new_key, forecast.reruns) == (1, True, 1)
 
 
-def test_a_refresh_puts_ends_on_record_and_drops_what_is_gone() -> None:
-    ended = refreshed(world(Fate.FAILED)).record
+def test_a_refresh_records_ends_and_drops_lost_jobs() -> None:
+    ended = refreshed(world(JobState.FAILED)).record
     assert ended is not None
-    assert ended.ended is Fate.FAILED
+    assert ended.ended is JobState.FAILED
     assert refreshed(world(None)).record is None
-    assert refreshed(world(None, ended=Fate.FAILED)).record is not None
+    assert refreshed(world(None, ended=JobState.FAILED)).record is not None
     assert refreshed(world(None, rerun="never")).record is not None

@@ -1,4 +1,4 @@
-"""Archives of an emulator's state, taken apart and put together by a test."""
+"""Archives of an emulator's state, unpacked, edited and packed by a test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def packed(members: Members) -> bytes:
 
 
 def send(daemon: Daemon, data: bytes) -> str:
-    """What is said of an archive that is refused."""
+    """Send an archive that the emulator refuses. Return the error message."""
     headers = {"Content-Type": "application/x-tar"}
     answer = call(daemon.url, "POST", "/_local/import", body=data, token=daemon.token, headers=headers)
     assert answer.status == 400, answer.body
@@ -46,7 +46,7 @@ def send(daemon: Daemon, data: bytes) -> str:
 
 
 def changed(name: str, /, **values: Any) -> Edit:
-    """Other values in the JSON of a member."""
+    """Return an edit that changes values in a member's JSON."""
 
     def edit(members: Members) -> None:
         members[name] = json.dumps({**json.loads(members[name]), **values}).encode()

@@ -1,4 +1,4 @@
-"""Artifact Registry of an emulator: Google's client, and images pushed as docker pushes them."""
+"""Artifact Registry of an emulator: Google's client, and images pushed the way docker pushes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CREATED = "2026-01-02T03:04:05.678901234Z"
 
 @dataclass(frozen=True)
 class Pushed:
-    """An image that was pushed: its repository HOST/PATH, digest, and sizes of what it consists of."""
+    """A pushed image: its repository HOST/PATH, its digest, and the sizes of its parts in bytes."""
 
     repository: str
     digest: str
@@ -32,7 +32,7 @@ class Pushed:
 
 
 def client(daemon: Daemon) -> Any:
-    """Google's client, over REST."""
+    """Return Google's client over REST."""
     from google.cloud import artifactregistry_v1
     from google.cloud.artifactregistry_v1.services.artifact_registry.transports.rest import (
         ArtifactRegistryRestTransport,
@@ -46,12 +46,12 @@ def client(daemon: Daemon) -> Any:
 
 
 def ask(daemon: Daemon, method: str, path: str, body: Any = None) -> Answer:
-    """One call of the API."""
+    """Send one request to the API."""
     return call(daemon.url, method, path, body=body, token=daemon.token)
 
 
 def refused(daemon: Daemon, method: str, path: str, body: Any = None) -> tuple[int, str, str]:
-    """HTTP status, canonical code and message of a call that fails."""
+    """Return the HTTP status, canonical code and message of a call that fails."""
     answer = ask(daemon, method, path, body)
     error = answer.json()["error"]
     assert error["code"] == answer.status >= 400
@@ -59,7 +59,7 @@ def refused(daemon: Daemon, method: str, path: str, body: Any = None) -> tuple[i
 
 
 def create(daemon: Daemon, name: str, *, parent: str = PARENT, **fields: Any) -> dict[str, Any]:
-    """Make a repository; its JSON."""
+    """Create a repository. Return its JSON."""
     body = {"format": "DOCKER", **fields}
     answer = ask(daemon, "POST", f"/v1/{parent}/repositories?repositoryId={name}", body)
     assert answer.status == 200, answer.body
@@ -71,7 +71,7 @@ def create(daemon: Daemon, name: str, *, parent: str = PARENT, **fields: Any) ->
 def push(
     daemon: Daemon, image: str, *tags: str, layer: bytes = b"layer", config: Mapping[str, Any] | None = None
 ) -> Pushed:
-    """Push an image HOST/PATH; without tags by its digest."""
+    """Push an image to HOST/PATH under the tags, or without tags under its digest."""
     text = json.dumps({"created": CREATED, "architecture": "amd64", "os": "linux", **(config or {})}).encode()
     manifest = {
         "schemaVersion": 2,
@@ -90,7 +90,7 @@ def push(
 
 
 def push_index(daemon: Daemon, image: str, *tags: str, images: Sequence[Pushed]) -> Pushed:
-    """Push an index of images that are there."""
+    """Push an index of images that were pushed before."""
     entries = [
         {**_descriptor(each.manifest, MANIFEST), "platform": {"architecture": "amd64", "os": "linux"}}
         for each in images

@@ -1,4 +1,4 @@
-"""A bucket that keeps each rule of buckets, and what breaks it."""
+"""For each rule of buckets, a bucket that keeps the rule and a change that breaks it."""
 
 from __future__ import annotations
 

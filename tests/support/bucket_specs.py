@@ -1,4 +1,4 @@
-"""Random buckets, right and wrong ones, with every field."""
+"""Random buckets, valid and invalid, with every field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds images in tests and looks into them."""
+"""Build images in tests and inspect them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from vertex_training.findings.problems import Problem
 Files = Mapping[str, "str | bytes"]
 
 BASE_NAME = "gcr.io/deeplearning-platform-release/tf2-gpu.2-8"
-"""What the bases of the tests are called."""
+"""The name of the base images."""
 
 
 def write_files(folder: Path, files: Files) -> Path:
-    """Writes files, the ones that end with .sh executable; `path -> target` is a link, `path/` a folder."""
+    """Write files; those that end with .sh are executable, `path -> target` is a link, `path/` a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
         name, arrow, target = path.partition(" -> ")
@@ -49,7 +49,7 @@ def built(
     bases: Mapping[str, BaseImage] | None = None,
     **options: Any,
 ) -> BuiltImage:
-    """Writes the files and the Dockerfile, and builds the image."""
+    """Write the files and the Dockerfile, and build the image."""
     write_files(folder, files or {})
     if dockerfile is not None:
         (folder / "Dockerfile").write_text(dockerfile, encoding="utf-8")
@@ -59,20 +59,20 @@ def built(
 
 
 def refused(folder: Path, dockerfile: str, files: Files | None = None, **options: Any) -> tuple[Problem, ...]:
-    """The problems of an image that must not be built."""
+    """Return the problems of an image whose build must fail."""
     with pytest.raises(PackagingError) as caught:
         built(folder, dockerfile, files, **options)
     return caught.value.problems
 
 
 def config_of(image: BuiltImage) -> dict[str, Any]:
-    """The settings in an image's configuration."""
+    """Return the `config` section of an image's configuration."""
     settings: dict[str, Any] = json.loads(image.config)["config"]
     return settings
 
 
 def members(image: BuiltImage) -> list[list[tarfile.TarInfo]]:
-    """The entries of each layer that was made, in the order of the archive."""
+    """Return the entries of each new layer, in the order of the archive."""
     result = []
     for blob in image.blobs:
         if blob.path:
@@ -82,7 +82,7 @@ def members(image: BuiltImage) -> list[list[tarfile.TarInfo]]:
 
 
 def contents(image: BuiltImage) -> dict[str, str]:
-    """The files of the layers that were made, one over the other: text of files, `-> target` of links."""
+    """Return the merged files of the new layers: the text of a file, `-> target` for a link."""
     result: dict[str, str] = {}
     for blob in image.blobs:
         if blob.path:
@@ -98,12 +98,12 @@ def contents(image: BuiltImage) -> dict[str, str]:
 
 
 def entries(image: BuiltImage) -> dict[str, tarfile.TarInfo]:
-    """The last entry of every path."""
+    """Return the last entry of each path."""
     return {member.name: member for layer in members(image) for member in layer}
 
 
 def tar_bytes(files: Mapping[str, bytes | tarfile.TarInfo], mode: str = "w:gz") -> bytes:
-    """An archive; an entry that is a TarInfo is taken as it is, without content."""
+    """Return the bytes of an archive; a TarInfo is added as it is, without content."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
         for name, content in files.items():
@@ -118,7 +118,7 @@ def tar_bytes(files: Mapping[str, bytes | tarfile.TarInfo], mode: str = "w:gz") 
 
 
 def entry(kind: bytes, *, link: str = "", mode: int = 0o755, uid: int = 0) -> tarfile.TarInfo:
-    """An entry without content for `tar_bytes`."""
+    """Return an entry without content for `tar_bytes`."""
     member = tarfile.TarInfo()
     member.type, member.linkname, member.mode, member.uid = kind, link, mode, uid
     return member
@@ -133,7 +133,7 @@ def base_image(
     readable: bool = True,
     name: str = BASE_NAME,
 ) -> BaseImage:
-    """A base image of these gzip layers, of either family."""
+    """Return a base image of these gzip layers, in the OCI or the Docker format."""
     family = "vnd.docker" if docker else "vnd.oci"
     layer_type = "application/vnd.docker.image.rootfs.diff.tar.gzip"
     layer_type = media_type or (layer_type if docker else "application/vnd.oci.image.layer.v1.tar+gzip")

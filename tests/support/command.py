@@ -1,4 +1,4 @@
-"""Runs the command `vertex-training` as a user does: in a pipe, and on a terminal."""
+"""Run the command `vertex-training` as a user does: in a pipe, and on a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """How a command ended. On a terminal both streams are in `out`, with \\n line ends."""
+    """The exit code and output of a command. On a terminal `out` has both streams, with \
+     line ends.
+    """
 
     code: int
     out: str
@@ -36,19 +38,21 @@ class Ended:
 
     @property
     def plain(self) -> str:
-        """What was printed, without colours."""
+        """The output without colours."""
         return _ESCAPES.sub("", self.out)
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """A user's environment with a home of its own and nothing of Google's or ours in it, but the code that
-    the tests themselves import."""
+    """Return a user's environment with its own home.
+
+    It has no variables of Google or of this package, except those that find the code under test.
+    """
     own = {name: os.environ[name] for name in ("PYTHONPATH", VARIABLE) if name in os.environ}
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm", **own, **more}
 
 
 def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str | None = None) -> Ended:
-    """In a pipe, by the interpreter of `support.warm_python`."""
+    """Run the command in a pipe, with the interpreter of `support.warm_python`."""
     done = subprocess.run(
         [warm_python.shared(), "-m", "pulumi_vertex_training.cli", *arguments],
         env=dict(env),
@@ -63,7 +67,7 @@ def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str
 def run_on_terminal(
     *arguments: str, env: Mapping[str, str], timeout: float = 60, typed: str = "", columns: int = 120
 ) -> Ended:
-    """On a pseudo-terminal."""
+    """Run the command on a pseudo-terminal."""
     process, master = start_on_terminal(arguments, env={**env, "COLUMNS": str(columns)})
     if typed:
         os.write(master, typed.encode())
@@ -74,7 +78,7 @@ def run_on_terminal(
 def start_on_terminal(
     arguments: Sequence[str], *, env: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """The process and the descriptor of its terminal."""
+    """Start the command on a pseudo-terminal. Return the process and the terminal's file descriptor."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [str(_COMMAND), *arguments],
@@ -89,7 +93,7 @@ def start_on_terminal(
 
 
 def read_until(master: int, text: str, *, timeout: float) -> str:
-    """What the terminal shows until it has shown `text`."""
+    """Return the terminal's output up to and including `text`."""
     until = time.monotonic() + timeout
     shown = b""
     while text.encode() not in shown:
@@ -100,7 +104,7 @@ def read_until(master: int, text: str, *, timeout: float) -> str:
 
 
 def read_until_closed(master: int, *, timeout: float) -> str:
-    """All that the terminal shows until its last program has gone; closes the descriptor."""
+    """Return the terminal's output until its last program has ended, and close the descriptor."""
     until = time.monotonic() + timeout
     parts: list[bytes] = []
     try:
@@ -109,7 +113,7 @@ def read_until_closed(master: int, *, timeout: float) -> str:
                 continue
             try:
                 part = os.read(master, 65536)
-            except OSError:  # Linux says so when the other end is closed
+            except OSError:  # on Linux: the other end is closed
                 part = b""
             if not part:
                 return b"".join(parts).decode()

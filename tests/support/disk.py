@@ -1,4 +1,4 @@
-"""A disk that does not take more, without filling one."""
+"""A substitute for a full disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond `size` bytes: a write fails with `EFBIG`."""
+    """Limit the size of files that this process writes: a write beyond `size` bytes fails with `EFBIG`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

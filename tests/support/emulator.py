@@ -1,4 +1,4 @@
-"""An emulator in this process, or in one of its own, and a way to send it bytes of any kind."""
+"""An emulator in this process, helpers for emulator processes, and plain HTTP requests to both."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Answer:
 
 @contextmanager
 def running(data_dir: Path, **settings: Any) -> Iterator[Daemon]:
-    """An emulator in threads of this process."""
+    """Run an emulator in threads of this process."""
     daemon = Daemon(Settings(data_dir=data_dir, **settings))
     try:
         daemon.start()
@@ -57,7 +57,7 @@ def call(
     token: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """One request on a connection of its own. A `body` other than bytes is sent as JSON."""
+    """Send one request on its own connection. A `body` other than bytes is sent as JSON."""
     parts = urlsplit(url)
     sent = dict(headers or {})
     if token is not None:
@@ -75,7 +75,7 @@ def call(
 
 
 def send_bytes(url: str, data: bytes, *, shut: bool = True) -> bytes:
-    """Whatever comes back for `data`, until the server closes the connection."""
+    """Send `data`. Return the bytes that come back until the server closes the connection."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
         connection.sendall(data)
@@ -88,14 +88,14 @@ def send_bytes(url: str, data: bytes, *, shut: bool = True) -> bytes:
 
 
 def kill(pid: int) -> None:
-    """SIGKILL, and wait until the process has ended, reaped or not."""
+    """Send SIGKILL, and wait until the process has ended; it may still be a zombie."""
     process = psutil.Process(pid)
     process.send_signal(signal.SIGKILL)
     eventually(lambda: not is_alive(process), every=0.005, what=lambda: f"process {pid} survived SIGKILL")
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether a process runs; one that ended and was not reaped does not."""
+    """Return whether a process is running; a zombie is not."""
     try:
         # After SIGKILL the first thread can be a zombie while others still hold files and sockets.
         return bool(process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1)
@@ -104,7 +104,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def peak_memory(pid: int) -> int:
-    """The most bytes that a process has ever had in memory (`VmHWM` of proc_pid_status(5))."""
+    """Return a process's peak resident memory in bytes (`VmHWM` of proc_pid_status(5))."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         name, _, value = line.partition(":")
         if name == "VmHWM":
@@ -114,7 +114,7 @@ def peak_memory(pid: int) -> int:
 
 @contextmanager
 def storage_client(storage_url: str, *, project: str = PROJECT) -> Iterator[Any]:
-    """Google's client, which knows nothing but the address with the storage secret."""
+    """Yield Google's client; its only access is the address with the storage secret."""
     client = storage.Client(
         project=project,
         credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]

@@ -26,12 +26,12 @@ config = pulumi.Config()
 """
 
 _SIGNATURE, _SECRET = "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"
-"""The key, and its value, of an object that stands for a secret in Pulumi's states."""
+"""The key, and its value, of an object that represents a secret in Pulumi's states."""
 
 
 @dataclass
 class Result:
-    """What one command printed, standard output and error together, and how it ended."""
+    """The output of a command, standard output and error together, and its exit code."""
 
     code: int
     output: str
@@ -46,10 +46,10 @@ class Result:
         return self
 
 
-def hear(process: subprocess.Popen[str], *words: str) -> str:
-    """Read what a started command prints until one of the words is in a line; all that was read.
+def read_output_until(process: subprocess.Popen[str], *words: str) -> str:
+    """Read the output of a started command until a line has one of the words. Return what was read.
 
-    What comes later is `process.communicate`'s.
+    `process.communicate` returns the rest.
     """
     assert process.stdout is not None
     lines = []
@@ -57,7 +57,7 @@ def hear(process: subprocess.Popen[str], *words: str) -> str:
         lines.append(line)
         if any(word in line for word in words):
             return "".join(lines)
-    raise AssertionError(f"none of {words} was said:\n{''.join(lines)}")
+    raise AssertionError(f"none of {words} was printed:\n{''.join(lines)}")
 
 
 @dataclass
@@ -72,11 +72,11 @@ class Engine:
         return self.folder / "emulator"
 
     def write(self, program: str) -> None:
-        """The program `infra/__main__.py`, below the usual imports."""
+        """Write the program `infra/__main__.py`, below the usual imports."""
         (self.folder / "infra" / "__main__.py").write_text(PROGRAM_HEAD + textwrap.dedent(program))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """The command in a process group of its own, with its output in one pipe."""
+        """Start the command in its own process group, with both outputs in one pipe."""
         return subprocess.Popen(
             ["pulumi", *arguments],
             cwd=self.folder,
@@ -108,7 +108,7 @@ class Engine:
         return self.run("destroy", "--yes", "--skip-preview", "--non-interactive")
 
     def set(self, key: str, value: str) -> None:
-        """Write a value into the stack's configuration file, which saves a call of the command."""
+        """Write a value into the stack's configuration file; faster than `pulumi config set`."""
         file = self.folder / f"Pulumi.{self.environment.get('PULUMI_STACK', 'test')}.yaml"
         settings = yaml.safe_load(file.read_text()) if file.exists() else {}
         name = key if ":" in key else f"engine-test:{key}"
@@ -137,9 +137,9 @@ class Engine:
         return [one for one in self.checkpoint().get("resources", []) if one["type"] in TYPES]
 
     def endpoint(self) -> Endpoint:
-        """The emulator of this project; it has to run."""
+        """Return the endpoint of this project's emulator, which must be running."""
         emulator = launcher.find(self.data_dir)
-        assert emulator is not None, "the emulator does not run"
+        assert emulator is not None, "the emulator is not running"
         return Endpoint(
             kind="emulator",
             project="local",
@@ -161,7 +161,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def make(folder: Path) -> Engine:
-    """An empty project with its stack. Needs the Pulumi CLI on PATH, as `make test` puts it there."""
+    """Create an empty project with its stack. Needs the Pulumi CLI on PATH, as `make test` provides it."""
     assert shutil.which("pulumi"), "no pulumi on PATH; run the tests with `make test` or `source ./activate`"
     (folder / "infra").mkdir(parents=True)
     (folder / "state").mkdir()

@@ -1,4 +1,4 @@
-"""One replica's environment, whole or in part, for tests that are about that part."""
+"""The environment of one replica, as a whole or in part, for tests of that part."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Role
 
 JOB_ID = "2970106362064797696"
-PLACE = {"job_id": JOB_ID, "project_number": "116273516712", "location": "us-central1"}
+JOB_IDENTITY = {"job_id": JOB_ID, "project_number": "116273516712", "location": "us-central1"}
 CONTRACTS = ("observed", "documented")
 RANK_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
 FULL = (jobs.pool(), jobs.pool(2), jobs.pool(2), jobs.pool())
-"""Every role of Vertex AI: a chief, two workers, two parameter servers, an evaluator."""
+"""All roles of Vertex AI: a chief, two workers, two parameter servers, an evaluator."""
 
 CUSTOM = {"scale_tier": "CUSTOM", "master_type": "n1-standard-4"}
 CONTAINER = {"master_config": ReplicaConfig(image_uri="repo/trainer:1")}
 
 
 def local_addresses(pools: Sequence[WorkerPoolSpec]) -> list[list[str]]:
-    """A port of 127.0.0.1 for each replica: 2000 for the chief, 2100 and on for the workers."""
+    """Return an address on 127.0.0.1 for each replica; pool N has the ports from 2000 + 100 * N on."""
     return [
         [f"127.0.0.1:{2000 + 100 * position + index}" for index in range(pool.replica_count)]
         for position, pool in enumerate(pools)
@@ -37,16 +37,16 @@ def local_addresses(pools: Sequence[WorkerPoolSpec]) -> list[list[str]]:
 
 
 def environments(*pools: WorkerPoolSpec, **options: Any) -> list[ReplicaEnvironment]:
-    """All replicas of a job; options of `job_environments`, all others are fields of the job."""
+    """Return the environments of all replicas; options go to `job_environments` or the job."""
     names = ("contract", "addresses", "trial", "metric_tag", "metric_file", "open_ports")
     ours = {name: options.pop(name) for name in names if name in options}
     return job_environments(
-        jobs.job(*pools, **options), **{"addresses": local_addresses(pools), **PLACE, **ours}
+        jobs.job(*pools, **options), **{"addresses": local_addresses(pools), **JOB_IDENTITY, **ours}
     )
 
 
 def environment(*pools: WorkerPoolSpec, pool: int = 0, index: int = 0, **options: Any) -> dict[str, str]:
-    """All variables of one replica of a job."""
+    """Return all variables of one replica of a job."""
     found = [each for each in environments(*pools, **options) if (each.pool, each.index) == (pool, index)]
     assert len(found) == 1
     return found[0].as_variables()
@@ -66,14 +66,14 @@ def ranks(*pools: WorkerPoolSpec, **options: Any) -> dict[str, str]:
 
 
 def training_input(workers: int = 0, servers: int = 0, evaluators: int = 0, **fields: Any) -> TrainingInput:
-    """A training input of the tier CUSTOM with these counts, with a container unless fields say otherwise."""
+    """Return a training input of tier CUSTOM with these counts; a container is the default task."""
     counts = {"worker_count": workers, "parameter_server_count": servers, "evaluator_count": evaluators}
     return TrainingInput(**{**CUSTOM, **CONTAINER, **counts, **fields})
 
 
 def legacy(given: TrainingInput, name: str = "master-replica-0", **options: Any) -> ReplicaEnvironment:
-    """One replica of a job on AI Platform, by its name."""
-    found = {each.name: each for each in ai_platform_environments(given, **{**PLACE, **options})}
+    """Return the environment of one replica of an AI Platform job, by its name."""
+    found = {each.name: each for each in ai_platform_environments(given, **{**JOB_IDENTITY, **options})}
     return found[name]
 
 

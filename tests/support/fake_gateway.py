@@ -1,4 +1,4 @@
-"""A kind whose calls are those of a test."""
+"""A gateway whose calls a test provides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _unused(*_: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class FakeGateway:
-    """Stand in for a `RunGateway`; a call that is not given fails the test."""
+    """Stand in for a `RunGateway`; a call that the test does not provide fails the test."""
 
     noun: str = "custom job"
     collection: str = "customJobs"

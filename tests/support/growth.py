@@ -1,4 +1,4 @@
-"""How work grows with its input, compared side by side on the same machine."""
+"""How the CPU time of work grows with the size of its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images for tests: layers by hand, put into an emulator's registry."""
+"""Images for tests: layers built manually and pushed to an emulator's registry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
 
 def tar(files: Mapping[str, str | bytes | None] | Sequence[tuple[tarfile.TarInfo, bytes]]) -> bytes:
-    """An archive of texts by path; None is a folder, "-> x" a symbolic link. Or of members as they are."""
+    """Return an archive of texts by path; None is a folder, "-> x" a symbolic link. Or of given members."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for info, data in map(_member, files.items()) if isinstance(files, Mapping) else files:
@@ -52,7 +52,7 @@ def _member(item: tuple[str, str | bytes | None]) -> tuple[tarfile.TarInfo, byte
 def member(
     name: str, kind: bytes = tarfile.REGTYPE, *, target: str = "", data: bytes = b"x", mode: int = 0o644
 ):
-    """One entry, as hostile as one likes."""
+    """Return one archive entry, whose name, kind and target may be hostile."""
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.mode = kind, target, mode
     info.size = len(data) if kind == tarfile.REGTYPE else 0
@@ -64,7 +64,7 @@ def digest(data: bytes) -> str:
 
 
 def packed(layer: bytes) -> bytes:
-    """The blob that a layer is in."""
+    """Return the blob of a layer."""
     return gzip.compress(layer, mtime=0)
 
 
@@ -78,7 +78,7 @@ def push(
     os: str = "linux",
     **config: Any,
 ) -> str:
-    """Put an image of archives into the registry; its name. `config`: Entrypoint, Cmd, Env and so on."""
+    """Push an image of these layers. Return its name. `config` has Entrypoint, Cmd, Env and so on."""
     blobs = [packed(layer) for layer in layers]
     if stand_in is not None:
         config.setdefault("Labels", {})[LABEL] = stand_in
@@ -111,7 +111,7 @@ def registry(emulator: JobEmulator) -> Registry:
 
 
 def of(image: str, *, replicas: int = 1, **task: Any) -> dict[str, Any]:
-    """A pool whose replicas run an image."""
+    """Return a pool whose replicas run an image."""
     return {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": replicas,
@@ -122,7 +122,7 @@ def of(image: str, *, replicas: int = 1, **task: Any) -> dict[str, Any]:
 def succeeded(emulator: JobEmulator, *pools: dict[str, Any]) -> str:
     name = emulator.create(*pools)
     found = emulator.wait(name)
-    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.said(name))
+    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.printed(name))
     return name
 
 
@@ -174,7 +174,7 @@ int main(int count, char **words) {
 
 
 def static_program(folder: Path) -> bytes:
-    """A program that needs nothing of any root: lists, reads and writes what its arguments say."""
+    """Compile a static program that lists, reads and writes the files that its arguments name."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     assert compiler is not None, "tests of images with a root of their own need a C compiler"
     (folder / "program.c").write_text(PROGRAM)

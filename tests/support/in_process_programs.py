@@ -1,6 +1,6 @@
-"""Programs for the engine in the test's process: what a resource class registers, written out.
+"""Programs for the engine in the test's process: the inputs that each resource class registers.
 
-`tests/engine/test_in_process_engine.py` holds them to what the classes themselves register.
+`tests/engine/test_in_process_engine.py` compares them with what the classes register.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.small_engine import Declared, Outputs
 
-PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+TARGET = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 TRAINING = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 POLICIES = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
-"""What a job has on record; its run has the limit of reruns besides."""
+"""The policies in a job's record; its run also has the limit of reruns."""
 
 
 def marks(name: str) -> dict[str, str]:
@@ -30,7 +30,7 @@ def marks(name: str) -> dict[str, str]:
 
 
 def bucket(name: str) -> Declared:
-    inputs = {"name": name, "force_destroy": True, **PLACE}
+    inputs = {"name": name, "force_destroy": True, **TARGET}
     return Declared(name="bucket", provider=StagingBucketProvider(), inputs=inputs)
 
 
@@ -43,11 +43,11 @@ def runnable(
     rerun_limit: int = 1,
     **policies: Any,
 ) -> list[Declared]:
-    """A run, and what runs. The policies that are not given are the default ones."""
+    """Return a job and its run. Policies that are not given have their defaults."""
     collection = provider.declared.gateway.collection
     of_job = {**POLICIES, **policies}
-    of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **PLACE}
-    declaration = {**spec, **PLACE}
+    of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **TARGET}
+    declaration = {**spec, **TARGET}
 
     def run(_: Outputs) -> Mapping[str, Any]:
         kind = None if collection == "customJobs" else collection
@@ -113,13 +113,13 @@ def model(name: str, spec: str, note: str) -> Declared:
         "version_aliases": [note],
         "labels": {"note": note},
         "marks": marks(name),
-        **PLACE,
+        **TARGET,
     }
     return Declared(name=name, provider=ModelProvider(), inputs=inputs)
 
 
 def persistent_resource(name: str, spec: str, note: str) -> Declared:
-    """A note is its display name and its size."""
+    """Return a persistent resource; the note is its display name, and its length the replica count."""
     one = {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": len(note), "id": spec.lower()}
     inputs = {
         "persistent_resource_id": name,
@@ -127,7 +127,7 @@ def persistent_resource(name: str, spec: str, note: str) -> Declared:
         "display_name": note,
         "reboot_token": note if note.startswith("reboot") else None,
         "marks": marks(name),
-        **PLACE,
+        **TARGET,
     }
     return Declared(
         name=name, provider=PersistentResourceProvider(), inputs=inputs, delete_before_replace=True

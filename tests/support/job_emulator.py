@@ -11,7 +11,7 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 
 from support.emulator import Answer, call
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.daemon import Daemon, Settings
 from vertex_emulator.vertex_ai import VertexService
@@ -23,17 +23,17 @@ DONE = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED")
 
 
 def raise_flag(name: str) -> str:
-    """Code that lets `wait_for_flags` go on."""
+    """Return code that raises a flag, for which `wait_for_flags` waits."""
     return f"open('/gcs/flags/{name}', 'w').close()\n"
 
 
 def wait_for_flags(*names: str) -> str:
-    """Code that waits until other replicas, or the test, have raised these flags."""
+    """Return code that waits until other replicas, or the test, have raised these flags."""
     return f"import os, time\nwhile not {set(names)!r} <= set(os.listdir('/gcs/flags')): time.sleep(0.01)\n"
 
 
 def pool(code: str = "", *, replicas: int = 1, **task: Any) -> dict[str, Any]:
-    """A pool whose replicas run Python code, or `command`."""
+    """Return a pool whose replicas run Python code, or `command`."""
     command = task.pop("command", ["python3", "-c", code])
     return {
         "machineSpec": {"machineType": "n1-standard-4"},
@@ -43,13 +43,13 @@ def pool(code: str = "", *, replicas: int = 1, **task: Any) -> dict[str, Any]:
 
 
 def job(*pools: Mapping[str, Any], name: str = "digits", **spec: Any) -> dict[str, Any]:
-    """A custom job in the API's JSON; `labels` beside what goes into jobSpec."""
+    """Return a custom job in the API's JSON; all options except `labels` go into jobSpec."""
     outer = {key: spec.pop(key) for key in ("labels",) if key in spec}
     return {"displayName": name, "jobSpec": {"workerPoolSpecs": list(pools), **spec}, **outer}
 
 
 class JobEmulator:
-    """One daemon in this process."""
+    """An emulator in this process, with requests about its custom jobs."""
 
     def __init__(self, daemon: Daemon) -> None:
         self.daemon = daemon
@@ -61,13 +61,13 @@ class JobEmulator:
         return call(self.daemon.url, method, path, body=body, token=self.daemon.token)
 
     def create(self, *pools: Mapping[str, Any], **options: Any) -> str:
-        """The new job's name."""
+        """Create a job. Return its name."""
         answer = self.call("POST", f"{PARENT}/customJobs", job(*pools, **options))
         assert answer.status == 200, answer.body
         return str(answer.json()["name"])
 
     def refused(self, body: Any, *, path: str = f"{PARENT}/customJobs") -> dict[str, Any]:
-        """The error that a create call is answered with."""
+        """Send a create request that is rejected. Return its error."""
         answer = self.call("POST", path, body)
         assert answer.status >= 400, answer.body
         error: dict[str, Any] = answer.json()["error"]
@@ -80,8 +80,8 @@ class JobEmulator:
         found: dict[str, Any] = answer.json()
         return found
 
-    def wait(self, name: str, *states: str, seconds: float = PATIENCE) -> dict[str, Any]:
-        """The job once it is in one of the states, at its end when none is given."""
+    def wait(self, name: str, *states: str, seconds: float = TIMEOUT) -> dict[str, Any]:
+        """Wait until the job is in one of the states (default: has ended). Return the job."""
         found: dict[str, Any] = {}
 
         def reached() -> bool:
@@ -102,7 +102,7 @@ class JobEmulator:
         return {replica["name"]: replica for replica in answer.json()["replicas"]}
 
     def entries(self, name: str, more: str = "", **body: Any) -> list[dict[str, Any]]:
-        """The entries of a job's log, all pages."""
+        """Return the entries of a job's log, from all pages."""
         text = f'resource.type="ml_job" AND resource.labels.job_id="{job_id(name)}"'
         request = {
             "resourceNames": ["projects/local"],
@@ -120,8 +120,8 @@ class JobEmulator:
                 return found
             request["pageToken"] = answer.json()["nextPageToken"]
 
-    def said(self, name: str, task: str = "workerpool0-0") -> list[str]:
-        """What a replica printed, without the emulator's notice."""
+    def printed(self, name: str, task: str = "workerpool0-0") -> list[str]:
+        """Return the lines that a replica printed, without the emulator's notice."""
         entries = self.entries(name, f'resource.labels.task_name="{task}"')
         return [entry["jsonPayload"]["message"] for entry in entries if entry["severity"] != "NOTICE"]
 
@@ -129,7 +129,7 @@ class JobEmulator:
         return self.data_dir / "jobs" / job_id(name)
 
     def supervisor(self, name: str) -> int:
-        """The process id of the job's supervisor."""
+        """Return the process id of the job's supervisor."""
         import json
 
         record = self.folder(name) / "supervisor.json"
@@ -141,7 +141,7 @@ class JobEmulator:
 def running_jobs(
     data_dir: Path, *, sandbox: Sandbox, grace: float = 0.5, **options: Any
 ) -> Iterator[JobEmulator]:
-    """An emulator with the given sandbox and a short grace."""
+    """Run an emulator with the given sandbox and a short grace period."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
         open_jobs=lambda folder, database, clock, scheduler, images, object_store: VertexService(
@@ -169,7 +169,7 @@ def job_id(name: str) -> str:
 
 
 def processes_of(name: str) -> list[str]:
-    """Every process that belongs to a job: its supervisor and shims, and what its replicas started."""
+    """Return all processes of a job: its supervisor and shims, and those that its replicas started."""
     wanted = job_id(name)
     found = []
     for process in psutil.process_iter():
@@ -183,8 +183,8 @@ def processes_of(name: str) -> list[str]:
     return found
 
 
-def gone(name: str) -> None:
-    """Wait until no process of the job is left; a supervisor takes a moment to leave after its last word."""
+def wait_until_gone(name: str) -> None:
+    """Wait until no process of the job is left; a supervisor ends a moment after its last message."""
     eventually(lambda: not processes_of(name), what=lambda: str(processes_of(name)))
 
 
@@ -193,7 +193,7 @@ def messages(entries: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 class Token(AnonymousCredentials):  # type: ignore[misc]
-    """A bearer token for Google's clients, and nothing else."""
+    """A bearer token for Google's clients."""
 
     def __init__(self, token: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

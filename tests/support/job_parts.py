@@ -1,4 +1,4 @@
-"""Findings about every `JobSpec` in a spec of a kind that only tests have."""
+"""Findings about all parts of a spec whose kind exists only in tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from vertex_training.job.rules.job_spec import job_spec_problems
 def problems_of_parts(
     spec: object, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> Iterator[Problem]:
-    """Yield the findings of `job_spec_problems` for each part, with the paths that they have in `spec`."""
+    """Yield the findings of `job_spec_problems` for each part, with their paths in `spec`."""
     for path, part in parts(spec):
         yield from job_spec_problems(part, path, options=options, has_output=has_output)

@@ -35,7 +35,7 @@ EMPTY = WorkerPoolSpec()
 def pool(
     replicas: int = 1, machine: str = "n1-standard-4", image: str = "repo/trainer:1", **other
 ) -> WorkerPoolSpec:
-    """A pool with a container; `gpus` gives it that many NVIDIA_TESLA_T4, `env` is a dictionary."""
+    """Return a pool with a container; `gpus` is a number of NVIDIA_TESLA_T4, `env` a dictionary."""
     gpus, env = other.pop("gpus", 0), other.pop("env", {})
     container = ContainerSpec(
         image_uri=image,
@@ -55,7 +55,7 @@ def pool(
 
 
 def package_pool(replicas: int = 1, **other) -> WorkerPoolSpec:
-    """A pool with a Python package."""
+    """Return a pool with a Python package."""
     task = PythonPackageSpec(
         executor_image_uri=EXECUTOR,
         package_uris=("gs://staging/trainer-0.1.tar.gz",),
@@ -66,7 +66,7 @@ def package_pool(replicas: int = 1, **other) -> WorkerPoolSpec:
 
 
 def job(*pools: WorkerPoolSpec, **other) -> CustomJobSpec:
-    """A job named "digits" with these pools, a chief alone where there are none."""
+    """Return a job named "digits" with these pools; without any, it has a chief alone."""
     return CustomJobSpec(display_name="digits", worker_pool_specs=pools or (pool(),), **other)
 
 
@@ -123,7 +123,7 @@ any_pools = st.builds(
     container_spec=st.none() | containers,
     python_package_spec=st.none() | packages,
 )
-"""Pools of every kind, right and wrong."""
+"""Worker pools of any kind, valid and invalid."""
 
 pool_lists = st.lists(any_pools, max_size=4).map(tuple)
 
@@ -139,7 +139,7 @@ topologies = st.builds(
     st.builds(pool) | st.builds(package_pool),
     st.lists(task_pools, max_size=3),
 )
-"""Pools that make a job: one chief, then anything."""
+"""Pools of a valid job: a chief first, then any others."""
 
 schedulings = st.builds(
     Scheduling,
@@ -179,7 +179,7 @@ jobs = st.builds(
     models=texts,
     encryption_spec=st.none() | st.builds(EncryptionSpec, kms_key_name=text),
 )
-"""Jobs of every kind, right and wrong."""
+"""Jobs of any kind, valid and invalid."""
 
 
 words = st.text(min_size=1, max_size=8)
@@ -245,4 +245,4 @@ whole_jobs = st.builds(
     encryption_spec=st.none() | st.builds(EncryptionSpec, kms_key_name=words),
     labels=st.dictionaries(words, text, max_size=3),
 )
-"""Jobs with every field of the API, of the right type, though not always right."""
+"""Jobs with all fields of the API, of the right types, though not always valid."""

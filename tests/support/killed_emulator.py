@@ -1,4 +1,4 @@
-"""An emulator in a process of its own, for tests that kill it."""
+"""An emulator in its own process, for tests that kill it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from support.job_emulator import JobEmulator
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.kernel.data_folder import DataFolder, read_token
 
@@ -33,8 +33,8 @@ threading.Event().wait()
 
 
 @contextmanager
-def to_be_killed(data: Path) -> Iterator[JobEmulator]:
-    """The emulator of that folder; killed with SIGKILL at the end of the block."""
+def killed_after_block(data: Path) -> Iterator[JobEmulator]:
+    """Run the emulator of that folder; SIGKILL ends it after the block."""
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
     process = subprocess.Popen(
@@ -54,10 +54,10 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
 
 
 @contextmanager
-def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
+def killed_before_step(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
     """Run the emulator of that folder; it sends itself SIGKILL right before the step `at` of its store.
 
-    The block makes the request in which it dies. Fails if the emulator is still alive afterwards.
+    The block makes the fatal request. Fails if the emulator is still alive afterwards.
     """
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
@@ -72,7 +72,7 @@ def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
         emulator = launcher.find(data)
         assert emulator is not None
         yield emulator
-        assert process.wait(PATIENCE) == -signal.SIGKILL
+        assert process.wait(TIMEOUT) == -signal.SIGKILL
     finally:
         process.kill()
         process.wait()

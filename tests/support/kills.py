@@ -1,7 +1,8 @@
-"""Holds an operation of the real engine at one step, kills somebody there, and counts what was submitted.
+"""Hold an operation of the real engine at one step, kill a process there, and count the submitted jobs.
 
-A `Stage` is one stack with its emulator. The emulator's faults hold a call; where no call is made, the
-provider process is stopped and the engine's own record of what it has begun says when it is there.
+A `Stage` is one stack with its emulator. The emulator's faults hold a call of the service. For a step
+without a call, the provider process is stopped, and the engine's own record of begun operations shows that it
+is there.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _HOLD = Path(__file__).parent / "hold"
 
 
 class Victim(enum.Enum):
-    """Who is killed. Without `pulumi` its children live on, and the other way round."""
+    """The process that is killed. Killing `pulumi` leaves its children alive, and the other way round."""
 
     PULUMI = "pulumi"
     PROVIDER = "provider"
@@ -51,36 +52,39 @@ class Victim(enum.Enum):
 
 
 class Moment(enum.Enum):
-    """Where in a call, or in the engine's work on one resource, it is held."""
+    """The point of a call, or of the engine's work on one resource, at which it is held."""
 
     ASKED = "asked"
-    """The request is with the service, which carries it out when it is let go."""
+    """The service has the request, and carries it out after the release."""
     LOST = "lost"
-    """The request never gets there."""
+    """The request never arrives."""
     CARRIED_OUT = "carried out"
-    """The service has done it and nobody was told."""
+    """The service has carried it out, and nobody has the answer."""
     ANSWERED = "answered"
-    """The provider was told, the engine has not recorded it."""
+    """The provider has the answer, the engine has not recorded it."""
     CALLED = "called"
-    """The engine has recorded that it begins and called the provider, which has not begun."""
+    """The engine has recorded the begin and called the provider, which has not begun."""
 
 
 class Situation(enum.Enum):
-    """Where a trial begins."""
+    """The state of the stack at the begin of a trial."""
 
     NOTHING = "nothing"
     RECORDED = "a run without a job"
-    """What a deployment leaves that was killed before its job was submitted."""
+    """The state after a deployment that was killed before it submitted its job."""
     LIVE = "a live job"
-    """For what does not run: as declared."""
+    """For resources that are not jobs: the resource as declared."""
     ENDED = "a job that has succeeded"
     FAILED = "a failed job, to be run again once"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hold:
-    """`what`: the n-th call of this method of the service from the operation's begin on; for CALLED a method
-    of the provider, `MODULE:CLASS.METHOD`."""
+    """A step at which an operation is held.
+
+    `what` is a method of the service; its `nth` call since the begin of the operation is held. For CALLED it
+    is a method of the provider, `MODULE:CLASS.METHOD`.
+    """
 
     what: str
     moment: Moment
@@ -93,18 +97,18 @@ def at(what: str, moment: Moment = Moment.ASKED, nth: int = 1) -> Hold:
 
 @dataclass
 class Stage:
-    """A stack that holds one resource, a job unless another subject is taken, and what has become of it."""
+    """A stack with one resource, by default a job, and its state so far."""
 
     engine: Engine
     data_dir: Path | None = None
-    """The emulator's; None is the engine's own."""
+    """The emulator's data directory; None is the engine's own."""
     subject: Subject = CUSTOM_JOB
     declared: int = 0
     noted: int = 0
     spec: str = ""
     command: list[str] = field(default_factory=list)
     is_live: bool = False
-    """Whether the stack is known to have one live job, which is as declared."""
+    """True while the stack is known to have one live job, as declared."""
     is_sound: bool = True
     """False from the begin of a test until its last assertion."""
     output: str = ""
@@ -118,7 +122,7 @@ class Stage:
         self.engine.environment["VERTEX_TRAINING_DATA_DIR"] = str(self.data_dir)
 
     def take(self, subject: Subject) -> None:
-        """Another kind than before: its resource alone, and nothing is left of the other."""
+        """Change to a resource of another kind; destroy the one before."""
         if subject is not self.subject:
             self.is_sound = False
             if self.recorded():
@@ -134,32 +138,34 @@ class Stage:
         options: str | None = None,
         name: str | None = None,
     ) -> None:
-        """What runs for long, or ends after so many seconds, well (`ends` is True) or not. Without `spec` it
-        is another one than before."""
+        """Declare a resource that runs for long, or that ends after so many seconds.
+
+        It succeeds if `ends` is True, and fails if it is False. The default spec differs from the one before.
+        """
         self.declared += 1
         self.spec = spec or f"spec-{self.declared}"
         shell = {None: "sleep 600", True: self.subject.good, False: "false"}[ends]
         if after:
             shell = f"sleep {after:g}; {shell}"
-        self.command = ["sh", "-c", shell, "trial"]  # which gets a trial's parameters
+        self.command = ["sh", "-c", shell, "trial"]  # $0; a tuning job appends the parameters of a trial
         self._write(options=options, name=name)
 
     def change(self, *, options: str | None = None) -> None:
-        """What is declared changes, as far as it can in place."""
+        """Change the declaration in all fields that are updated in place."""
         self.noted += 1
         self._write(options=options, name=None)
 
     def change_nothing(self, *, options: str) -> None:
-        """The same with these options."""
+        """Declare the same with these options."""
         self._write(options=options, name=None)
 
     def program(self) -> tuple[str, str]:
-        """What is declared now, for `restore`."""
+        """Return the present declaration, for `restore`."""
         file = self.engine.folder / "infra" / "__main__.py"
         return self.spec, file.read_text() if file.exists() else ""
 
     def restore(self, declared: tuple[str, str]) -> None:
-        """What was declared before."""
+        """Declare what `program` returned."""
         self.spec, text = declared
         (self.engine.folder / "infra" / "__main__.py").write_text(text)
         self.is_live = False
@@ -177,12 +183,12 @@ class Stage:
 
     @property
     def control(self) -> Control:
-        """The emulator, started when it does not run."""
+        """The control API of the emulator, which is started if it is not running."""
         emulator = launcher.ensure(self.data_dir)
         return Control(url=emulator.url, token=emulator.token)
 
     def listed(self, collection: str) -> list[dict[str, Any]]:
-        """All records of a collection; those of models are their versions."""
+        """Return all records of a collection; for models, one for each version."""
         found: list[dict[str, Any]] = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
         if collection != "models":
             return found
@@ -190,7 +196,7 @@ class Stage:
         return [{**one, "name": _versioned(one)} for each in versions for one in each]
 
     def jobs(self) -> list[dict[str, Any]]:
-        """All records of the service."""
+        """Return all records of the service."""
         return self.listed(self.subject.collection)
 
     def states(self) -> list[str]:
@@ -200,7 +206,7 @@ class Stage:
         return [job["name"] for job in self.jobs() if not has_ended(job)]
 
     def checkpoint(self) -> dict[str, Any]:
-        """The deployment as the backend has it, which may be in the middle of an operation."""
+        """Return the deployment as the backend has it, possibly in the middle of an operation."""
         found: dict[str, Any] = {}
 
         def is_read() -> bool:
@@ -214,12 +220,12 @@ class Stage:
         return found
 
     def recorded(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """The resources of a type in the state, without one those of the subject."""
+        """Return the resources of a type in the state; the default type is the subject's."""
         kind = self.subject.type if kind is None else kind
         return [one for one in self.checkpoint().get("resources", []) if one["type"].endswith(f":{kind}")]
 
     def runs(self) -> list[dict[str, Any]]:
-        """The runs in the state."""
+        """Return the runs in the state."""
         return [
             one for one in self.checkpoint().get("resources", []) if "Run" in one["type"].rpartition(":")[2]
         ]
@@ -227,8 +233,8 @@ class Stage:
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
 
-    def bring(self, situation: Situation) -> None:
-        """Whole operations to where a trial begins."""
+    def prepare(self, situation: Situation) -> None:
+        """Bring the stack into the situation by complete operations."""
         if situation in (Situation.NOTHING, Situation.RECORDED) and (self.runs() or self.recorded()):
             self.destroy()
         if situation is Situation.RECORDED:
@@ -249,7 +255,7 @@ class Stage:
 
     @contextlib.contextmanager
     def trial(self) -> Iterator[None]:
-        """What breaks off leaves a stage that no other test may use."""
+        """Mark the stage as unusable for other tests if the block fails."""
         self.is_sound = False
         yield
         self.is_sound = True
@@ -258,12 +264,12 @@ class Stage:
         self.until(lambda: self.states() == ["FAILED"], "the job's failure")
 
     def forget(self) -> None:
-        """Count from now on."""
+        """Forget the submissions so far."""
         self.control.forget_requests()
         self._before = 0
 
     def submissions(self) -> int:
-        """The jobs submitted since `forget`, whether anybody was told of them or not."""
+        """Return how many jobs were submitted since `forget`, whether anybody received the answer or not."""
         made = [
             one
             for one in self.control.requests()["requests"]
@@ -274,13 +280,13 @@ class Stage:
         return self._before + len(made)
 
     def run(self, *command: str) -> Result:
-        """One whole operation."""
+        """Run one complete operation."""
         result = self.engine.run(*command)
         self.output = result.output
         return result
 
     def clear(self) -> None:
-        """Nothing deployed, and no job of others or on record."""
+        """Destroy the stack and delete all jobs of the service."""
         if self.runs():
             self.run(*DESTROY).ok()
         for job in self.jobs():
@@ -291,43 +297,43 @@ class Stage:
         return self.run(*UP, *more).ok()
 
     def destroy(self) -> None:
-        """Destroy, and nothing may be left."""
+        """Destroy the stack, and assert that nothing is left."""
         self.run(*DESTROY).ok()
         self.assert_nothing()
 
     def assert_nothing(self) -> None:
-        """No job with the service, no record of one in the state."""
+        """Assert that the service has no job, and the state no record of one."""
         self.is_live = False
         assert (self.jobs(), self.runs(), self.recorded()) == ([], [], [])
 
     def assert_nothing_is_left(self) -> None:
-        """With the service nothing of any kind, no operation that goes on, and nothing in the state."""
+        """Assert that the service has no resource and no live operation, and that the state is empty."""
         self.assert_nothing()
         left = {collection: [one["name"] for one in self.listed(collection)] for collection in COLLECTIONS}
         assert left == {collection: [] for collection in COLLECTIONS}, self.output
         assert self.undone() == []
 
     def undone(self) -> list[str]:
-        """The operations that are not done, as the emulator keeps them."""
+        """Return the operations in the emulator's store that are not done."""
         assert self.data_dir is not None
         with contextlib.closing(sqlite3.connect(self.data_dir / "state.sqlite3", timeout=30)) as database:
             rows = database.execute("SELECT name, operation FROM operations").fetchall()
         return [name for name, text in rows if not json.loads(text).get("done")]
 
     def assert_one(self) -> None:
-        """One live job, which is the one that the state has, and no record of another."""
+        """Assert that the service has one job, which is live and in the state, and no other record."""
         assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
         self.is_live = True
 
     def assert_one_recorded(self) -> None:
-        """One record, which is the one that the state has, and no record of another."""
+        """Assert that the service has one record, the one in the state."""
         assert list(map(_local, self.jobs())) == list(map(_local, self.recorded())), self.output
         assert len(self.recorded_jobs()) == 1, self.output
 
     def interrupt(self, command: tuple[str, ...], hold: Hold, victim: Victim) -> None:
-        """Begin the operation, hold it, kill the victim, let it go on; back when it has ended.
+        """Begin the operation, hold it, kill the victim, release it, and wait until it has ended.
 
-        What outlives `pulumi` lives on, until `settle`.
+        Processes that outlive `pulumi` keep running until `settle`.
         """
         self.is_live = False
         with self.held(command, hold) as (process, release):
@@ -336,7 +342,7 @@ class Stage:
                 self._before = self.submissions() + (
                     hold.what == self.subject.method("Create") and hold.moment is Moment.CARRIED_OUT
                 )
-                self._lost.clear()  # the next emulator counts its faults anew
+                self._lost.clear()  # the next emulator numbers its faults from 1
                 kill(launcher.ensure(self.data_dir).pid)
             if victim in (Victim.PULUMI, Victim.BOTH):
                 process.kill()
@@ -348,7 +354,7 @@ class Stage:
                 release()
             if victim in (Victim.PULUMI, Victim.BOTH):
                 assert process.stdout is not None
-                process.stdout.close()  # those who are left keep the other end
+                process.stdout.close()  # surviving processes keep the other end open
             else:
                 self.output, _ = process.communicate(timeout=120)
             self._left = [one for one in family if is_alive(one)]
@@ -356,13 +362,13 @@ class Stage:
             self.engine.run("cancel", "--yes").ok()
 
     def until_left(self) -> None:
-        """Wait until the provider that a killed operation has left behind has gone by itself."""
+        """Wait until the provider that a killed operation left behind has ended by itself."""
         providers = [one for one in self._left if _is_provider(one)]
         assert providers
         self.until(lambda: not any(is_alive(one) for one in providers), "the provider's end")
 
     def settle(self) -> None:
-        """End what a killed operation has left behind."""
+        """End all processes that a killed operation left behind."""
         for one in self._left:
             with contextlib.suppress(psutil.NoSuchProcess):
                 one.kill()
@@ -375,7 +381,7 @@ class Stage:
     def held(
         self, command: tuple[str, ...], hold: Hold
     ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
-        """The operation at the hold, and what lets it go on; it is killed if it has not ended then."""
+        """Yield the operation at the hold, and its release; afterwards kill it if it is still running."""
         begin = self._held_provider if hold.moment is Moment.CALLED else self._held_call
         with begin(hold, command) as held:
             try:
@@ -414,7 +420,7 @@ class Stage:
             if hold.moment is Moment.ANSWERED:
                 process.send_signal(signal.SIGSTOP)
                 release()
-                time.sleep(0.3)  # for the provider to answer, too
+                time.sleep(0.3)  # for the provider's answer
             yield process, release
         finally:
             with contextlib.suppress(ControlError):  # it may be the victim
@@ -439,17 +445,17 @@ class Stage:
             held.unlink(missing_ok=True)
 
     def _await(self, process: subprocess.Popen[str], condition: Callable[[], object], hold: Hold) -> None:
-        """Wait until the operation is at the hold; with its output where it ends without getting there."""
+        """Wait until the operation is at the hold; fail with its output if it ends before."""
         try:
             eventually(lambda: condition() or process.poll() is not None)
             assert condition(), "it ended"
         except AssertionError:
             process.kill()
-            raise AssertionError(f"the operation never came to {hold}:\n{process.communicate()[0]}") from None
+            raise AssertionError(f"the operation did not reach {hold}:\n{process.communicate()[0]}") from None
 
 
 def _local(record: dict[str, Any]) -> str:
-    """The name from the location on: the project goes by its id or its number."""
+    """Return the name from the location on: the project appears as its id or as its number."""
     return str(record.get("id") or record["name"]).partition("/locations/")[2]
 
 

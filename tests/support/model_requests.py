@@ -1,4 +1,4 @@
-"""Models with every field of the API, and the same in Google's types."""
+"""Models with all fields of the API, and the same models in Google's types."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 
 
 def model(**more: Any) -> dict[str, Any]:
-    """A model with all that no other field excludes."""
+    """Return a model with all fields that do not exclude each other."""
     probe = more.pop("probe", PROBES["exec"])
     return {
         "display_name": "digits",
@@ -134,11 +134,11 @@ EVERY_MODEL: Mapping[str, dict[str, Any]] = {
     ),
     "of a base": model(base_model_source={"genie_source": {"base_model_uri": "gs://b/base"}}),
 }
-"""Every field at least once, more together than the service would allow."""
+"""All fields, each at least once; some models have more than the service allows together."""
 
 
 def as_googles(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a model for the constructors of Google's types, in which some names end with a dash."""
+    """Return a model's values for the constructors of Google's types, in which some names end with a dash."""
     done = _renamed(declared)
     done["container_spec"] = {**done["container_spec"], "deployment_timeout": timedelta(hours=1)}
     return done

@@ -1,5 +1,7 @@
-"""A small registry of containers in this process, for what the emulator's never does: it asks for tokens,
-breaks connections, forgets uploads and refuses mounts."""
+"""A small container registry in this process, for behaviour that the emulator's registry never has.
+
+It asks for tokens, breaks connections, forgets uploads and refuses mounts.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ def digest_of(content: bytes) -> str:
 
 @dataclass
 class Behaviour:
-    """`breaks`: so many uploads end after `after` bytes. `token`: what a request has to carry, given at
-    /token, which says `token_answer` instead where there is one. `status`: answers of that status to the
-    first requests of a method, one for each entry."""
+    """How the registry behaves.
+
+    `breaks` uploads end after `after` bytes. A request must carry `token`; `/token` returns it, or the
+    document in `token_answer`. `status` has, by method, the statuses of the first answers.
+    """
 
     mounts: bool = True
     resumes: bool = True

@@ -1,4 +1,4 @@
-"""A case for each rule of training pipelines, their data and their models."""
+"""For each rule of training pipelines, their data and their models, a pipeline that breaks it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vertex_training.findings.problems import Problem
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineCase:
-    """`PIPELINE` with the changes of `right` keeps the rule, with those of `wrong` besides it breaks it."""
+    """A rule: `PIPELINE` keeps it with the changes of `right`, and breaks it with `wrong` as well."""
 
     right: Mapping[str, Any]
     wrong: Mapping[str, object]
@@ -25,7 +25,7 @@ class PipelineCase:
 
 
 def find(document: Mapping[str, Any]) -> Iterable[Problem]:
-    """The findings about a pipeline in us-central1."""
+    """Return the findings about a pipeline in us-central1."""
     plain = {name: value for name, value in document.items() if name != "options"}
     return read(plain, options=CheckOptions(location="us-central1")).problems
 

@@ -29,11 +29,11 @@ PIPELINE: dict[str, Any] = {
     "input_data_config": {"dataset_id": "123"},
     "model_to_upload": MODEL,
 }
-"""A pipeline of a container that uploads what it makes of a dataset, as a program declares it."""
+"""A pipeline of a container that trains on a dataset and uploads a model, as a program declares it."""
 
 
 def task_of(job: CustomJobSpec) -> JobSpec:
-    """What a custom job runs."""
+    """Return the `JobSpec` of a custom job."""
     return JobSpec(**{field.name: getattr(job, field.name) for field in fields(JobSpec)})
 
 
@@ -60,7 +60,7 @@ whole_data = st.builds(
     saved_query_id=maybe_words,
     persist_ml_use_assignment=st.booleans(),
 )
-"""Every field, also those that exclude each other."""
+"""All fields, also those that exclude each other."""
 
 port = st.integers(1, 65535)
 ports = st.lists(st.builds(model.Port, container_port=port), max_size=2).map(tuple)
@@ -182,7 +182,7 @@ whole_models = st.builds(
     labels=st.dictionaries(words, words, max_size=2),
     encryption_spec=st.none() | st.builds(EncryptionSpec, kms_key_name=words),
 )
-"""Models with the fields of the API, of the right type, though not always right."""
+"""Models with all fields of the API, of the right types, though not always valid."""
 
 whole_pipelines = st.builds(
     TrainingPipelineSpec,

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.emulator import Answer
 from support.job_emulator import PARENT, JobEmulator, pool, running_jobs
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
@@ -27,14 +27,14 @@ ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CA
 
 
 def serving(name: str = "digits", **fields: Any) -> dict[str, Any]:
-    """A model in the API's JSON."""
+    """Return a model in the API's JSON."""
     return {"displayName": name, "containerSpec": {"imageUri": SERVING}, **fields}
 
 
 def pipeline(
     code: str = "", *, name: str = "train", task: Mapping[str, Any] | None = None, **fields: Any
 ) -> dict[str, Any]:
-    """A training pipeline in the API's JSON whose job runs Python code."""
+    """Return a training pipeline in the API's JSON whose job runs Python code."""
     inputs = {"workerPoolSpecs": [pool(code)], "baseOutputDirectory": {"outputUriPrefix": BASE}}
     return {
         "displayName": name,
@@ -45,9 +45,9 @@ def pipeline(
 
 
 class Pipelines:
-    """What a test does with an emulator that has the bucket `work`."""
+    """Requests of a test to an emulator with the bucket `work`."""
 
-    def __init__(self, emulator: Any) -> None:  # a `JobEmulator`, or what has its `call`
+    def __init__(self, emulator: Any) -> None:  # a `JobEmulator`, or another object with its `call`
         self.emulator = emulator
         body = {"name": "work", "location": "us-central1"}
         assert emulator.call("POST", "/storage/v1/b?project=local", body).status == 200
@@ -56,14 +56,14 @@ class Pipelines:
         return self.emulator.call(method, path, body)
 
     def done(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """The answer to a call that succeeds."""
+        """Send a request that succeeds. Return the answer's JSON."""
         answer = self.call(method, path, body)
         assert answer.status == 200, answer.body
         found: dict[str, Any] = answer.json()
         return found
 
     def operation(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """What the operation that a call begins ends with."""
+        """Send a request that begins an operation. Return the finished operation."""
         operation = self.done(method, path, body)
         if not operation.get("done"):
             operation = self.done("POST", f"/v1/{operation['name']}:wait", {"timeout": "20s"})
@@ -71,7 +71,7 @@ class Pipelines:
         return operation
 
     def put(self, name: str, content: str | bytes) -> str:
-        """Make an object; its address."""
+        """Create an object. Return its address."""
         data = content.encode() if isinstance(content, str) else content
         answer = self.call("POST", f"/upload/storage/v1/b/work/o?uploadType=media&name={name}", data)
         assert answer.status == 200, answer.body
@@ -84,12 +84,12 @@ class Pipelines:
         return answer.body
 
     def names(self, prefix: str) -> list[str]:
-        """The names of the objects that begin so."""
+        """Return the names of the objects with this prefix."""
         found = self.done("GET", f"/storage/v1/b/work/o?prefix={prefix}")
         return [item["name"] for item in found.get("items", [])]
 
     def dataset(self, *uris: str, kind: str = "tabular", **fields: Any) -> str:
-        """The name of a new dataset; with addresses, a table."""
+        """Create a dataset, a table if there are addresses. Return its name."""
         body: dict[str, Any] = {
             "displayName": "rows",
             "metadataSchemaUri": f"{METADATA}{kind}_1.0.0.yaml",
@@ -100,11 +100,11 @@ class Pipelines:
         return str(self.operation("POST", f"{PARENT}/datasets", body)["response"]["name"])
 
     def create(self, body: Mapping[str, Any]) -> str:
-        """The name of a new pipeline."""
+        """Create a pipeline. Return its name."""
         return str(self.done("POST", f"{PARENT}/trainingPipelines", body)["name"])
 
     def refused(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """The error of a call."""
+        """Send a request that is rejected. Return its error."""
         answer = self.call(method, path, body)
         assert answer.status >= 400, answer.body
         error: dict[str, Any] = answer.json()["error"]
@@ -113,8 +113,8 @@ class Pipelines:
     def get(self, name: str) -> dict[str, Any]:
         return self.done("GET", f"/v1/{name}")
 
-    def wait(self, name: str, *states: str, seconds: float = PATIENCE) -> dict[str, Any]:
-        """The pipeline once it is in one of the states, at its end when none is given."""
+    def wait(self, name: str, *states: str, seconds: float = TIMEOUT) -> dict[str, Any]:
+        """Wait until the pipeline is in one of the states (default: has ended). Return the pipeline."""
         found: dict[str, Any] = {}
 
         def reached() -> bool:
@@ -124,12 +124,12 @@ class Pipelines:
         eventually(reached, seconds=seconds, what=lambda: str(found))
         return found
 
-    def said(self, found: Mapping[str, Any]) -> list[str]:
-        """What the chief of a pipeline's job printed."""
-        return self.emulator.said(found["trainingTaskMetadata"]["backingCustomJob"])
+    def printed(self, found: Mapping[str, Any]) -> list[str]:
+        """Return the lines that the chief of a pipeline's job printed."""
+        return self.emulator.printed(found["trainingTaskMetadata"]["backingCustomJob"])
 
     def upload(self, body: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-        """The response to the upload of a model."""
+        """Upload a model. Return the response."""
         found = self.operation("POST", f"{PARENT}/models:upload", {"model": body, **fields})
         response: dict[str, Any] = found["response"]
         return response
@@ -137,13 +137,13 @@ class Pipelines:
 
 @contextmanager
 def emulating(data_dir: Path) -> Iterator[JobEmulator]:
-    """An emulator for many tests, with the best sandbox that this machine allows."""
+    """Run an emulator for many tests, with the best sandbox of this machine."""
     with running_jobs(data_dir, sandbox=probe(), restart_seconds=0.0) as emulator:
         yield emulator
 
 
 @contextmanager
 def emptied(emulator: JobEmulator) -> Iterator[Pipelines]:
-    """What one test does with it; afterwards all is ended and forgotten."""
+    """Yield the requests of one test; afterwards reset the emulator."""
     yield Pipelines(emulator)
     assert emulator.call("POST", "/_local/reset", {}).status == 200

@@ -21,7 +21,7 @@ UNKNOWN = rpc.UNKNOWN
 
 
 class PluginProcess:
-    """One provider process. Properties are plain values; numbers come back as floats."""
+    """A provider process. Properties are plain values; numbers come back as floats."""
 
     def __init__(
         self, folder: Path, *, config: Mapping[str, str] | None = None, engine: str = "no-engine"
@@ -45,14 +45,14 @@ class PluginProcess:
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        self.said()
+        self.stop()
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def said(self) -> str:
-        """End the process, and what it printed."""
+    def stop(self) -> str:
+        """End the process. Return its output."""
         self._channel.close()
         self._process.terminate()
         output, _ = self._process.communicate(timeout=30)
@@ -61,16 +61,16 @@ class PluginProcess:
     def check(
         self, provider: ResourceProvider, news: Mapping[str, Any], olds: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """The checked inputs, and the failures by path. `olds` are the inputs in the state."""
+        """Return the checked inputs, and the failures by path. `olds` are the inputs in the state."""
         answer = self._stub.Check(
             provider_pb2.CheckRequest(urn="urn", olds=_struct(dict(olds or {})), news=_with(provider, news))
         )
-        return _plain(answer.inputs), dict(_told(failure) for failure in answer.failures)
+        return _plain(answer.inputs), dict(_path_and_message(failure) for failure in answer.failures)
 
     def diff(
         self, provider: ResourceProvider, olds: Mapping[str, Any], news: Mapping[str, Any]
     ) -> tuple[bool, list[str]]:
-        """Whether there is a change, and what replaces."""
+        """Return whether there is a change, and the properties that require a replacement."""
         answer = self._stub.Diff(
             provider_pb2.DiffRequest(
                 id="id", urn="urn", olds=_with(provider, olds), news=_with(provider, news)
@@ -95,14 +95,14 @@ class PluginProcess:
     def read(
         self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-        """Id ("" for gone), outputs, inputs."""
+        """Return the id ("" if the resource is gone), the outputs and the inputs."""
         answer = self._stub.Read(
             provider_pb2.ReadRequest(id=id_, urn="urn", properties=_with(provider, props))
         )
         return answer.id, _plain(answer.properties), _plain(answer.inputs)
 
     def cancel(self) -> None:
-        """What the engine says after Ctrl-C."""
+        """Send the request that the engine sends after Ctrl-C."""
         self._stub.Cancel(empty_pb2.Empty())
 
     def delete(self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]) -> None:
@@ -122,8 +122,11 @@ def _plain(struct: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "__provider"}
 
 
-def _told(failure: Any) -> tuple[str, str]:
-    """Path and message of a failure; the engine is given no property, of which it would print the value."""
+def _path_and_message(failure: Any) -> tuple[str, str]:
+    """Return the path and message of a failure.
+
+    The failure names no property, because the engine would print the property's value.
+    """
     assert failure.property == ""
     path, _, message = failure.reason.partition(": ")
     return path, message

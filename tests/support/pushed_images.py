@@ -1,4 +1,4 @@
-"""Small images to push, whole and right, for tests that need one that is there."""
+"""Small valid images to push, for tests that need an existing one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OCI = "application/vnd.oci.image.manifest.v1+json"
 
 
 def layer_of(text: bytes) -> bytes:
-    """A layer with one file."""
+    """Return a layer with one file."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         member = tarfile.TarInfo("content")
@@ -26,7 +26,7 @@ def layer_of(text: bytes) -> bytes:
 
 
 def small_image(text: bytes) -> tuple[Manifest, list[BlobUpload]]:
-    """An image of one layer with one file of this text."""
+    """Return an image of one layer with one file of this text."""
     layer = layer_of(text)
     rootfs = {"type": "layers", "diff_ids": [digest_of(layer)]}
     config = json.dumps({"architecture": "amd64", "os": "linux", "config": {}, "rootfs": rootfs}).encode()
@@ -44,7 +44,7 @@ def small_image(text: bytes) -> tuple[Manifest, list[BlobUpload]]:
 
 
 def push_small_image(endpoint: Endpoint, name: str, text: bytes) -> ImageName:
-    """Push one under a name with a tag; its name with the digest."""
+    """Push a small image under a name with a tag. Return its name with the digest."""
     image = parse(name)
     manifest, parts = small_image(text)
     registry_push.push(endpoint, image, manifest, parts)

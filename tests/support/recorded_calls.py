@@ -1,7 +1,7 @@
-"""The calls of providers in an operation, from the real engine and from the one in the test's process.
+"""The calls of providers in an operation, by the real engine and by the one in the test's process.
 
-What differs from one operation to another without a difference in what was done is replaced: what names or
-dates something by a number, in the order of first appearance, and the engine's address.
+Values that differ between two runs of the same operation are replaced: ids and times by a number, in the
+order of first appearance, and the engine's address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 _UNSTABLE = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|\+00:00)"  # a time
     r"|\b[0-9a-f]{16}(?=-\d+\b|\b)"  # the identity of a run
-    r"|(?<=-\d-)[0-9a-f]{4}(?=/)"  # what makes the directory of a second job under one key another one
+    r"|(?<=-\d-)[0-9a-f]{4}(?=/)"  # the suffix of the directory of a second job with the same key
     r"|(?<=/customJobs/)\d+|\b\d{15,}\b"  # an id that the service chose
     r"|127\.0\.0\.1:\d+|no engine"
 )
@@ -24,7 +24,7 @@ _UNSTABLE = re.compile(
 
 @dataclass(kw_only=True)
 class Call:
-    """A call of a provider's method. `has_ended` is False for one that failed, or that a kill cut off."""
+    """A call of a provider's method. `has_ended` is False if it failed or a kill cut it off."""
 
     provider: str
     method: str
@@ -35,7 +35,7 @@ class Call:
 
 
 def read(file: Path) -> list[Call]:
-    """The calls that `hold/sitecustomize.py` wrote into the file, in the order in which they began."""
+    """Return the calls that `hold/sitecustomize.py` wrote into the file, in the order in which they began."""
     calls: dict[str, Call] = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         entry = json.loads(line)
@@ -50,7 +50,7 @@ def read(file: Path) -> list[Call]:
 
 
 class Normaliser:
-    """Replaces what differs between two histories. One of them has one, so that a name stays the same."""
+    """Replace values that differ between two histories; each history has its own instance."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""What clients send, recorded by a real HTTP server of this machine, and put in one form.
+"""Requests of clients, recorded by a real HTTP server on this machine, and normalised.
 
-Two clients that mean the same spell it differently: enums by number or name, 64-bit integers as text,
+Two clients spell the same request differently: enums by number or name, 64-bit integers as text,
 names in camel or snake case, durations "3600s" or "3600.000s". `Sent.normal` reads a body as the service
-would, with the API's own message, and refuses a field that the message does not have.
+does, with the API's own message, and rejects unknown fields.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from support.scripted_service import Answer, Asked, Service
 
 MASKS = ("updateMask", "update_mask", "readMask", "read_mask")
 _NOT_SAID = ("$alt", "alt", "$prettyPrint", "prettyPrint")
-"""How the answer is to be written: not part of what is asked."""
+"""Parameters of the answer's format, which do not belong to the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """One request. Query values are lists; those of a mask are its paths in snake case, sorted."""
+    """A recorded request. Query values are lists; those of a mask are its paths in snake case, sorted."""
 
     method: str
     path: str
@@ -32,9 +32,9 @@ class Sent:
     body: Any = None
 
     def normal(self, message: type[Any], *, inside: Mapping[str, type[Any]] | None = None) -> Sent:
-        """The same request with its body read as a message of Google's client.
+        """Return the request with its body read as a message of Google's client.
 
-        `inside` names fields of free form (`google.protobuf.Value`), in snake case, that hold a message of
+        `inside` names free-form fields (`google.protobuf.Value`), in snake case, that hold a message of
         their own: `{"training_task_inputs": CustomJobSpec}`.
         """
         return Sent(
@@ -48,9 +48,9 @@ class Sent:
 def normal_body(
     message: type[Any], body: Mapping[str, Any], *, inside: Mapping[str, type[Any]] | None = None
 ) -> dict[str, Any]:
-    """A JSON body with the API's names in snake case, enums by name and zero values left out.
+    """Return a JSON body with the API's names in snake case, enums by name, and without zero values.
 
-    Raises `google.protobuf.json_format.ParseError` for what the API's message does not have.
+    Raises `google.protobuf.json_format.ParseError` for fields that the API's message does not have.
     """
     parsed = json_format.ParseDict(dict(body), message.pb(message()))
     normal: dict[str, Any] = json_format.MessageToDict(parsed, preserving_proto_field_name=True)
@@ -61,7 +61,7 @@ def normal_body(
 
 
 class Recorder:
-    """A server that notes what it is sent and answers a create with what was sent, and a name.
+    """A server that records requests and answers a create with the request's body and a name.
 
     `answer` replaces the answers; use it as a context manager.
     """
@@ -82,22 +82,22 @@ class Recorder:
 
     @property
     def sent(self) -> list[Sent]:
-        """What came since the last `take`, in order."""
+        """The requests since the last `take`, in order."""
         return [_sent(asked) for asked in self._service.asked]
 
     def take(self) -> list[Sent]:
-        """What came since the last call."""
+        """Return the requests since the last call."""
         taken = self.sent
         self._service.asked.clear()
         return taken
 
     def one(self) -> Sent:
-        """The only request that came since the last call; an assertion."""
+        """Return the only request since the last call; fail if there is not exactly one."""
         (only,) = self.take()
         return only
 
     def google(self, *, project: str = "my-project", location: str = "us-central1") -> Endpoint:
-        """Google Cloud as our own gateways see it, at this address."""
+        """Return the endpoint of Google Cloud for our gateways, at this address."""
         return Endpoint(
             kind="google",
             project=project,
@@ -109,8 +109,7 @@ class Recorder:
 
 
 def created(asked: Asked) -> Answer:
-    """To a create: what was sent, with the name and the state of a new resource; to a delete, an operation
-    that is done; to everything else an empty message."""
+    """Answer a create with its body, a name and a state, a delete with a done operation, others with {}."""
     resource = asked.path.removeprefix("/v1/").removeprefix("/v1beta1/")
     if asked.method == "DELETE":
         parent = "/".join(resource.split("/")[:4])
@@ -123,21 +122,21 @@ def created(asked: Asked) -> Answer:
 
 
 def all_fields(message: type[Any], *, leave_out: Collection[str] = ()) -> set[str]:
-    """The path of every field of a message of the installed client, down to the last one: "a.b.c".
+    """Return the path of each field of a message of the installed client, down to the last one: "a.b.c".
 
-    Maps, messages of `google.protobuf` and `google.rpc`, and a message within one of its own kind count as
+    Maps, messages of `google.protobuf` and `google.rpc`, and a message within one of its own type count as
     one field.
     """
     return set(_fields(message.pb(message()).DESCRIPTOR, "", frozenset(leave_out)))
 
 
 def fields_in(message: type[Any], body: Mapping[str, Any]) -> set[str]:
-    """The paths, as in `all_fields`, of what a body sets."""
+    """Return the paths, as in `all_fields`, of the fields that a body sets."""
     return set(_present(message.pb(message()).DESCRIPTOR, normal_body(message, body), ""))
 
 
 def enum_names(message: type[Any], path: str) -> set[str]:
-    """The names of an enum's values, but for the one that says nothing."""
+    """Return the names of an enum's values, without the unspecified one."""
     descriptor = message.pb(message()).DESCRIPTOR
     *parents, last = path.split(".")
     for name in parents:

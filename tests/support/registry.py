@@ -1,4 +1,4 @@
-"""A registry's HTTP calls, for tests that look at each answer, and images to push."""
+"""HTTP calls of a registry, for tests that check each answer, and images to push."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _numbers = itertools.count(1)
 
 
 def new_name(host: str = "docker.io") -> str:
-    """A repository that no other test uses."""
+    """Return a repository name that no other test uses."""
     return f"{host}/tests/image-{next(_numbers)}"
 
 
@@ -46,7 +46,7 @@ def manifest(
     media_type: str = OCI_MANIFEST,
     **fields: Any,
 ) -> bytes:
-    """The bytes of an image manifest; the config is by default that of the blob b"{}"."""
+    """Return the bytes of an image manifest; the default config is the blob b"{}"."""
     value = {
         "schemaVersion": 2,
         "mediaType": media_type,
@@ -64,7 +64,7 @@ def index(manifests: Sequence[Mapping[str, Any]], *, media_type: str = OCI_INDEX
 
 @dataclass(frozen=True)
 class RegistryClient:
-    """One repository of an emulator."""
+    """A repository of an emulator."""
 
     url: str
     token: str
@@ -74,13 +74,13 @@ class RegistryClient:
         return RegistryClient(self.url, self.token, name)
 
     def ask(self, method: str, path: str, *, body: bytes | None = None, **headers: str) -> Answer:
-        """`path` below /v2/NAME, or a location. Header names with '_' for '-'."""
+        """Send a request. `path` is below /v2/NAME, or a location. Header names have "_" for "-"."""
         where = path if path.startswith("/v2/") else f"/v2/{self.name}/{path}"
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         return call(self.url, method, where, body=body, token=self.token, headers=sent)
 
     def begin(self) -> str:
-        """The location of a new upload."""
+        """Begin an upload. Return its location."""
         answer = self.ask("POST", "blobs/uploads/")
         assert answer.status == 202, answer
         return answer.headers["Location"]
@@ -89,7 +89,7 @@ class RegistryClient:
         return self.ask("PUT", f"{location}?digest={quote(digest)}", body=body, **headers)
 
     def push_blob(self, content: bytes, *, digest: str | None = None) -> str:
-        """In two requests; the digest."""
+        """Push a blob in two requests. Return its digest."""
         answer = self.finish(self.begin(), digest or sha256(content), content)
         assert answer.status == 201, answer
         return digest or sha256(content)
@@ -98,7 +98,7 @@ class RegistryClient:
         return self.ask("PUT", f"manifests/{reference}", body=content, Content_Type=media_type)
 
     def push_image(self, tag: str, layer: bytes = b"layer", **fields: Any) -> str:
-        """An image of one layer; the digest of its manifest."""
+        """Push an image of one layer. Return the digest of its manifest."""
         self.push_blob(b"{}")
         self.push_blob(layer)
         answer = self.put_manifest(tag, manifest([descriptor(layer)], **fields))
@@ -107,5 +107,5 @@ class RegistryClient:
 
 
 def codes(answer: Answer) -> list[str]:
-    """The codes of an error answer in the specification's form."""
+    """Return the codes of an error answer in the specification's form."""
     return [error["code"] for error in answer.json()["errors"]]

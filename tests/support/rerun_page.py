@@ -1,4 +1,4 @@
-"""The tables of `docs/rerun.md`, made from `rerun.ROWS` and `deletion_policy.ROWS`."""
+"""The tables of `docs/rerun.md`, generated from `rerun.ROWS` and `deletion_policy.ROWS`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TYPICAL = (LastRun.RUNNING, LastRun.FAILED, LastRun.SUCCEEDED)
 
 
 def every_case() -> Iterator[Facts]:
-    """Every combination of facts; of the numbers, those below, at and above a limit."""
+    """Yield each combination of facts, with numbers below, at and above a limit."""
     for change, run, policy, limit, reruns, protect, demand in itertools.product(
         reversed(Change), LastRun, Policy, LIMITS, COUNTS, (False, True), (False, True)
     ):
@@ -49,7 +49,7 @@ def every_case() -> Iterator[Facts]:
 
 
 def as_markdown() -> str:
-    """All tables, between the lines that mark them in the page."""
+    """Return all tables, between the lines that mark them in the page."""
     return "\n".join([BEGIN, "", *_unchanged(), *_changed(), *_rows(), *_removals(), *_removal_rows(), END])
 
 
@@ -63,7 +63,7 @@ def _unchanged() -> list[str]:
     return [
         "## Nothing changed, or the record alone",
         "",
-        "The record is what the job itself knows nothing of: `wait`, `rerun`, `rerun_limit`, "
+        "The record has the options that are not part of the job: `wait`, `rerun`, `rerun_limit`, "
         "`protect_running`, `on_delete`. It is updated in place.",
         "",
         *_table(
@@ -112,7 +112,7 @@ def _rows() -> list[str]:
             _set(row.change, _CHANGES),
             _runs(row.last_run),
             _set(row.policy, _POLICIES),
-            _besides(row),
+            _conditions(row),
             _ACTIONS[row.action],
             f"`{example}`" if row.reported else "",
             row.because,
@@ -121,11 +121,11 @@ def _rows() -> list[str]:
     return [
         "## Every row",
         "",
-        "The first row that matches decides. A live job is queued, pending, running or paused. What a "
-        "preview prints is an example; an empty cell means that it prints no line of its own.",
+        "The first row that matches decides. A live job is queued, pending, running or paused. The "
+        "line of a preview is an example; an empty cell means that it prints none.",
         "",
         *_table(
-            ["row", "changed", "last run", "rerun", "besides", "the job", "a preview prints", "because"],
+            ["row", "changed", "last run", "rerun", "conditions", "the job", "a preview prints", "because"],
             map(cells, rerun.ROWS),
         ),
     ]
@@ -177,7 +177,7 @@ def _removal_rows() -> list[str]:
         "The same, row by row; the first that matches decides:",
         "",
         *_table(
-            ["row", "last run", "on_delete", "besides", "the job", "because"],
+            ["row", "last run", "on_delete", "conditions", "the job", "because"],
             map(cells, deletion_policy.ROWS),
         ),
     ]
@@ -198,7 +198,7 @@ def _case(change: Change, run: LastRun, policy: Policy, *, reruns: int = 0, prot
 
 
 def _example(cases: Iterable[Facts]) -> str:
-    """What a preview says in the most typical of the cases."""
+    """Return the line that a preview prints in the most typical of the cases."""
     typical = min(
         cases,
         key=lambda facts: (
@@ -211,17 +211,17 @@ def _example(cases: Iterable[Facts]) -> str:
     return decide(typical).sentence("train")
 
 
-def _besides(row: Row) -> str:
+def _conditions(row: Row) -> str:
     parts = [
         "`protect_running`" if row.protect_running else "",
-        "told to replace" if row.on_demand else "",
+        "with `--replace`" if row.on_demand else "",
         "below the limit" if row.below_limit else "",
     ]
     return ", ".join(filter(None, parts))
 
 
 def _set(chosen: frozenset[Member], words: Mapping[Member, str]) -> str:
-    """The members in their order; "any" for all, "all but" where one is missing."""
+    """Return the members in their order; "any" for all of them, "all but X" if one is missing."""
     missing = [word for item, word in words.items() if item not in chosen]
     if len(missing) < 2:
         return f"all but {missing[0]}" if missing else "any"

@@ -1,4 +1,4 @@
-"""A small real HTTP server that answers as a test scripts it, for what the emulator never does."""
+"""A small real HTTP server with scripted answers, for behaviour that the emulator never has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """One request as it arrived; `body` is its JSON document, None where it has none."""
+    """A received request; `body` is its JSON document, or None."""
 
     method: str
     path: str
@@ -24,7 +24,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`drop` closes the connection without an answer."""
+    """An answer; `drop` closes the connection without sending it."""
 
     status: int = 200
     document: Any = None
@@ -36,14 +36,14 @@ class Answer:
 
 
 def refusal(status: int, reason: str, message: str, **more: Any) -> Answer:
-    """Google's error envelope."""
+    """Return an answer with Google's error envelope."""
     return Answer(
         status=status, document={"error": {"code": status, "status": reason, "message": message, **more}}
     )
 
 
 class Service:
-    """`answers` are given one after the other, the last one again and again; `asked` is what came."""
+    """A server that gives the `answers` in order and repeats the last one; `asked` has the requests."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []

@@ -1,7 +1,7 @@
 """One Pulumi project, stack and emulator for all tests of a module.
 
-A fixture of the module deploys to it, step by step, and notes what was printed and what was there; each test
-asserts one behaviour on the notes. The tests deploy nothing, so their order does not matter.
+A fixture of the module deploys to it, step by step, and records output and states; each test asserts one
+behaviour on the records. The tests deploy nothing, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vertex_emulator import reset as emulator_reset
 
 @pytest.fixture(scope="module")
 def shared_engine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Engine]:
-    """A project whose emulator runs, for the module's deployments."""
+    """Yield a project with a running emulator, for the module's deployments."""
     made = engine.copy(template, tmp_path_factory.mktemp("shared") / "project")
     try:
         launcher.ensure(made.data_dir)
@@ -29,9 +29,9 @@ def shared_engine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def diagnostics(output: str, resource: str = "") -> str:
-    """Return what the end of a command's output shows below a resource, or below all of them.
+    """Return the lines at the end of a command's output below a resource, or below all of them.
 
-    There, every line appears once.
+    Each line appears there once.
     """
     _, _, everything = output.partition("Diagnostics:\n")
     if not resource:
@@ -43,6 +43,6 @@ def diagnostics(output: str, resource: str = "") -> str:
 def mentions(output: str, text: str) -> str:
     """Return the lines with `text` at the end of a command's output, whichever resource they are below.
 
-    What a provider prints is below the stack; such a line begins with the name of its resource.
+    Lines that a provider prints are below the stack; each begins with the name of its resource.
     """
     return "\n".join(line for line in diagnostics(output).splitlines() if text in line)

@@ -1,12 +1,12 @@
-"""What Pulumi's engine does with the resources of one stack, in this process, with a kill at any point of it.
+"""Pulumi's engine for the resources of one stack, in this process, with a kill at any point.
 
-It calls the providers in the order in which the engine calls them, and records after each step; the points at
+It calls the providers in the order in which the engine calls them, and records after each step. The points at
 which it can be killed are before and after each request to a service, and before each record. A trial takes
-milliseconds, so every point of an operation can be tried. `tests/engine/test_in_process_engine.py` shows that
+milliseconds, so all points of an operation can be tried. `tests/engine/test_in_process_engine.py` shows that
 the real engine makes the same calls.
 
-It has no previews, unknown values, aliases, resource options, threads, program or provider process: what is
-about those is tested with the real engine.
+It has no previews, unknown values, aliases, resource options, threads, program or provider process: tests of
+those use the real engine.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from support.recorded_calls import Call
 
 Outputs = Mapping[str, Mapping[str, Any]]
-"""The outputs of the resources that are registered, with their ids as `id`, by name."""
+"""The outputs of the registered resources by name, with their ids as `id`."""
 
 
 class Killed(BaseException):
-    """The deployment and its provider process are gone."""
+    """The deployment and its provider process are killed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """A resource of the program, below those that its inputs come from."""
+    """A resource of the program; it follows the resources that its inputs depend on."""
 
     name: str
     provider: ResourceProvider
@@ -43,8 +43,11 @@ class Declared:
 
 @dataclass(kw_only=True)
 class Entry:
-    """A resource of the state. `deletes`: another one has replaced it, and it is yet to be deleted;
-    `replaced`: it is deleted, and what replaces it is yet to be made."""
+    """A resource of the state.
+
+    `deletes`: it has been replaced and is still to be deleted. `replaced`: it is deleted, and its replacement
+    is still to be created.
+    """
 
     name: str
     provider: ResourceProvider
@@ -56,18 +59,20 @@ class Entry:
 
 
 Point = int | Callable[[str], bool]
-"""A point of an operation: its number, or whether it is the one of these words. They are `before METHOD URL`,
-`after METHOD URL` and `before the record of NAME`."""
+"""A point of an operation: its number, or a predicate of its text.
+
+The texts are `before METHOD URL`, `after METHOD URL` and `before the record of NAME`.
+"""
 
 
 @dataclass
 class SmallEngine:
-    """One stack. `config` is what its configuration has."""
+    """One stack with its configuration."""
 
     config: Mapping[str, str]
     entries: list[Entry] = field(default_factory=list)
     points: int = 0
-    """How many points the operation has passed."""
+    """The number of points that the operation has passed."""
     calls: list[Call] = field(default_factory=list)
     """The calls of providers since `forget_calls`."""
     _dies_at: Point | None = None
@@ -97,7 +102,7 @@ class SmallEngine:
             self.entries.remove(entry)
 
     def refresh(self) -> bool:
-        """Read everything. Return whether the state had it as it is."""
+        """Read all resources. Return whether the state was up to date."""
         self._begin()
         same = True
         for entry in list(self.entries):
@@ -114,13 +119,13 @@ class SmallEngine:
         return same
 
     def forget_calls(self) -> list[Call]:
-        """Return the calls so far, and begin with none."""
+        """Return the calls so far, and forget them."""
         calls, self.calls = self.calls, []
         return calls
 
     @contextmanager
     def dying(self, at: Point) -> Iterator[None]:
-        """Kill the operation within the context at that point."""
+        """Kill the operation inside the block at that point."""
 
         def watched(request: Any, send: Callable[[], Any]) -> Any:
             self.point(f"before {request.method} {request.url}")
@@ -136,7 +141,7 @@ class SmallEngine:
                 self._dies_at, self._is_dead = None, False
 
     def point(self, what: str) -> None:
-        """A point at which it may be killed; once it is, nothing more is asked or recorded."""
+        """Pass a point at which the engine may be killed; afterwards it requests and records nothing more."""
         at = self._dies_at
         if at is not None and (at(what) if callable(at) else self.points == at):
             self._is_dead = True
@@ -145,7 +150,7 @@ class SmallEngine:
         self.points += 1
 
     def live(self) -> list[Entry]:
-        """What the state has of resources that are declared."""
+        """Return the entries of the state that are not being replaced."""
         return [entry for entry in self.entries if not (entry.deletes or entry.replaced)]
 
     def outputs(self) -> Outputs:
@@ -225,8 +230,7 @@ class SmallEngine:
 
 
 def wired(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as they come out of a call between the processes: numbers are floats, a name without
-    a value is left out."""
+    """Return the values as a call between the processes returns them: numbers as floats, without None."""
     return {name: _wired(value) for name, value in values.items() if value is not None}
 
 
@@ -241,7 +245,7 @@ def _wired(value: Any) -> Any:
 
 
 def kills(engine: SmallEngine, operation: Callable[[], object], at: Point) -> bool:
-    """Whether the operation came to the point and was killed there."""
+    """Return whether the operation reached the point and was killed there."""
     with engine.dying(at):
         try:
             operation()

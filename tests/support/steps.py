@@ -1,4 +1,4 @@
-"""A step hook for an emulator in this process, which runs code of a test right before a step of a store."""
+"""A step hook for an emulator in this process; it runs a test's code right before a step of a store."""
 
 from __future__ import annotations
 

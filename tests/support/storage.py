@@ -1,4 +1,4 @@
-"""Bare requests to Cloud Storage and to the clock of an emulator in this process."""
+"""Plain requests to Cloud Storage and to the clock of an emulator in this process."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def path_of(bucket: str, name: str) -> str:
 
 
 def ask(emulator: Daemon, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-    """A request with the storage secret."""
+    """Send a request with the storage secret."""
     return call(emulator.storage_url, method, path, body=body, **options)
 
 
 def advance(emulator: Daemon, *, days: float) -> None:
-    """Let so many days pass for the emulator."""
+    """Advance the emulator's clock by so many days."""
     body = {"seconds": days * DAY}
     answer = call(emulator.url, "POST", "/_local/clock/advance", body=body, token=emulator.token)
     assert answer.status == 200, answer.body
 
 
 def reason(answer: Answer) -> str:
-    """Cloud Storage's word for an error."""
+    """Return the `reason` of a Cloud Storage error."""
     return str(answer.json()["error"]["errors"][0]["reason"])

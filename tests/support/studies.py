@@ -1,4 +1,4 @@
-"""Studies of tuning jobs for tests: the API's JSON, messages, and trials that nobody has run."""
+"""Studies of tuning jobs for tests: the API's JSON, messages, and trials without a job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def categorical(name: str, *values: str, **more: Any) -> dict[str, Any]:
 
 
 def below(parameter: Mapping[str, Any], *values: Any) -> dict[str, Any]:
-    """A conditional parameter, there while the parent has one of these values."""
+    """Return a conditional parameter, active while the parent has one of these values."""
     kind = {str: "parentCategoricalValues", int: "parentIntValues", float: "parentDiscreteValues"}
     return {"parameterSpec": parameter, kind[type(values[0])]: {"values": list(values)}}
 
@@ -60,7 +60,7 @@ def trial(
     seconds: float = 1.0,
     **more: Any,
 ) -> Trial:
-    """A trial that has measured these values, at steps 1, 2, ... and at as many seconds."""
+    """Return a trial with these measurements, at the steps `step`, 2 * `step`, and so on."""
     found = [
         Measurement(metrics={metric: value}, step=step * (i + 1), elapsed=seconds * (i + 1))
         for i, value in enumerate(values)
@@ -72,7 +72,7 @@ def trial(
 
 
 def searched(study: Study, measure: Callable[[Parameters], float], *, seed: int, count: int) -> list[Trial]:
-    """So many trials, one after the other."""
+    """Return at most `count` trials, each suggested after the one before has ended."""
     done: list[Trial] = []
     metric = study.objectives[0].id
     while len(done) < count:

@@ -1,7 +1,7 @@
-"""What `support.kills` kills somebody around: a resource of each kind, with the calls of its service.
+"""The resources of each kind around which `support.kills` kills a process, with their service's calls.
 
-A program says `spec-N`, of which another one replaces the resource, and `note-N`, which changes in place;
-both are found again in what the service has.
+A program has `spec-N`, a change of which replaces the resource, and `note-N`, which changes in place;
+the service's resource shows both.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ COLLECTIONS = (
     "models",
     "persistentResources",
 )
-"""Whatever a stack may leave there."""
+"""All collections in which a stack may leave resources."""
 
 _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A kind, and the program that declares one of it. `message` is its name in the service's methods.
+    """A kind, and the program that declares one resource of it.
 
-    `good` is the shell command of one that succeeds. `calls` are methods that have another name than verb and
-    message; `run`: whether a `Run` stands before it.
+    `message` is its name in the service's methods, `calls` has those methods that are not verb and message.
+    `good` is the shell command of a job that succeeds. `run`: whether the resource has a `Run`.
     """
 
     noun: str
@@ -53,17 +53,17 @@ class Subject:
 
     @property
     def creates(self) -> str:
-        """The method that is called once for each that is made."""
+        """The method that creates the resource."""
         return f"{self.service}.{self.method('Create')}"
 
     def method(self, what: str) -> str:
-        """The method of the service for a verb; what is no verb stays as it is."""
+        """Return the service's method for a verb; other names stay as they are."""
         if what in self.calls:
             return self.calls[what]
         return what + self.message if what in ("Create", "Get", "Cancel", "Delete") else what
 
     def declaration(self, **values: Any) -> str:
-        """The program with these values, as Python writes them but for `options`."""
+        """Return the program with these values as Python literals; `options` is inserted as it is."""
         options = values.pop("options")
         given = {"name": self.resource, **values}
         return Template(self.program).substitute(
@@ -72,7 +72,7 @@ class Subject:
 
 
 def state_of(record: Mapping[str, Any]) -> str:
-    """The state's word; RUNNING for what has none."""
+    """Return the state without its prefix; RUNNING for a record without a state."""
     return str(record.get("state", "RUNNING")).removeprefix("JOB_STATE_").removeprefix("PIPELINE_STATE_")
 
 

@@ -1,4 +1,4 @@
-"""Tests of tables in which one node checks every row, and a failure names each row that is wrong."""
+"""Table tests in which one node checks all rows, and a failure names each wrong row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def every_row(
     *,
     ids: Iterable[object] | Callable[[Any], object] | None = None,
 ) -> Callable[[Test], Test]:
-    """Call the test with every row of a table, in one node, and fail with all rows that are wrong.
+    """Call the test with each row of a table, in one node, and fail with all wrong rows.
 
     The arguments are those of `pytest.mark.parametrize`. Use it in place of that for many rows that take
     milliseconds each. All rows share the fixtures of the node: take none that a row changes.

@@ -1,4 +1,4 @@
-"""A table in one node fails with each row that is wrong."""
+"""Table tests in one node: a failure names each wrong row."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from support.tables import every_row
 
 
 @every_row(("left", "right"), [(1, 1), (2, 2)])
-def test_rows_beside_a_fixture(left: int, right: int, request: pytest.FixtureRequest) -> None:
-    assert request.node.name == "test_rows_beside_a_fixture"
+def test_rows_with_a_fixture(left: int, right: int, request: pytest.FixtureRequest) -> None:
+    assert request.node.name == "test_rows_with_a_fixture"
     assert left == right
 
 
@@ -24,13 +24,13 @@ def test_every_wrong_row_is_named() -> None:
 
     with pytest.raises(pytest.fail.Exception) as failure:
         check()
-    said = str(failure.value)
-    assert said.startswith("2 of 3 rows fail\none: test_tables.py:")
-    assert "AssertionError: 1 is not 2" in said
-    assert "\nrow 2 (left=3, right=4): test_tables.py:" in said
+    message = str(failure.value)
+    assert message.startswith("2 of 3 rows fail\none: test_tables.py:")
+    assert "AssertionError: 1 is not 2" in message
+    assert "\nrow 2 (left=3, right=4): test_tables.py:" in message
 
 
-def test_what_does_not_raise_fails_its_row_alone() -> None:
+def test_a_missing_error_fails_its_row_alone() -> None:
     seen = []
 
     @every_row("value", ["1", "a", "2"], ids=["first", "second", "third"])

@@ -1,4 +1,4 @@
-"""Programs of other people that tests drive: there, or the test is skipped with what to do about it."""
+"""Third-party programs that tests drive; without one, its test is skipped with a remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REMEDIES = {
 
 
 def tool(name: str) -> Path:
-    """The path of a program. Without it the test is skipped, or fails where the environment has CI set."""
+    """Return the path of a program. Without it the test is skipped, or fails if CI is set."""
     if (found := shutil.which(name)) is not None:
         return Path(found)
     message = f"{name} is not on PATH. To run this test: {_REMEDIES.get(name, f'install {name}')}"

@@ -8,7 +8,7 @@ IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 
 
 def pool(program: str, *, replicas: int = 1) -> dict[str, Any]:
-    """A worker pool, in the API's JSON form, whose replicas run the Python program."""
+    """Return a worker pool, in the API's JSON form, whose replicas run the Python program."""
     return {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": str(replicas),
@@ -17,7 +17,7 @@ def pool(program: str, *, replicas: int = 1) -> dict[str, Any]:
 
 
 def job(display_name: str, *programs: str, **more: Any) -> dict[str, Any]:
-    """A job with a pool of one replica for each program."""
+    """Return a job with a pool of one replica for each program."""
     return {
         "displayName": display_name,
         "jobSpec": {"workerPoolSpecs": [pool(program) for program in programs]},

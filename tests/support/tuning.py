@@ -20,7 +20,7 @@ PARSED = (
     "def report(value, step=1, name='accuracy'):\n"
     "    tuner.report_hyperparameter_tuning_metric(name, value, step)\n"
 )
-"""Begins a program that has the parameter `x`, and `report` for its metric."""
+"""The begin of a program: parses the parameter `x`, and defines `report` for its metric."""
 
 QUICK = PARSED + "report(x)\n"
 
@@ -28,7 +28,7 @@ QUICK = PARSED + "report(x)\n"
 def tuning_job(
     *pools: Mapping[str, Any], trials: int = 3, parallel: int = 1, failed: int = 0, **more: Any
 ) -> dict[str, Any]:
-    """A tuning job in the API's JSON; `study` is its study, `spec` more of its trials' job."""
+    """Return a tuning job in the API's JSON; `study` is its study, `spec` has fields of the trials' job."""
     spec = more.pop("spec", {})
     return {
         "displayName": "tune",
@@ -42,7 +42,7 @@ def tuning_job(
 
 
 def create(emulator: JobEmulator, *pools: Mapping[str, Any], **options: Any) -> str:
-    """The new tuning job's name."""
+    """Create a tuning job. Return its name."""
     answer = emulator.call("POST", JOBS, tuning_job(*pools, **options))
     assert answer.status == 200, answer.body
     return str(answer.json()["name"])
@@ -61,7 +61,7 @@ def trial_states(job: Mapping[str, Any]) -> list[str]:
 
 
 def wait_for_trials(emulator: JobEmulator, name: str, count: int, *states: str) -> list[dict[str, Any]]:
-    """The trials once so many of them are in one of the states."""
+    """Wait until so many trials are in one of the states. Return the trials."""
     found: dict[str, Any] = {}
 
     def reached() -> bool:
@@ -75,7 +75,7 @@ def wait_for_trials(emulator: JobEmulator, name: str, count: int, *states: str) 
 
 
 def end_tuning(emulator: JobEmulator) -> None:
-    """End and remove all tuning jobs of an emulator; nothing of them is left."""
+    """End and delete all tuning jobs of an emulator, and assert that no folder of them is left."""
     jobs = emulator.call("GET", JOBS).json().get("hyperparameterTuningJobs", [])
     for each in jobs:
         emulator.cancel(each["name"])

@@ -1,4 +1,4 @@
-"""A tuning job that keeps each rule of its kind, and what breaks it."""
+"""For each rule of tuning jobs, a tuning job that keeps the rule and a change that breaks it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POOL = {
 
 
 def double(name: str = "rate", least: float = 0.001, most: float = 0.1, **other: Any) -> dict[str, Any]:
-    """A double parameter; `default` is its default value."""
+    """Return a double parameter; `default` is its default value."""
     spec = {"min_value": least, "max_value": most}
     if "default" in other:
         spec["default_value"] = other.pop("default")
@@ -50,7 +50,7 @@ def discrete(name: str = "batch", *values: float, **other: Any) -> dict[str, Any
 
 
 def when(parameter: Mapping[str, Any], *values: float | str, kind: str = "categorical") -> dict[str, Any]:
-    """A parameter under a condition; `kind` is "categorical", "int" or "discrete"."""
+    """Return a parameter under a condition; `kind` is "categorical", "int" or "discrete"."""
     return {"parameter_spec": dict(parameter), f"parent_{kind}_values": {"values": list(values)}}
 
 
@@ -59,8 +59,10 @@ def under(parent: Mapping[str, Any], *conditions: Mapping[str, Any]) -> dict[str
 
 
 def tuning(*parameters: Mapping[str, Any], metrics: Any = (LOSS,), **other: Any) -> dict[str, Any]:
-    """A tuning job that keeps every rule, of 10 trials, two at a time; what is no field of a study is one of
-    the job's own."""
+    """Return a valid tuning job of 10 trials, two at a time.
+
+    Options named in `OF_JOB` are fields of the job, all others fields of its study.
+    """
     own = {name: other.pop(name) for name in list(other) if name in OF_JOB}
     study = {"metrics": list(metrics), "parameters": list(parameters or (double(),)), **other}
     return {

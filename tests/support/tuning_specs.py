@@ -1,4 +1,4 @@
-"""Studies and tuning jobs for tests: one with every field of the API, and hypothesis strategies."""
+"""Studies and tuning jobs for tests: one with all fields of the API, and hypothesis strategies."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ RATE = ParameterSpec(
 
 
 def study(*parameters: ParameterSpec, **other) -> StudySpec:
-    """A study of the metric "loss" over these parameters, a learning rate where there are none."""
+    """Return a study of the metric "loss" over these parameters; the default is a learning rate."""
     return StudySpec(**{"metrics": (LOSS,), "parameters": parameters or (RATE,), **other})
 
 
 def tuning_job(**other) -> HyperparameterTuningJobSpec:
-    """A tuning job named "search" of 4 trials, 2 at a time; `trial` has fields of what each trial runs."""
+    """Return a tuning job named "search" of 4 trials, 2 at a time; `trial` has fields of each trial's job."""
     trial = other.pop("trial", {})
     fields = {
         "display_name": "search",
@@ -120,7 +120,7 @@ conditions = {
 
 
 def parameters_with(below, scales, *, exactly_one: bool) -> st.SearchStrategy:
-    """Parameters with conditional ones out of `below`; `exactly_one`: of the members of each oneof."""
+    """Return parameters with conditional ones from `below`; `exactly_one`: one member of each oneof."""
     values = {name: st.none() | each for name, each in value_specs.items()}
     wanted = {name: st.none() | each for name, each in conditions.items()}
     if exactly_one:
@@ -188,7 +188,7 @@ envelopes = {
 
 
 def job_spec_of(job) -> JobSpec:
-    """What a custom job runs."""
+    """Return the `JobSpec` of a custom job."""
     return JobSpec(**{name: getattr(job, name) for name in JobSpec.__dataclass_fields__})
 
 
@@ -198,7 +198,7 @@ tuning_jobs = st.builds(
     trial_job_spec=jobs.jobs.map(job_spec_of),
     **envelopes,
 )
-"""Tuning jobs of every kind, right and wrong."""
+"""Tuning jobs of any kind, valid and invalid."""
 
 _one_stopping = st.sampled_from(
     [
@@ -269,4 +269,4 @@ whole_tuning_jobs = st.builds(
     trial_job_spec=jobs.whole_jobs.map(job_spec_of),
     **envelopes,
 )
-"""Tuning jobs with every field of the API, of the right type, though not always right."""
+"""Tuning jobs with all fields of the API, of the right types, though not always valid."""

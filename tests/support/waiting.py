@@ -1,7 +1,7 @@
-"""Wait for what happens in other threads and processes.
+"""Wait for other threads and processes.
 
-The limit is for a machine that is busy with other things: a test that passes never waits so long, and no test
-asserts that something took less than some time. What hangs is ended by pytest-timeout.
+The limit is for a machine that is busy with other work: a test that passes never waits so long, and no test
+asserts that something took less than some time. pytest-timeout ends a test that hangs.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 120.0
-"""Seconds."""
+TIMEOUT = 120.0
+"""The default limit, in seconds."""
 
 
 def eventually(
     condition: Callable[[], T],
     *,
-    seconds: float = PATIENCE,
+    seconds: float = TIMEOUT,
     every: float = 0.02,
     what: Callable[[], object] = lambda: "",
 ) -> T:
-    """Call `condition` until it returns something true, and return that.
+    """Call `condition` until it returns a true value. Return that value.
 
-    Raises AssertionError with `what()` in its message after `seconds` without.
+    Raises AssertionError with `what()` in its message after `seconds`.
     """
     deadline = time.monotonic() + seconds
     while not (found := condition()):

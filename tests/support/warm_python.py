@@ -1,10 +1,10 @@
-"""A stand-in for the Python that Pulumi and the command start, which saves them their imports.
+"""A stand-in for the Python that Pulumi and the command start, without the time for imports.
 
 Pulumi starts Python three times for a command: for the list of packages, the program, and the provider.
 Most of the processor time of `pulumi up` goes into their imports. Pulumi takes its interpreter from
 PULUMI_PYTHON_CMD; with the command of `running` there, each of the three is a fork of a process that has
-done the imports. Command, language host, program, provider and the protocols between them stay real;
-`tests/engine/test_warm_python.py` compares.
+done the imports. Command, language host, program, provider and the protocols between them are real;
+`tests/engine/test_warm_python.py` compares them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MODULES = (
     "rich.table",
     "pulumi_vertex_training.cli.*",
 )
-"""What programs, providers and the command import; `server.FRESH` is kept for the command alone."""
+"""The imports of programs, providers and the command; `server.FRESH` is for the command alone."""
 
 
 _EMULATOR_MODULES = (
@@ -47,7 +47,7 @@ _EMULATOR_MODULES = (
     "vertex_emulator.custom_jobs.supervisor.starting",
     "vertex_emulator.custom_jobs.supervisor.orders",
 )
-"""What emulators and supervisors import; in an interpreter of their own, whose forks are small."""
+"""The imports of emulators and supervisors, whose warm interpreter is separate and has small forks."""
 
 
 @functools.cache
@@ -62,7 +62,7 @@ def for_emulators() -> Path:
 def shared() -> Path:
     """Return the command of this process's warm interpreter, which ends with this process.
 
-    With COLD_PYTHON in the environment it is the ordinary interpreter.
+    With COLD_PYTHON in the environment it is the interpreter of this process.
     """
     if os.environ.get("COLD_PYTHON"):
         return Path(sys.executable)
@@ -73,9 +73,9 @@ def shared() -> Path:
 
 @contextmanager
 def running(modules: Sequence[str] = _MODULES, *, wait: bool = True) -> Iterator[Path]:
-    """Yield the command that stands in for `python3`, for as long as the warm interpreter runs.
+    """Yield the command that replaces `python3` while the warm interpreter runs.
 
-    Until its imports are done, which `wait` waits for, the command runs an ordinary interpreter.
+    Until its imports are done, which `wait` waits for, the command runs a normal interpreter.
     """
     with tempfile.TemporaryDirectory(prefix="warm-python-") as name:
         folder = Path(name)

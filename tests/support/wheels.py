@@ -1,4 +1,4 @@
-"""Small wheels that tests make themselves."""
+"""Small wheels that tests build."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make_wheel(
     files: Mapping[str, str] | None = None,
     scripts: str = "",
 ) -> Path:
-    """Writes a wheel into the folder; `scripts` are lines of [console_scripts]."""
+    """Write a wheel into the folder; `scripts` are lines of [console_scripts]."""
     folder.mkdir(parents=True, exist_ok=True)
     info = f"{name}-{version}.dist-info"
     content = dict(files if files is not None else {f"{name}/__init__.py": f"NAME = {name!r}\n"})
@@ -35,7 +35,7 @@ def make_wheel(
 
 
 def locked(*wheels: Path) -> str:
-    """The lines of a lock file for wheels."""
+    """Return the lines of a lock file for wheels."""
     lines = []
     for wheel in wheels:
         name, version = wheel.name.split("-")[:2]
@@ -44,5 +44,5 @@ def locked(*wheels: Path) -> str:
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file, in hex."""
+    """Return the SHA-256 hash of a file, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

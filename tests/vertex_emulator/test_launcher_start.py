@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from support.emulator import call, is_alive, kill, running, storage_client
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.installed_code import FOLDER, PACKAGES
 from vertex_emulator.launcher import Emulator, LauncherError
@@ -120,7 +120,7 @@ def test_a_caller_s_pipe_is_not_held_open(tmp_path: Path) -> None:
         input="\n",
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=True,
     )
     pid = int(done.stdout.split()[0])

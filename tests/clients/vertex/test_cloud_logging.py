@@ -163,7 +163,7 @@ tell(
 def written(script: Any, emulator: JobEmulator) -> Any:
     name = emulator.create(pool(WRITER))
     found = emulator.wait(name)
-    assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.said(name)
+    assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.printed(name)
     return {**script(READER), "job": name.rpartition("/")[2]}
 
 

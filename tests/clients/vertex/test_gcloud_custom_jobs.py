@@ -62,7 +62,7 @@ def test_the_job_has_run(reduction: Any, emulator: JobEmulator) -> None:
 
 def test_every_trainer_has_its_rank(reduction: Any, emulator: JobEmulator) -> None:
     tasks = ["workerpool0-0", *(f"workerpool1-{index}" for index in range(4))]
-    assert [emulator.said(reduction["name"], task) for task in tasks] == [
+    assert [emulator.printed(reduction["name"], task) for task in tasks] == [
         [f"rank {rank}"] for rank in range(5)
     ]
 

@@ -72,13 +72,13 @@ def outer(emulator: JobEmulator, bucket: str) -> str:
     code = PROGRAM.replace("THE_SECRET", repr(emulator.daemon.token))
     name = emulator.create(pool(code), name="outer")
     found = emulator.wait(name)
-    assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.said(name)
+    assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.printed(name)
     return name
 
 
 @pytest.fixture(scope="module")
 def results(emulator: JobEmulator, outer: str) -> Any:
-    return json.loads(next(line for line in emulator.said(outer) if line.startswith('{"credentials"')))
+    return json.loads(next(line for line in emulator.printed(outer) if line.startswith('{"credentials"')))
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,6 @@ def test_gcloud_inside_a_replica_has_credentials(outer: str, emulator: JobEmulat
         pool(command=["gcloud", "storage", "cat", "gs://train/data.txt", "--project=local"])
     )
     found = emulator.wait(name)
-    assert (found["state"], emulator.said(name)[-1:]) == ("JOB_STATE_SUCCEEDED", ["content"]), emulator.said(
-        name
+    assert (found["state"], emulator.printed(name)[-1:]) == ("JOB_STATE_SUCCEEDED", ["content"]), (
+        emulator.printed(name)
     )

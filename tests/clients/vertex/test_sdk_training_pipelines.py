@@ -265,7 +265,7 @@ def contained(script: Any, bucket: str) -> Mapping[str, Any]:
 
 def test_a_container_with_texts(contained: Mapping[str, Any], emulator: JobEmulator) -> None:
     assert contained["model"] is None
-    assert emulator.said(contained["job"]) == ["24", "AIP_DATA_FORMAT=jsonl"]
+    assert emulator.printed(contained["job"]) == ["24", "AIP_DATA_FORMAT=jsonl"]
 
 
 def test_an_export_of_texts(contained: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ from support.command import (
     start_on_terminal,
 )
 from support.training import SLEEP, job
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import reset as emulator_reset
 
 
@@ -118,7 +118,7 @@ def test_start_returns_although_its_output_is_read_to_the_end(env: dict[str, str
         ["sh", "-c", f'echo "$({command} emulator start 2>&1)"'],
         env=env,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
     assert b"is running at" in out.stdout
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import FileDigest, file_digest, object_name
-from support import built
+from support import built_packages
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
@@ -29,7 +29,7 @@ def problems(source: Path, **options: object) -> list[str]:
 
 
 def wheel(folder: Path, name: str = "net-1.0-py3-none-any.whl") -> Path:
-    return built.wheel(folder, name)
+    return built_packages.wheel(folder, name)
 
 
 def test_hash_and_size_are_those_of_the_bytes_written(tree: WriteTree, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_wheel_is_taken_as_it_is(tmp_path: Path) -> None:
     "name", ["net-1.0.tar.gz", "my-net-1.0.tar.gz", "aiplatform_custom_trainer_script-0.1.tar.gz"]
 )
 def test_a_source_distribution_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
-    path = built.sdist(tmp_path, name)
+    path = built_packages.sdist(tmp_path, name)
     assert build_package(path).file_name == name
 
 

@@ -22,7 +22,7 @@ from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from support.small_engine import Declared, SmallEngine, kills
-from support.waiting import PATIENCE
+from support.waiting import TIMEOUT
 from vertex_emulator.control import Control
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
@@ -95,7 +95,7 @@ class ResourceTrial:
 
     def there(self) -> list[tuple[str, str, str]]:
         name = f"{PARENT}/persistentResources/{self.id}"
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 found = persistent_resources.get(self.endpoint, name)

@@ -64,7 +64,7 @@ def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
-    said = plugin.said()
+    said = plugin.stop()
     assert "train: stays as it is. A new job like it would be refused:" in said
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
 
@@ -92,7 +92,7 @@ def test_a_move_says_so(plugin: PluginProcess) -> None:
     said = (
         "train: location: us-central1 -> europe-west4; the job is replaced, because a job stays where it was"
     )
-    assert said in plugin.said()
+    assert said in plugin.stop()
 
 
 def test_a_disk_that_follows_from_an_unknown_machine_is_unknown(plugin: PluginProcess) -> None:
@@ -100,7 +100,7 @@ def test_a_disk_that_follows_from_an_unknown_machine_is_unknown(plugin: PluginPr
     later, _ = plugin.check(JOB, job(pool(1.0, machine_spec={"machine_type": UNKNOWN})))
     assert isinstance(later["worker_pool_specs"][0]["disk_spec"], Unknown)
     plugin.diff(JOB, inputs, later)
-    said = plugin.said()
+    said = plugin.stop()
     assert "chief: machine type n1-standard-4 -> (not known yet); the job is replaced" in said
 
 
@@ -139,7 +139,7 @@ def test_a_resized_pool_replaces_the_job_and_says_so(tmp_path: Path) -> None:
     changes, replaces = plugin.diff(JOB, old, new)
     assert changes
     assert {"worker_pool_specs", "__run"} <= set(replaces)
-    said = plugin.said()
+    said = plugin.stop()
     assert "train: workers: 2 -> 4 x n1-standard-4; chief unchanged; the job is replaced, because" in said
 
 
@@ -166,7 +166,7 @@ def test_another_output_directory_with_a_staging_bucket_is_a_change_in_words(tmp
     old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
     new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"))
     assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "__run"])
-    assert "gs://models/first/ -> gs://models/second/" in plugin.said()
+    assert "gs://models/first/ -> gs://models/second/" in plugin.stop()
 
 
 def test_a_renamed_job_keeps_its_name_until_it_runs_again(plugin: PluginProcess) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pulumi_vertex_training.plugin import timeouts
 from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, declared, read, wait
-from support.waiting import PATIENCE
+from support.waiting import TIMEOUT
 
 
 def never() -> bool:
@@ -37,7 +37,7 @@ def test_progress_is_said_at_times(capsys: pytest.CaptureFixture[str]) -> None:
         times.append(passed)
         return line(passed)
 
-    assert wait(lambda: len(times) == 3, seconds=PATIENCE, pause=0.01, progress=progress, said_every=0.1)
+    assert wait(lambda: len(times) == 3, seconds=TIMEOUT, pause=0.01, progress=progress, said_every=0.1)
     assert capsys.readouterr().out.splitlines() == [line(passed) for passed in times]
     assert all(later - earlier >= 0.1 for earlier, later in pairwise([0.0, *times]))
 

@@ -22,7 +22,7 @@ from pulumi_vertex_training.program.completion import Progress, completion, ende
 from pulumi_vertex_training.program.outcome import Metrics
 from pulumi_vertex_training.program.run_options import WaitPolicy
 from support.scripted_service import Answer, Asked, Service, refusal
-from support.waiting import PATIENCE
+from support.waiting import TIMEOUT
 from vertex_emulator.launcher import LauncherError
 
 NAME = "projects/7/locations/us-central1/customJobs/1"
@@ -218,7 +218,7 @@ def test_a_look_that_hangs_does_not_hold_up_ctrl_c(service: Service) -> None:
 
     def hangs(_: Asked) -> Answer:
         os.kill(os.getpid(), signal.SIGINT)
-        if not interrupted.wait(PATIENCE):
+        if not interrupted.wait(TIMEOUT):
             answered_first.set()
         return Answer(document={})
 

@@ -1,8 +1,7 @@
-"""Watches the providers in the provider process: holds one of their methods, and records all calls.
+"""Watch the providers in the provider process: hold one of their methods, and record all calls.
 
 Tests put this folder on PYTHONPATH. HOLD is `MODULE:CLASS.METHOD`. When the method is called, the file
-HELD_FILE appears, and the method waits until it is gone again: for steps at which nothing is asked of the
-service.
+HELD_FILE appears, and the method waits until a test deletes it: for steps without a request to the service.
 RECORDED_CALLS is a file that gets a line when a call begins and one when it ends (`support.recorded_calls`).
 """
 
@@ -24,7 +23,7 @@ METHODS = ("check", "diff", "create", "update", "read", "delete")
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the module as ever, and changes it once it is loaded."""
+    """A finder that changes the module once it is loaded."""
 
     def __init__(self, module: str, change: Callable[[ModuleType], None]) -> None:
         self._module, self._change = module, change
@@ -49,7 +48,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _hold(name: str, file: Path) -> Callable[[ModuleType], None]:
-    """Hold the method `CLASS.METHOD` of the module."""
+    """Return a change that holds the method `CLASS.METHOD` of the module."""
 
     def change(module: ModuleType) -> None:
         class_name, _, method_name = name.partition(".")
@@ -68,14 +67,14 @@ def _hold(name: str, file: Path) -> Callable[[ModuleType], None]:
 
 
 class _Recorder:
-    """Records the calls of the methods of every subclass of a class; of a call within another, the other."""
+    """A recorder of the calls of all subclasses of a class; of nested calls, only the outer one."""
 
     def __init__(self, file: Path) -> None:
         self._file, self._lock, self._number = file, threading.Lock(), 0
         self._thread = threading.local()
 
     def change(self, module: ModuleType) -> None:
-        """Record the providers that are defined after this."""
+        """Record the providers that are defined from now on."""
 
         before = vars(module.Provider)["__init_subclass__"].__func__
 

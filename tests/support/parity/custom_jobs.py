@@ -39,7 +39,7 @@ _ECHOED = f"{FIELDS}::test_a_job_with_everything_is_answered_as_it_was_sent"
 
 
 def _not_done(feature: str, google: str, here: str, *fields: str, source: str = API) -> Row:
-    """A field that is stored and echoed, and has a line in the log."""
+    """Return the row of a field that is stored and returned, and reported in the log as having no effect."""
     return Row(
         feature=feature,
         google=google,
@@ -271,7 +271,7 @@ _RUNNING = (
     ),
     Row(
         feature="the region of buckets",
-        google="refuses a bucket outside of the job's region",
+        google="rejects a bucket outside the job's region",
         likeness="not",
         here="buckets of any location are accepted; previews refuse a wrong one if its location is known",
         source="errors that users quote",

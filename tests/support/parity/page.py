@@ -1,4 +1,4 @@
-"""The parity page: what Google Cloud does, what the emulator does, and the tests that hold it to that.
+"""The parity page: what Google Cloud does, what the emulator does, and the tests that verify it.
 
 A kind of resource is a `Section` of `Row`s in a module of its own, listed in `sections.py`.
 """
@@ -30,18 +30,20 @@ SOURCES: dict[str, Basis] = {
     "guide": "documented",
     "documentation of the query language": "documented",
 }
-"""What a row may be known from, beside a page of the documentation, in quotes, and "ours: REASON"."""
+"""The known sources; a page of the documentation, in quotes, and "ours: REASON" are sources as well."""
 
 WORDS: dict[Likeness, str] = {"same": "the same", "like": "in its own way", "not": "not done"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One feature. `google` and `here` are sentences without a full stop; `source` says how Google's side is
-    known: names of `SOURCES`, the strongest first, with "; " between. `tests` are
-    "tests/PACKAGE/test_file.py::test_name", with "::Class" between where there is one.
+    """One feature.
 
-    `fields` are paths of the API's message that the row is about, with all fields below them.
+    `google` and `here` are sentences without a full stop. `source` is the source for Google's side: names of
+    `SOURCES`, the strongest first, separated by "; ". `tests` are "tests/PACKAGE/test_file.py::test_name",
+    for a method with "::Class" before its name.
+
+    `fields` are paths of the API's message that the row describes, with all fields below them.
     """
 
     feature: str
@@ -54,14 +56,17 @@ class Row:
 
     @property
     def bases(self) -> tuple[Basis, ...]:
-        """What each of its sources is. Raises KeyError for one that is not in `SOURCES`."""
+        """The basis of each source."""
         return tuple(map(_basis, self.source.split("; ")))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A kind of resource, or a service. `message` is Google's type whose fields all have a row, None where
-    there is none; `leave_out` are fields that only the service sets."""
+    """A kind of resource, or a service.
+
+    `message` is Google's type, each field of which has a row, or None. `leave_out` are fields that only the
+    service sets.
+    """
 
     title: str
     rows: tuple[Row, ...]
@@ -92,7 +97,7 @@ No test here calls Google Cloud. Its behaviour is known from these sources:
 
 
 def page(sections: Sequence[Section]) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join([HEAD, _summary(sections), *(_section(each) for each in sections)])
 
 
@@ -151,7 +156,7 @@ def _in_words(name: str) -> str:
 
 
 def missing_tests(section: Section) -> Iterator[str]:
-    """What the rows name and is no test, or one that is always skipped."""
+    """Yield the tests named in rows that do not exist or are always skipped."""
     for name in dict.fromkeys(name for row in section.rows for name in row.tests):
         path, _, rest = name.partition("::")
         if rest not in _tests_of(path):
@@ -183,12 +188,12 @@ def _is_skipped(node: ast.FunctionDef | ast.ClassDef) -> bool:
 
 
 def fields_without_row(section: Section) -> Iterator[str]:
-    """The fields of the section's message that no row is about."""
+    """Yield the fields of the section's message that have no row."""
     from support.recorded_requests import all_fields
 
     if section.message is None:
         return
-    told = {path for row in section.rows for path in row.fields}
+    described = {path for row in section.rows for path in row.fields}
     for path in sorted(all_fields(section.message, leave_out=section.leave_out)):
-        if not any(path == each or path.startswith(f"{each}.") for each in told):
+        if not any(path == each or path.startswith(f"{each}.") for each in described):
             yield path

@@ -1,8 +1,8 @@
-"""Run a Python command line in a fork of the warm interpreter of `server.py`, and end as it ends.
+"""Run a Python command line in a fork of the warm interpreter of `server.py`; end with its exit code.
 
-`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command
-line that the warm interpreter does not know, or one with other variables of Python's, is run by PYTHON
-itself. Few modules are imported, so that this process starts quickly.
+`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` replaces `PYTHON ARGUMENT...`. PYTHON itself runs
+command lines that the warm interpreter does not know, and those with other variables of Python's. Few modules
+are imported, so that this process starts quickly.
 """
 
 import marshal
@@ -65,7 +65,7 @@ def main() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, forward)
         for descriptor in streams:
-            os.close(descriptor)  # whoever reads the output waits for the fork alone
+            os.close(descriptor)  # a reader of the output waits for the fork alone
         answer = server.recv(4)
     os._exit(int.from_bytes(answer, "big") if answer else 1)
 

@@ -1,4 +1,4 @@
-"""An interpreter with its imports done, which forks a process for each command line that `client.py` sends.
+"""An interpreter that has done its imports and forks a process for each command line from `client.py`.
 
 `python server.py SOCKET MODULE...` imports the modules (`PACKAGE.*`: those of a package), listens at
 SOCKET, and runs until its standard input ends. A fork has the arguments, environment, folder and standard
@@ -31,11 +31,11 @@ from typing import TypeAlias
 import setproctitle
 
 FRESH = "pulumi_vertex_training"
-"""The package that programs and providers import themselves, since its modules look at their process."""
+"""The package that programs and providers import themselves, since its modules inspect their process."""
 READY = "--ready-fd"
-"""The option of the emulator whose value is a descriptor, which has another number in the fork."""
+"""The emulator's option whose value is a descriptor, which has another number in the fork."""
 COMMAND = "pulumi_vertex_training.cli"
-"""The module that keeps what of FRESH was imported before."""
+"""The module that keeps the imported modules of FRESH."""
 
 
 Request: TypeAlias = tuple[list[str], list[str], dict[str, str], str, bool, list[tuple[int, int, int]]]
@@ -47,10 +47,10 @@ class Server:
     listener: socket.socket
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     clients: dict[int, socket.socket] = field(default_factory=dict)
-    """By the process id of the fork."""
+    """The clients by the process id of their fork."""
 
     def serve(self) -> None:
-        """Serve until standard input ends; the forks that run then are killed."""
+        """Serve until standard input ends; then kill all forks."""
         awake, wake = os.pipe()
         for descriptor in (awake, wake):
             os.set_blocking(descriptor, False)
@@ -93,7 +93,7 @@ class Server:
             client.sendall(pid.to_bytes(4, "big"))
 
     def _leave(self, client: socket.socket) -> None:
-        """Close, in a fork, what belongs to the server."""
+        """Close the server's files and sockets in a fork."""
         signal.set_wakeup_fd(-1)
         for key in list(self.selector.get_map().values()):
             if isinstance(key.fileobj, int) and key.fileobj:

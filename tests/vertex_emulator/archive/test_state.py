@@ -120,14 +120,14 @@ def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -
         assert added == {**expected_counts, "images": 0, "repositories": 0, "resources": {}}
         found = (objects(other.daemon, "some-models"), buckets(other.daemon), other.get(name))
         assert found == expected
-        assert other.said(name) == ["hello"]
+        assert other.printed(name) == ["hello"]
         assert other.entries(name) == source.entries(name)
         assert other.replicas(name).keys() == source.replicas(name).keys()
         assert other.replicas(name)["workerpool0-0"]["exitCode"] == 0
         read = "print(open('/gcs/some-models/written').read() == 'x' * 1000)"
         again = other.create(pool(read))
         other.wait(again)
-        assert other.said(again) == ["True"]
+        assert other.printed(again) == ["True"]
         upload(other.daemon, "some-models", "a", b"third")
         assert len(objects(other.daemon, "some-models")) == 6
         assert other.delete(name).status == 200

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     pool,
     processes_of,
     raise_flag,
     running_jobs,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 from vertex_emulator.admin import ClockControl
@@ -67,7 +67,7 @@ def test_a_week_passes_at_once(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "job_spec.scheduling.timeout, 604800s" in ended["error"]["message"]
     assert lasted(ended) == WEEK
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_week_passes_in_a_minute(emulator: JobEmulator) -> None:
@@ -86,7 +86,7 @@ def test_a_frozen_clock_stops_no_work(emulator: JobEmulator) -> None:
     name = emulator.create(pool("print('one'); print('two')"), scheduling={"timeout": "1s"})
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
-    assert emulator.said(name) == ["one", "two"], "in this order, though at one moment"
+    assert emulator.printed(name) == ["one", "two"], "in this order, though at one moment"
     assert {parse(ended[key]) for key in ("createTime", "startTime", "endTime")} == {
         parse(ended["createTime"])
     }

@@ -38,7 +38,7 @@ def fixture(emulator: JobEmulator) -> VertexEmulator:
 
 def environment_of(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> dict[str, str]:
     """Return the environment that a replica printed first."""
-    found: dict[str, str] = json.loads(emulator.said(name, task)[0])
+    found: dict[str, str] = json.loads(emulator.printed(name, task)[0])
     return found
 
 
@@ -158,7 +158,7 @@ def test_a_job_keeps_its_form_when_it_is_restarted(emulator: JobEmulator) -> Non
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     first, second = (
         json.loads(json.loads(line)["CLUSTER_SPEC"])["job"]
-        for line in emulator.said(name)
+        for line in emulator.printed(name)
         if line.startswith("{")
     )
     assert first == second == emulator.get(name)["jobSpec"]

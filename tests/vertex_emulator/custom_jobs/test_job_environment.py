@@ -75,7 +75,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Itera
         )
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         tasks = ["workerpool0-0", "workerpool1-0", "workerpool1-1", "workerpool3-0"]
-        yield Printed(emulator, name, {task: json.loads(emulator.said(name, task)[0]) for task in tasks})
+        yield Printed(emulator, name, {task: json.loads(emulator.printed(name, task)[0]) for task in tasks})
 
 
 @pytest.fixture(scope="module")
@@ -221,14 +221,14 @@ def test_arguments_refer_to_variables(emulator: JobEmulator) -> None:
         baseOutputDirectory={"outputUriPrefix": "gs://b/out"},
     )
     emulator.wait(name)
-    assert emulator.said(name) == ["['x', '--out=gs://b/out/model/', '$(A)', '$(HOME)', 'a b; $(not', '']"]
+    assert emulator.printed(name) == ["['x', '--out=gs://b/out/model/', '$(A)', '$(HOME)', 'a b; $(not', '']"]
 
 
 def test_a_single_replica_is_the_chief_and_has_no_tf_config(emulator: JobEmulator) -> None:
     """Compare with the log of a real job of one replica."""
     name = emulator.create(pool(TELL))
     emulator.wait(name)
-    environment = json.loads(emulator.said(name)[0])
+    environment = json.loads(emulator.printed(name)[0])
     found = json.loads(environment["CLUSTER_SPEC"])
     (address,) = found["cluster"].pop("chief")
     assert re.fullmatch(r"127\.0\.0\.1:\d+", address)
@@ -249,7 +249,7 @@ def test_variables_for_every_replica_and_a_proxy_of_the_jobs_own(tmp_path: Path,
         env = [{"name": "no_proxy", "value": "intranet"}, {"name": "PATH", "value": "/nowhere:/usr/bin"}]
         name = emulator.create(pool(command=["/usr/bin/env"], env=env))
         emulator.wait(name)
-        said = emulator.said(name)
+        said = emulator.printed(name)
         assert "STORAGE_EMULATOR_HOST=http://x" in said
         assert "no_proxy=intranet,127.0.0.1,localhost" in said
         assert "PATH=/nowhere:/usr/bin" in said
@@ -264,4 +264,4 @@ def test_names_of_the_jobs_machines_resolve(emulator: JobEmulator) -> None:
     )
     name = emulator.create(pool(code), pool(SLEEP))
     emulator.wait(name)
-    assert emulator.said(name) == ["127.0.0.1", "127.0.0.1"]
+    assert emulator.printed(name) == ["127.0.0.1", "127.0.0.1"]

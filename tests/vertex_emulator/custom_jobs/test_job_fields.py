@@ -298,7 +298,7 @@ def environment_of(emulator: JobEmulator, first: dict[str, Any], **spec: Any) ->
     first = {**first, "containerSpec": pool(tell)["containerSpec"]}
     name = emulator.create(first, **spec)
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-    environment: dict[str, str] = json.loads(emulator.said(name)[0])
+    environment: dict[str, str] = json.loads(emulator.printed(name)[0])
     return environment
 
 

@@ -41,7 +41,7 @@ def with_mounts(code: str, *mounts: dict[str, str], **more: Any) -> dict[str, An
 def said(emulator: JobEmulator, *pools: dict[str, Any]) -> list[str]:
     name = emulator.create(*pools)
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED", emulator.get(name)
-    return emulator.said(name)
+    return emulator.printed(name)
 
 
 def test_what_a_replica_writes_another_one_reads(emulator: JobEmulator) -> None:
@@ -82,7 +82,7 @@ def test_a_link_into_the_emulators_own_folder_is_not_followed(emulator: JobEmula
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "leads into the emulator's data folder" in ended["error"]["message"]
-    assert emulator.said(name) == []
+    assert emulator.printed(name) == []
 
 
 def test_a_link_that_a_job_may_have_made_is_not_followed(emulator: JobEmulator, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def test_an_image_as_in_the_codelab(emulator: JobEmulator) -> None:
     layer = tar({"trainer/": None, "trainer/__init__.py": "", "trainer/task.py": TRAINER})
     image = push(registry(emulator), layer, WorkingDir="/", Entrypoint=["python", "-m", "trainer.task"])
     name = succeeded(emulator, of(image, args=["--epochs=1"]), of(image, replicas=2, args=["--epochs=1"]))
-    assert emulator.said(name) == ["workerpool0 0 / /trainer/__init__.py --epochs=1"]
-    assert emulator.said(name, "workerpool1-1") == ["workerpool1 1 / /trainer/__init__.py --epochs=1"]
+    assert emulator.printed(name) == ["workerpool0 0 / /trainer/__init__.py --epochs=1"]
+    assert emulator.printed(name, "workerpool1-1") == ["workerpool1 1 / /trainer/__init__.py --epochs=1"]
     assert notice(emulator, name).startswith(
         "Emulator: this replica runs the image gcr.io/local/trainer:1@sha256:"
     )
@@ -100,13 +100,13 @@ def test_what_a_container_runs(
 ) -> None:
     image = push(registry(emulator), tar({"m.py": SHOW}), **config)
     name = succeeded(emulator, of(image, **task))
-    assert emulator.said(name) == [said]
+    assert emulator.printed(name) == [said]
 
 
 def run(emulator: JobEmulator, layers: list[bytes], code: str, **config: Any) -> list[str]:
     """Return the output of a program in an image."""
     image = push(registry(emulator), *layers, **config)
-    return emulator.said(succeeded(emulator, of(image, command=["python3", "-c", code])))
+    return emulator.printed(succeeded(emulator, of(image, command=["python3", "-c", code])))
 
 
 LAYERS = [
@@ -142,7 +142,7 @@ def test_replicas_do_not_see_what_others_write(emulator: JobEmulator) -> None:
     code = "import os; print(sorted(os.listdir('/data'))); open('/data/mine', 'w').close()"
     image = push(registry(emulator), LAYERS[0], Entrypoint=["python3", "-c", code])
     for _ in range(2):
-        assert emulator.said(succeeded(emulator, of(image))) == ["['b.txt']"]
+        assert emulator.printed(succeeded(emulator, of(image))) == ["['b.txt']"]
 
 
 def test_packages_in_an_image_are_found(emulator: JobEmulator) -> None:
@@ -170,7 +170,7 @@ def run_in_own_root(emulator: JobEmulator, program: bytes, *words: str, **config
     """Return the output of the only program in an image's root."""
     root = tar({"run": program, "etc/": None, "etc/hostname": "image\n", "data/a": "a\n"})
     image = push(registry(emulator), root, stand_in=None, Entrypoint=["/run"], **config)
-    return emulator.said(succeeded(emulator, of(image, args=list(words))))
+    return emulator.printed(succeeded(emulator, of(image, args=list(words))))
 
 
 @pytest.mark.parametrize(
@@ -271,13 +271,15 @@ def test_every_image_is_named(idle: JobEmulator) -> None:
 
 def test_a_python_image_runs_as_it_is(emulator: JobEmulator) -> None:
     name = succeeded(emulator, of("python:3.2-slim", command=["python", "-c", "print('ran')"]))
-    assert emulator.said(name) == ["ran"]
+    assert emulator.printed(name) == ["ran"]
     assert "WARNING: the base image has Python 3.2" in notice(emulator, name)
 
 
 def test_a_prebuilt_image_by_google_s_digest(emulator: JobEmulator) -> None:
     image = f"us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310@sha256:{'ab' * 32}"
-    assert emulator.said(succeeded(emulator, of(image, command=["python3", "-c", "print('ran')"]))) == ["ran"]
+    assert emulator.printed(succeeded(emulator, of(image, command=["python3", "-c", "print('ran')"]))) == [
+        "ran"
+    ]
 
 
 def test_the_reduction_server_waits(emulator: JobEmulator) -> None:
@@ -299,5 +301,5 @@ def test_a_tag_that_moves_changes_no_job(tmp_path: Path, sandbox: Sandbox) -> No
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
         emulator.call("POST", "/_local/clock/advance", {"seconds": 7200})
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-        assert emulator.said(name) == ["first"]
-        assert emulator.said(succeeded(emulator, of(image))) == ["second"]
+        assert emulator.printed(name) == ["first"]
+        assert emulator.printed(succeeded(emulator, of(image))) == ["second"]

@@ -32,21 +32,21 @@ def test_a_module_below_the_working_directory_runs(plain: JobEmulator) -> None:
         registry(plain), layer, WorkingDir="/app", Entrypoint=["python", "-m", "trainer.task"], Cmd=["x"]
     )
     name = succeeded(plain, of(image))
-    assert plain.said(name) == ["app x"]
+    assert plain.printed(name) == ["app x"]
     assert "below its working directory, not at their own paths" in notice(plain, name)
 
 
 def test_the_python_path_of_an_image_is_followed(plain: JobEmulator) -> None:
     image = push(registry(plain), tar({"lib/own.py": "X = 7"}), Env=["PYTHONPATH=/lib"])
     command = ["python3", "-c", "import own; print(own.X)"]
-    assert plain.said(succeeded(plain, of(image, command=command))) == ["7"]
+    assert plain.printed(succeeded(plain, of(image, command=command))) == ["7"]
 
 
 def test_a_replica_writes_into_a_copy(plain: JobEmulator) -> None:
     code = "import os; print(sorted(os.listdir())); open('new', 'w').close()"
     image = push(registry(plain), tar({"app/a": "1"}), WorkingDir="/app", Entrypoint=["python", "-c", code])
     for _ in range(2):
-        assert plain.said(succeeded(plain, of(image))) == ["['a']"]
+        assert plain.printed(succeeded(plain, of(image))) == ["['a']"]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_replica_that_is_started_again_has_a_fresh_image(emulator: JobEmulator
     image = push(registry(emulator), tar({"data/a": "1"}), Entrypoint=["python", "-c", code])
     name = emulator.create(of(image), scheduling={"restartJobOnWorkerRestart": False})
     emulator.wait(name)
-    assert set(emulator.said(name)) == {"False"}
+    assert set(emulator.printed(name)) == {"False"}
 
 
 SECRETS = {
@@ -143,7 +143,7 @@ def test_replicas_do_not_inherit_the_emulator_s_environment(
     with running_jobs(tmp_path, sandbox=chosen) as emulator:
         image = push(registry(emulator), tar({"a": ""}), Entrypoint=["python", "-c", code])
         for each in (pool(code), of(image)):
-            [said] = emulator.said(succeeded(emulator, each))
+            [said] = emulator.printed(succeeded(emulator, each))
             assert [name for name in SECRETS if f'"{name}"' in said] == []
             assert "secret-of-a-test" not in said
             assert emulator.daemon.token not in said
@@ -157,7 +157,7 @@ def test_a_replica_cannot_read_what_is_the_emulator_s(emulator: JobEmulator, pat
     assert (emulator.data_dir / path).exists()
     code = f"import os; print(os.path.exists({str(emulator.data_dir / path)!r}))"
     image = push(registry(emulator), tar({"a": ""}), Entrypoint=["python", "-c", code])
-    assert emulator.said(succeeded(emulator, of(image))) == ["False"]
+    assert emulator.printed(succeeded(emulator, of(image))) == ["False"]
 
 
 def test_other_users_of_the_machine_are_kept_out(emulator: JobEmulator) -> None:

@@ -13,12 +13,12 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     job,
     pool,
     processes_of,
     raise_flag,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 
@@ -64,7 +64,7 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert "error" not in ended
     assert ended["endTime"] == ended["updateTime"] > ended["startTime"]
-    gone(name)
+    wait_until_gone(name)
     replicas = emulator.replicas(name)
     assert {key: (value["role"], value["state"], value["exitCode"]) for key, value in replicas.items()} == {
         "workerpool0-0": ("chief", "succeeded", 0),
@@ -72,9 +72,9 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
         "workerpool1-1": ("worker", "stopped", 143),
         "workerpool3-0": ("evaluator", "succeeded", 0),
     }
-    assert emulator.said(name) == ["trained"]
-    assert emulator.said(name, "workerpool3-0") == ["ok"]
-    assert emulator.said(name, "service") == [*SERVICE_LINES, "Job completed successfully."]
+    assert emulator.printed(name) == ["trained"]
+    assert emulator.printed(name, "workerpool3-0") == ["ok"]
+    assert emulator.printed(name, "service") == [*SERVICE_LINES, "Job completed successfully."]
 
 
 def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
@@ -106,8 +106,8 @@ def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
     assert message.endswith(
         f"To find out more about why your job exited please check the logs: vertex-training logs {name}"
     )
-    gone(name)
-    assert emulator.said(name, "service")[-1] == f"Job failed. {message}"
+    wait_until_gone(name)
+    assert emulator.printed(name, "service")[-1] == f"Job failed. {message}"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_cancel(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_CANCELLED"
     assert ended["error"]["code"] == 1
     assert "endTime" in ended
-    gone(name)
+    wait_until_gone(name)
     again = emulator.cancel(name)
     assert again.status == 400
     assert again.json()["error"]["status"] == "FAILED_PRECONDITION"
@@ -157,7 +157,7 @@ def test_cancel_right_after_create(emulator: JobEmulator) -> None:
         assert emulator.cancel(name).status in (200, 400)
     for name in names:
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_a_program_that_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
@@ -168,13 +168,13 @@ def test_a_program_that_ignores_sigterm_is_killed(emulator: JobEmulator) -> None
         "while True: time.sleep(1)"
     )
     name = emulator.create(pool(code))
-    eventually(lambda: "ready" in emulator.said(name))
+    eventually(lambda: "ready" in emulator.printed(name))
     emulator.cancel(name)
     assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-    gone(name)
-    assert emulator.said(name) == ["ready", "no"]
+    wait_until_gone(name)
+    assert emulator.printed(name) == ["ready", "no"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 137
-    assert "workerpool0-0 did not end within 0.5 s of SIGTERM: killed." in emulator.said(name, "service")
+    assert "workerpool0-0 did not end within 0.5 s of SIGTERM: killed." in emulator.printed(name, "service")
 
 
 def test_a_program_may_tidy_up_on_sigterm(emulator: JobEmulator) -> None:
@@ -186,10 +186,10 @@ def test_a_program_may_tidy_up_on_sigterm(emulator: JobEmulator) -> None:
         "while True: time.sleep(1)"
     )
     name = emulator.create(pool(code))
-    eventually(lambda: "ready" in emulator.said(name))
+    eventually(lambda: "ready" in emulator.printed(name))
     emulator.cancel(name)
     assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-    assert emulator.said(name) == ["ready", "saved"]
+    assert emulator.printed(name) == ["ready", "saved"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 5
 
 
@@ -199,7 +199,7 @@ def test_timeout(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "longer than job_spec.scheduling.timeout, 0.300s" in ended["error"]["message"]
     assert ended["jobSpec"]["scheduling"] == {"timeout": "0.300s"}
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_children_that_called_setsid_do_not_survive(emulator: JobEmulator) -> None:
@@ -211,7 +211,7 @@ def test_children_that_called_setsid_do_not_survive(emulator: JobEmulator) -> No
     )
     name = emulator.create(pool(code))
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_delete(emulator: JobEmulator) -> None:
@@ -278,4 +278,4 @@ def test_a_supervisor_reports_sigterm(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "SIGTERM from outside" in ended["error"]["message"]
-    gone(name)
+    wait_until_gone(name)

@@ -112,7 +112,7 @@ def test_a_log_has_a_bound(tmp_path: Path, sandbox: Sandbox) -> None:
     with running_jobs(tmp_path, sandbox=sandbox, log_limit=100_000) as emulator:
         name = emulator.create(pool(code))
         ended = emulator.wait(name)
-        said = emulator.said(name)
+        said = emulator.printed(name)
         assert said[-1] == "Emulator: the log has reached 100000 bytes; further lines are dropped."
         assert said[0].startswith("0 x")
         assert (emulator.folder(name) / "logs/workerpool0-0.jsonl").stat().st_size < 110_000
@@ -172,7 +172,7 @@ def test_pages_are_of_one_moment(emulator: JobEmulator) -> None:
     name = emulator.create(
         pool(few + "print(*range(3, 90), sep='\\n', flush=True)\n" + SLEEP), pool(many + SLEEP)
     )
-    eventually(lambda: len(emulator.said(name, "workerpool1-0")) == 100)
+    eventually(lambda: len(emulator.printed(name, "workerpool1-0")) == 100)
     request = {
         "resourceNames": ["projects/local"],
         "filter": f'resource.labels.job_id="{job_id(name)}" AND severity=INFO',
@@ -180,7 +180,7 @@ def test_pages_are_of_one_moment(emulator: JobEmulator) -> None:
     }
     first = emulator.call("POST", "/v2/entries:list", request).json()
     (emulator.flags / "go").touch()
-    eventually(lambda: len(emulator.said(name)) == 90)
+    eventually(lambda: len(emulator.printed(name)) == 90)
     rest = emulator.call(
         "POST", "/v2/entries:list", {**request, "pageSize": 1000, "pageToken": first["nextPageToken"]}
     )
@@ -213,7 +213,7 @@ def test_the_filter_that_gcloud_sends(emulator: JobEmulator) -> None:
 def test_a_running_job_is_followed(emulator: JobEmulator) -> None:
     code = f"print('first', flush=True)\n{wait_for_flags('go')}\nprint('second', flush=True)\n"
     name = emulator.create(pool(code + SLEEP))
-    eventually(lambda: emulator.said(name) == ["first"])
+    eventually(lambda: emulator.printed(name) == ["first"])
     last = emulator.entries(name, 'resource.labels.task_name="workerpool0-0"')[-1]
     (emulator.flags / "go").touch()
     newer = f'resource.labels.task_name="workerpool0-0" AND timestamp>"{last["timestamp"]}"'

@@ -13,11 +13,11 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     job_id,
     pool,
     raise_flag,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.supervisor.loop import Running
@@ -52,7 +52,7 @@ def test_a_killed_replica_is_started_again(emulator: JobEmulator) -> None:
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (2, 1)}
-    [restart] = [line for line in emulator.said(name, "service") if "estarted" in line]
+    [restart] = [line for line in emulator.printed(name, "service") if "estarted" in line]
     assert restart == (
         "The replica workerpool1-0 ended with status 137 (SIGKILL). It is restarted: restart 1 of 5."
     )
@@ -104,7 +104,7 @@ def test_five_restarts_of_a_replica_then_three_of_the_job(emulator: JobEmulator)
     ended = emulator.wait(name)
     assert "The job had been restarted 3 times before." in ended["error"]["message"]
     assert attempts(emulator, name) == {"workerpool0-0": (4, 4), "workerpool1-0": (24, 4)}
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_disable_retries_holds(emulator: JobEmulator) -> None:
@@ -128,7 +128,7 @@ def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
     assert ended["jobSpec"]["scheduling"]["strategy"] == "SPOT"
     assert (emulator.flags / "saved").exists()
     assert attempts(emulator, name) == {"workerpool0-0": (2, 2), "workerpool1-0": (2, 2)}
-    [restart] = [line for line in emulator.said(name, "service") if "estarted" in line]
+    [restart] = [line for line in emulator.printed(name, "service") if "estarted" in line]
     assert restart == (
         "The machine of the replica workerpool0-0 was preempted, on Spot VMs. The job is restarted: restart "
         "1 of 6."
@@ -143,7 +143,7 @@ def test_a_job_is_preempted_six_times_and_then_fails(emulator: JobEmulator) -> N
     assert ended["error"]["code"] == 8
     assert ended["error"]["message"].startswith("Resources are insufficient in region: us-central1. Try a ")
     assert attempts(emulator, name) == {"workerpool0-0": (7, 7)}
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_who_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
@@ -154,7 +154,7 @@ def test_who_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     assert "Resources are insufficient" in ended["error"]["message"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 137
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_preempted_replica_of_another_job_is_replaced(emulator: JobEmulator) -> None:

@@ -14,7 +14,15 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import IMAGE, SLEEP, JobEmulator, gone, pool, processes_of, wait_for_flags
+from support.job_emulator import (
+    IMAGE,
+    SLEEP,
+    JobEmulator,
+    pool,
+    processes_of,
+    wait_for_flags,
+    wait_until_gone,
+)
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.replica.python_packages import InstallError, _build, _key
 
@@ -92,19 +100,19 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     chief = package_pool(*uris, args=["--epochs=$(EPOCHS)"], env=[{"name": "EPOCHS", "value": "3"}])
     name = emulator.create(chief, package_pool(*uris, module="helper", replicas=2))
     emulator.wait(name)
-    assert emulator.said(name) == ["['--epochs=3'] 1.0 yaml True"]
+    assert emulator.printed(name) == ["['--epochs=3'] 1.0 yaml True"]
     for task in ("workerpool1-0", "workerpool1-1"):
-        assert emulator.said(name, task) == ["the helper"]
+        assert emulator.printed(name, task) == ["the helper"]
     [environment] = environments(emulator)
     marker = environment / "vertex-training.json"
     assert json.loads(marker.read_text()) == {"requirements": ["pyyaml>=5"]}
     assert not list(environment.rglob("yaml")), "what the emulator's Python has is used, not installed"
     before = marker.stat().st_mtime_ns
-    said = "\n".join(emulator.said(name, "service"))
+    said = "\n".join(emulator.printed(name, "service"))
     assert "Installing gs://staging/a/trainer-1.0.tar.gz, gs://staging/helper-2.0-py3-none-any.whl" in said
     again = emulator.create(package_pool(*uris))
     assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
-    assert f"The packages are installed already, in {environment}." in emulator.said(again, "service")
+    assert f"The packages are installed already, in {environment}." in emulator.printed(again, "service")
     assert marker.stat().st_mtime_ns == before
 
 
@@ -114,14 +122,14 @@ def test_jobs_at_once_share_an_environment_and_a_change_makes_another(emulator: 
         names = list(threads.map(lambda _: emulator.create(package_pool(uri, module="helper")), range(4)))
     for name in names:
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-        assert emulator.said(name) == ["the helper"]
-    said = [line for name in names for line in emulator.said(name, "service")]
+        assert emulator.printed(name) == ["the helper"]
+    said = [line for name in names for line in emulator.printed(name, "service")]
     assert sum(line.startswith("Installing gs://") for line in said) == 1
     assert sum(line.startswith("The packages are installed already") for line in said) == 3
     stage(emulator, "helper-2.0-py3-none-any.whl", wheel(code="print('changed')"))
     name = emulator.create(package_pool(uri, module="helper"))
     emulator.wait(name)
-    assert emulator.said(name) == ["changed"]
+    assert emulator.printed(name) == ["changed"]
     assert len(environments(emulator)) == 2
 
 
@@ -143,7 +151,7 @@ def test_a_package_that_cannot_be_built(emulator: JobEmulator) -> None:
     assert message.startswith(f"The packages {uri} could not be installed.")
     assert "stage a wheel" in message
     assert "The last lines of pip:\n    " in message
-    assert any(line.startswith("pip: ") for line in emulator.said(name, "service"))
+    assert any(line.startswith("pip: ") for line in emulator.printed(name, "service"))
 
 
 def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +180,7 @@ def test_a_requirement_from_an_index(
     )
     name = emulator.create(package_pool(uri, module="user"))
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-    assert emulator.said(name) == ["the helper"]
+    assert emulator.printed(name) == ["the helper"]
     [environment] = environments(emulator)
     [installed] = environment.rglob("helper.py")
     shutil.rmtree(next(environment.rglob("helper-2.0.dist-info")))
@@ -194,14 +202,14 @@ def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
             info.size = len(text)
             archive.addfile(info, io.BytesIO(text.encode()))
     name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", buffer.getvalue())))
-    eventually(lambda: any("pip: " in line for line in emulator.said(name, "service")))
+    eventually(lambda: any("pip: " in line for line in emulator.printed(name, "service")))
     assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
     assert len(processes_of(name)) >= 2
     emulator.cancel(name)
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_CANCELLED"
     assert "startTime" not in ended
-    gone(name)
+    wait_until_gone(name)
     import psutil
 
     venvs = str(emulator.data_dir)

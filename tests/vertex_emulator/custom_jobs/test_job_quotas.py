@@ -87,7 +87,7 @@ def test_a_job_is_queued_until_another_ends(emulator: JobEmulator) -> None:
     assert state(emulator, second) == "JOB_STATE_QUEUED"
     (emulator.flags / "go").touch()
     assert emulator.wait(second)["state"] == "JOB_STATE_SUCCEEDED"
-    assert emulator.said(second) == ["hello"]
+    assert emulator.printed(second) == ["hello"]
 
 
 def test_only_so_many_are_let_in_at_once(emulator: JobEmulator) -> None:

@@ -16,14 +16,14 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     job_id,
     pool,
     processes_of,
     running_jobs,
     wait_for_flags,
+    wait_until_gone,
 )
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.reconciler import Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder
@@ -48,11 +48,11 @@ def test_a_killed_supervisor_takes_its_replicas_with_it(tmp_path: Path, sandbox:
     for number, kind in enumerate(kinds(sandbox)):
         with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
             name = emulator.create(pool(STRAY), pool(STRAY))
-            eventually(lambda e=emulator, n=name: e.said(n) == e.said(n, "workerpool1-0") == ["ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == e.printed(n, "workerpool1-0") == ["ready"])
             assert len(processes_of(name)) >= 5
             os.kill(emulator.supervisor(name), signal.SIGKILL)
             ended = emulator.wait(name)
-            gone(name)
+            wait_until_gone(name)
             assert ended["state"] == "JOB_STATE_FAILED"
             assert ended["error"]["code"] == 13
             assert "The supervisor of the job was killed" in ended["error"]["message"]
@@ -70,20 +70,20 @@ def test_a_killed_shim_takes_its_program_with_it(emulator: JobEmulator) -> None:
     shim.kill()
     ended = emulator.wait(name)
     assert "non-zero status of 137" in ended["error"]["message"]
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_supervisor_killed_while_a_job_is_cancelled(emulator: JobEmulator) -> None:
     name = emulator.create(
         pool("import signal; signal.signal(15, signal.SIG_IGN); print('r', flush=True)\n" + SLEEP)
     )
-    eventually(lambda: emulator.said(name) == ["r"])
+    eventually(lambda: emulator.printed(name) == ["r"])
     supervisor = emulator.supervisor(name)
     emulator.cancel(name)
     os.kill(supervisor, signal.SIGKILL)
     ended = emulator.wait(name)
     assert (ended["state"], ended["error"]["code"]) == ("JOB_STATE_CANCELLED", 1)
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -102,17 +102,17 @@ def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
         process.wait()
     before = processes_of(stays)
     (data / "buckets" / "flags" / "go").touch()
-    gone(ends)
+    wait_until_gone(ends)
     with running_jobs(data, sandbox=sandbox) as emulator:
         ended = emulator.get(ends)
         assert ended["state"] == "JOB_STATE_SUCCEEDED"
         assert ended["createTime"] < ended["startTime"] < ended["endTime"]
-        assert emulator.said(ends) == ["done"]
+        assert emulator.printed(ends) == ["done"]
         assert emulator.get(stays)["state"] == "JOB_STATE_RUNNING"
         assert processes_of(stays) == before
         emulator.cancel(stays)
         assert emulator.wait(stays)["state"] == "JOB_STATE_CANCELLED"
-        gone(stays)
+        wait_until_gone(stays)
 
 
 def start(data: Path) -> subprocess.Popen[bytes]:
@@ -164,7 +164,7 @@ def test_a_recorded_job_whose_supervisor_never_started_is_started(tmp_path: Path
         assert processes_of(name) == []
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
-        assert emulator.said(name) == ["late"]
+        assert emulator.printed(name) == ["late"]
         assert emulator.wait(cancelled)["state"] == "JOB_STATE_CANCELLED"
 
 
@@ -192,7 +192,7 @@ def test_a_second_supervisor_of_a_job_leaves_at_once(emulator: JobEmulator) -> N
             str(emulator.folder(name)),
         ],
         check=False,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
     assert second.returncode == 0
     assert emulator.replicas(name) == replicas
@@ -302,8 +302,8 @@ def test_what_was_spoilt_by_hand_or_by_a_power_cut_does_not_stop_a_start(
         supervisors = [emulator.supervisor(each) for each in (emptied, removed)]
     for supervisor in supervisors:
         os.kill(supervisor, signal.SIGKILL)
-    gone(emptied)
-    gone(removed)
+    wait_until_gone(emptied)
+    wait_until_gone(removed)
     (folders[0] / "state.json").write_bytes(b"")
     shutil.rmtree(folders[1])
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
@@ -319,7 +319,7 @@ def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> No
         name = emulator.create(pool(code))
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         remains = emulator.folder("x/.deleted-1")
-        gone(name)
+        wait_until_gone(name)
         emulator.folder(name).rename(remains)
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
         assert not remains.exists()
@@ -365,12 +365,12 @@ def test_a_killed_shim_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
     for number, kind in enumerate(kinds(sandbox)):
         with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
             name = emulator.create(pool(code), pool(SLEEP))
-            eventually(lambda e=emulator, n=name: e.said(n) == ["ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == ["ready"])
             shim = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"]).parent()
             assert shim is not None
             shim.kill()
             assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
-            gone(name)
+            wait_until_gone(name)
 
 
 def test_a_program_that_forks_and_ends_all_the_time(tmp_path: Path) -> None:
@@ -384,10 +384,10 @@ def test_a_program_that_forks_and_ends_all_the_time(tmp_path: Path) -> None:
     )
     with running_jobs(tmp_path, sandbox=Sandbox(kind="process", reason="of a test")) as emulator:
         name = emulator.create(pool(code))
-        eventually(lambda: emulator.said(name) == ["ready"])
+        eventually(lambda: emulator.printed(name) == ["ready"])
         emulator.cancel(name)
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_a_job_whose_folder_is_removed_ends(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -396,4 +396,4 @@ def test_a_job_whose_folder_is_removed_ends(tmp_path: Path, sandbox: Sandbox) ->
         name = emulator.create(pool(SLEEP), pool(SLEEP))
         emulator.wait(name, "JOB_STATE_RUNNING")
         emulator.folder(name).rename(tmp_path / "elsewhere")
-        gone(name)
+        wait_until_gone(name)

@@ -260,7 +260,7 @@ def test_reduction_servers_wait_until_the_job_ends(emulator: JobEmulator) -> Non
     name = emulator.create(pool("print('trained')"), pool("print('trained')"), servers)
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert {replica["state"] for replica in emulator.replicas(name).values()} <= {"succeeded", "stopped"}
-    assert emulator.said(name, "workerpool2-1") == []
+    assert emulator.printed(name, "workerpool2-1") == []
 
 
 @pytest.mark.parametrize(

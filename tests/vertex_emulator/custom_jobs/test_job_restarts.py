@@ -14,12 +14,12 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    gone,
     pool,
     processes_of,
     raise_flag,
     running_jobs,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -65,16 +65,16 @@ def attempts(emulator: JobEmulator, name: str) -> dict[str, tuple[int, int]]:
 
 def restart_lines(emulator: JobEmulator, name: str) -> list[str]:
     """Return the service's log lines about restarts."""
-    return [line for line in emulator.said(name, "service") if "estarted" in line]
+    return [line for line in emulator.printed(name, "service") if "estarted" in line]
 
 
 def test_a_job_that_aborts_once_succeeds(emulator: JobEmulator) -> None:
     name = emulator.create(pool(aborts(1)), pool(SLEEP))
     ended = emulator.wait(name)
-    gone(name)
+    wait_until_gone(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert "error" not in ended
-    assert emulator.said(name) == ["start 1", "start 2"], "the log of the first attempt is kept"
+    assert emulator.printed(name) == ["start 1", "start 2"], "the log of the first attempt is kept"
     assert restart_lines(emulator, name) == [
         "The replica workerpool0-0 ended with status 134 (SIGABRT), which may be transient. The job is "
         "restarted: restart 1 of 3."
@@ -87,7 +87,7 @@ def test_a_job_that_goes_on_aborting_fails(emulator: JobEmulator) -> None:
     """Run a replica that would succeed at its seventh start."""
     name = emulator.create(pool(SLEEP), pool(aborts(6)))
     ended = emulator.wait(name)
-    gone(name)
+    wait_until_gone(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert starts(emulator) == 4
     assert ended["error"]["code"] == 3
@@ -129,7 +129,7 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
     chief = "print('once', flush=True)\n" + wait_for_flags("go")
     name = emulator.create(pool(chief), pool(IDENTITY + serve + SLEEP))
     for number in (1, 2, 3):
-        eventually(lambda n=number: len(emulator.said(name, "workerpool1-0")) == 2 * n)
+        eventually(lambda n=number: len(emulator.printed(name, "workerpool1-0")) == 2 * n)
         assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
         if number < 3:
             kill(emulator, name, "workerpool1-0", number=signal.SIGKILL if number == 1 else signal.SIGTERM)
@@ -137,12 +137,12 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
     assert (replica["state"], replica["exitCode"], replica["ended"]) == ("running", None, None)
     (emulator.flags / "go").touch()
     ended = emulator.wait(name)
-    gone(name)
+    wait_until_gone(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
-    said = emulator.said(name, "workerpool1-0")
+    said = emulator.printed(name, "workerpool1-0")
     assert said[0] == said[2] == said[4]
     assert said[1::2] == ["1 listening", "2 listening", "3 listening"], "the same machine has the same files"
-    assert emulator.said(name) == ["once"]
+    assert emulator.printed(name) == ["once"]
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (3, 1)}
     assert restart_lines(emulator, name) == [
         "The replica workerpool1-0 ended with status 137 (SIGKILL). It is restarted: restart 1 of 5.",
@@ -171,7 +171,7 @@ def test_a_replica_that_is_always_killed_ends_the_job(emulator: JobEmulator) -> 
     assert starts(emulator) == 4 * (1 + 5)
     assert attempts(emulator, name) == {"workerpool0-0": (4, 4), "workerpool1-0": (24, 4)}
     assert "after 5 restarts. The job is restarted: restart 1 of 3." in restart_lines(emulator, name)[5]
-    gone(name)
+    wait_until_gone(name)
 
 
 def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> None:
@@ -189,11 +189,11 @@ def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> 
         pool(raise_flag("evaluated")),
         scheduling={"restartJobOnWorkerRestart": True},
     )
-    eventually(lambda: emulator.said(name) == ["False"])
+    eventually(lambda: emulator.printed(name) == ["False"])
     before = emulator.wait(name, "JOB_STATE_RUNNING")
     eventually(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
     kill(emulator, name, "workerpool1-0")
-    eventually(lambda: emulator.said(name) == ["False", "False"])
+    eventually(lambda: emulator.printed(name) == ["False", "False"])
     during = emulator.wait(name, "JOB_STATE_RUNNING")
     (emulator.flags / "go").touch()
     ended = emulator.wait(name)
@@ -205,7 +205,7 @@ def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> 
     assert (
         "and restart_job_on_worker_restart is true. The job is restarted" in restart_lines(emulator, name)[0]
     )
-    assert emulator.said(name, "service").count("Job is running.") == 2
+    assert emulator.printed(name, "service").count("Job is running.") == 2
 
 
 def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -227,7 +227,7 @@ def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path,
         (emulator.flags / "end").touch()
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         assert set(attempts(emulator, name).values()) == {(2, 2)}
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_a_plain_failure_ends_a_job_in_which_a_restart_is_due(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -242,7 +242,7 @@ def test_a_plain_failure_ends_a_job_in_which_a_restart_is_due(tmp_path: Path, sa
         )
         assert emulator.replicas(name)["workerpool1-0"]["exitCode"] == 137
         assert starts(emulator) == 1
-        gone(name)
+        wait_until_gone(name)
 
 
 def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -252,12 +252,12 @@ def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sa
     )
     with running_jobs(tmp_path, sandbox=sandbox, grace=2.0, restart_seconds=1.0) as emulator:
         name = emulator.create(pool(chief), pool(wait_for_flags("go") + COUNT + "os.kill(os.getpid(), 9)"))
-        eventually(lambda: emulator.said(name) == ["ready"])
+        eventually(lambda: emulator.printed(name) == ["ready"])
         (emulator.flags / "go").touch()
         eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         emulator.cancel(name)
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-        gone(name)
+        wait_until_gone(name)
         assert (starts(emulator), attempts(emulator, name)["workerpool1-0"]) == (1, (1, 1))
 
 
@@ -267,7 +267,7 @@ def test_the_timeout_is_over_all_attempts(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     message = ended["error"]["message"]
     assert "longer than job_spec.scheduling.timeout" in message, "else all four attempts have aborted"
-    gone(name)
+    wait_until_gone(name)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ class TestWhileARestartIsDue:
             name = self.job(emulator, code, scheduling)
             emulator.cancel(name)
             assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
-            gone(name)
+            wait_until_gone(name)
             assert starts(emulator) == 1
             assert {one["state"] for one in emulator.replicas(name).values()} <= {"stopped", "failed"}
 
@@ -305,7 +305,7 @@ class TestWhileARestartIsDue:
         with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=600) as emulator:
             name = self.job(emulator, code, {**scheduling, "timeout": "1s"})
             assert "longer than" in emulator.wait(name)["error"]["message"]
-            gone(name)
+            wait_until_gone(name)
 
     def test_a_killed_supervisor_leaves_nothing(
         self, tmp_path: Path, sandbox: Sandbox, code: str, scheduling: dict[str, Any]
@@ -315,7 +315,7 @@ class TestWhileARestartIsDue:
             os.kill(emulator.supervisor(name), signal.SIGKILL)
             ended = emulator.wait(name)
             assert "The supervisor of the job was killed" in ended["error"]["message"]
-            gone(name)
+            wait_until_gone(name)
             assert starts(emulator) == 1
             assert {one["state"] for one in emulator.replicas(name).values()} <= {"stopped", "failed"}
 
@@ -329,7 +329,7 @@ def test_a_supervisor_killed_at_any_moment_of_restarts_leaves_nothing(emulator: 
         time.sleep(delay)
         os.kill(emulator.supervisor(name), signal.SIGKILL)
         assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
-        gone(name)
+        wait_until_gone(name)
 
 
 @pytest.mark.usefixtures("cold_emulators")
@@ -344,13 +344,13 @@ def test_nothing_of_an_attempt_is_left_in_the_next(tmp_path: Path, sandbox: Sand
     for number, kind in enumerate(dict.fromkeys(kinds)):
         with running_jobs(tmp_path / str(number), sandbox=kind, restart_seconds=0.0) as emulator:
             name = emulator.create(pool(code))
-            eventually(lambda e=emulator, n=name: e.said(n) == ["ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == ["ready"])
             emulator.wait(name, "JOB_STATE_RUNNING")
             before = {line.split()[0] for line in processes_of(name)} - {str(emulator.supervisor(name))}
             kill(emulator, name, "workerpool0-0")
-            eventually(lambda e=emulator, n=name: e.said(n) == ["ready", "ready"])
+            eventually(lambda e=emulator, n=name: e.printed(n) == ["ready", "ready"])
             assert len(before) >= 3
             assert not [pid for pid in before if psutil.pid_exists(int(pid))]
             emulator.cancel(name)
             emulator.wait(name)
-            gone(name)
+            wait_until_gone(name)

@@ -199,7 +199,7 @@ def test_without_a_mount_a_job_that_names_it_is_refused(tmp_path: Path) -> None:
         code = "import os; print(os.environ['TMPDIR'], os.getcwd())"
         name = emulator.create(pool(code))
         emulator.wait(name)
-        for path in emulator.said(name)[0].split():
+        for path in emulator.printed(name)[0].split():
             assert path.startswith(str(emulator.folder(name)))
 
 
@@ -265,4 +265,4 @@ def test_an_orphan_that_has_ended_is_gone(emulator: JobEmulator) -> None:
     """Let the first process of the replica's namespace collect it."""
     name = emulator.create(pool(ORPHANS))
     emulator.wait(name)
-    assert emulator.said(name) == ["no zombies"]
+    assert emulator.printed(name) == ["no zombies"]

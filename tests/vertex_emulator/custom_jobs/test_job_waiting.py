@@ -27,7 +27,7 @@ def test_a_job_waits_without_a_process_and_then_runs(emulator: JobEmulator) -> N
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert time.monotonic() - begun >= 0.4
-    assert emulator.said(name) == ["hello"]
+    assert emulator.printed(name) == ["hello"]
 
 
 def test_only_jobs_created_later_wait(emulator: JobEmulator) -> None:

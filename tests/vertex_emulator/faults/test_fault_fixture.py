@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from support.command import environment
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 
 PAGE = Path(__file__).parents[3] / "docs" / "testing-with-the-emulator.md"
 PLUGIN = "vertex_emulator.testing.plugin"
@@ -43,7 +43,7 @@ def run_pytest(folder: Path, test: str, *options: str, plugin: tuple[str, ...] =
         env=environment(folder, PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
     return ended.stdout + ended.stderr
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.emulator import Answer, call, running
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.faults.switchboard import MAX_FAULTS
@@ -167,7 +167,7 @@ def test_others_do_not_wait_for_a_stalled_call(emulator: Daemon, control: Contro
     assert ask(emulator, "GET", JOBS).status == 200
     assert answers == []
     control.clear_faults()
-    stalled.join(timeout=PATIENCE)
+    stalled.join(timeout=TIMEOUT)
     assert answers == [200]
 
 
@@ -183,7 +183,7 @@ def test_a_delayed_call_is_carried_out_at_once_and_answered_late(emulator: Daemo
     assert ask(emulator, "GET", "/storage/v1/b/delayed-bucket").status == 200
     assert answers == []
     control.clear_faults()
-    call.join(timeout=PATIENCE)
+    call.join(timeout=TIMEOUT)
     assert answers == [200]
 
 
@@ -195,7 +195,7 @@ def test_a_stalled_call_does_not_hold_the_emulator_up_when_it_stops(tmp_path: Pa
         stalled = threading.Thread(target=lambda: answers.append(ask(daemon, "GET", JOBS).status))
         stalled.start()
         eventually(lambda: control.faults()[0]["fired"])
-    stalled.join(timeout=PATIENCE)
+    stalled.join(timeout=TIMEOUT)
     assert answers == [200], "within the 5 s that running requests are given"
 
 

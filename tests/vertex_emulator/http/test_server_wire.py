@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.emulator import call, send_bytes
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.connection import Limits
 from vertex_emulator.http.messages import (
@@ -311,7 +311,7 @@ def impatient(service: Service) -> Iterator[EmulatorServer]:
 
 def test_a_head_that_comes_in_drops_is_not_waited_for(impatient: EmulatorServer) -> None:
     """Send a head slowly: a limit for each byte alone would never end the request."""
-    with socket.create_connection(("127.0.0.1", impatient.server_port), timeout=PATIENCE) as client:
+    with socket.create_connection(("127.0.0.1", impatient.server_port), timeout=TIMEOUT) as client:
         client.sendall(b"GET /items/a HTTP/1.1\r\nX-Slow: ")
 
         def is_dropped() -> bool:

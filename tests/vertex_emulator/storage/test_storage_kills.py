@@ -13,7 +13,7 @@ import pytest
 from requests.exceptions import ConnectionError as NoAnswer
 
 from support.emulator import running, storage_client
-from support.killed_emulator import that_kills_itself
+from support.killed_emulator import killed_before_step
 
 WEEK = 7 * 86400
 
@@ -21,7 +21,7 @@ WEEK = 7 * 86400
 def killed(data: Path, step: str, request: Callable[[Any], object]) -> None:
     """Make one request, in which the emulator dies just before the step."""
     with (
-        that_kills_itself(data, at=step) as emulator,
+        killed_before_step(data, at=step) as emulator,
         storage_client(emulator.storage_url) as client,
         pytest.raises(NoAnswer),
     ):

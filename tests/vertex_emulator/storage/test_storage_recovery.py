@@ -16,7 +16,7 @@ from requests.exceptions import RequestException
 
 from support.emulator import call, kill, running, storage_client
 from support.steps import Killed, Steps
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
@@ -149,7 +149,7 @@ def store_until(
             try:
                 blob.upload_from_string(letter * (1000 + 70_000 * (number % 3)), retry=None)
             except (GoogleAPIError, RequestException):
-                assert ends.wait(PATIENCE)
+                assert ends.wait(TIMEOUT)
                 return
             acknowledged[name] = letter
 

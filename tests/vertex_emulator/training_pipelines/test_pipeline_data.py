@@ -74,7 +74,7 @@ def test_the_program_finds_its_data(pipelines: Pipelines) -> None:
     dataset = pipelines.dataset(pipelines.put("in/rows.csv", table(50)))
     over = run(pipelines, dataset)
     assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
-    places, form, *counts = pipelines.said(over)
+    places, form, *counts = pipelines.printed(over)
     assert form == "csv"
     assert counts == ["TRAINING 40", "VALIDATION 5", "TEST 5"]
     uris: Mapping[str, str] = json.loads(places)
@@ -232,7 +232,7 @@ def test_items_are_exported_as_json_lines(pipelines: Pipelines) -> None:
     assert pipelines.get(dataset)["dataItemCount"] == "20"
     over = run(pipelines, dataset, annotationSchemaUri=ANNOTATION)
     assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
-    places, form, *counts = pipelines.said(over)
+    places, form, *counts = pipelines.printed(over)
     assert (form, counts) == ("jsonl", ["TRAINING 16", "VALIDATION 2", "TEST 2"])
     assert "-text_classification-" in places
     for item in rows(pipelines, "validation"):

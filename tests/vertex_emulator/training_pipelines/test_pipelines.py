@@ -38,7 +38,7 @@ def test_without_a_model_the_training_is_all(pipelines: Pipelines) -> None:
     over = pipelines.wait(pipelines.create(pipeline("print('trained')")))
     assert over["state"] == "PIPELINE_STATE_SUCCEEDED"
     assert "modelToUpload" not in over
-    assert pipelines.said(over) == ["trained"]
+    assert pipelines.printed(over) == ["trained"]
     assert pipelines.done("GET", f"{PARENT}/models") == {}
 
 

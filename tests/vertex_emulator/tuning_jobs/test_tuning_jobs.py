@@ -16,13 +16,13 @@ from support.job_emulator import (
     DONE,
     SLEEP,
     JobEmulator,
-    gone,
     job_id,
     messages,
     pool,
     raise_flag,
     running_jobs,
     wait_for_flags,
+    wait_until_gone,
 )
 from support.studies import MAXIMIZE, below, categorical, discrete, double, integer, study_spec
 from support.tuning import (
@@ -36,7 +36,7 @@ from support.tuning import (
     values_of,
     wait_for_trials,
 )
-from support.waiting import PATIENCE, eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 RANDOM = {"algorithm": "RANDOM_SEARCH"}
@@ -210,7 +210,7 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
     elapsed = [
         float(each["elapsedDuration"].rstrip("s")) for each in emulator.get(name)["trials"][0]["measurements"]
     ]
-    assert 0 < elapsed[0] < elapsed[1] <= elapsed[2] < PATIENCE
+    assert 0 < elapsed[0] < elapsed[1] <= elapsed[2] < TIMEOUT
     (emulator.flags / "end").touch()
     done = emulator.wait(name)
     assert [each["finalMeasurement"]["stepCount"] for each in done["trials"]] == ["3", "3"]
@@ -305,7 +305,7 @@ def test_a_job_that_fails_stops_its_other_trials(emulator: JobEmulator) -> None:
     done = emulator.wait(name)
     assert done["state"] == "JOB_STATE_FAILED"
     assert trial_states(done) == ["SUCCEEDED", "INFEASIBLE"], "the first had reported when it was stopped"
-    gone(done["trials"][0]["customJob"])
+    wait_until_gone(done["trials"][0]["customJob"])
 
 
 def test_the_reason_of_a_failed_job_is_that_of_a_trial_that_failed_by_itself(emulator: JobEmulator) -> None:
@@ -385,7 +385,7 @@ def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
     job = emulator.get(stopped["customJob"])
     assert job["state"] == "JOB_STATE_CANCELLED"
     assert count_trials(from_wire(done), cancelled_job_keys([from_wire(job)])).stopped_early == 1
-    gone(stopped["customJob"])
+    wait_until_gone(stopped["customJob"])
 
 
 def test_a_trial_that_is_being_stopped_is_stopping(emulator: JobEmulator) -> None:
@@ -471,7 +471,7 @@ def test_a_cancelled_job_stops_its_trials(emulator: JobEmulator) -> None:
     assert trial_states(done) == ["SUCCEEDED", "INFEASIBLE"]
     for trial in done["trials"]:
         assert emulator.get(trial["customJob"])["state"] == "JOB_STATE_CANCELLED"
-        gone(trial["customJob"])
+        wait_until_gone(trial["customJob"])
 
 
 def test_a_job_that_has_ended_cannot_be_cancelled(emulator: JobEmulator) -> None:
@@ -517,7 +517,7 @@ def test_reset_ends_and_forgets_tuning_jobs(emulator: JobEmulator) -> None:
     time.sleep(0.5)
     assert emulator.call("GET", "/_local/jobs").json() == {"jobs": []}
     for trial in trials:
-        gone(trial["customJob"])
+        wait_until_gone(trial["customJob"])
 
 
 # --- what is refused

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, gone, job_id, pool, running_jobs, wait_for_flags
-from support.killed_emulator import to_be_killed
+from support.job_emulator import JobEmulator, job_id, pool, running_jobs, wait_for_flags, wait_until_gone
+from support.killed_emulator import killed_after_block
 from support.studies import double, study_spec
 from support.tuning import JOBS, PARSED, QUICK, create, metric_of, trial_states, values_of, wait_for_trials
 from support.waiting import eventually
@@ -35,7 +35,7 @@ def test_an_emulator_that_is_killed_again_and_again(tmp_path: Path, sandbox: San
     data = tmp_path / "data"
     name = ""
     for seconds in (0.4, 0.9, 1.4, 0.2):
-        with to_be_killed(data) as emulator:
+        with killed_after_block(data) as emulator:
             name = name or create(emulator, pool(MARKED), trials=10, parallel=3)
             time.sleep(seconds)
     with running_jobs(data, sandbox=sandbox) as emulator:
@@ -48,7 +48,7 @@ def test_an_emulator_that_is_killed_again_and_again(tmp_path: Path, sandbox: San
         for trial in done["trials"]:
             assert metric_of(trial) == values_of(trial)["x"]
             assert [each["stepCount"] for each in trial["measurements"]] == ["1", "2"]
-            gone(trial["customJob"])
+            wait_until_gone(trial["customJob"])
         assert emulator.delete(name).status == 200
         assert custom_jobs(emulator) == []
 
@@ -56,7 +56,7 @@ def test_an_emulator_that_is_killed_again_and_again(tmp_path: Path, sandbox: San
 def test_measurements_that_were_read_before_are_not_read_again(tmp_path: Path, sandbox: Sandbox) -> None:
     data = tmp_path / "data"
     program = PARSED + "for step in range(1, 6): report(x, 0)\n" + wait_for_flags("go") + "report(x, 0)\n"
-    with to_be_killed(data) as emulator:
+    with killed_after_block(data) as emulator:
         name = create(emulator, pool(program), trials=1)
         eventually(lambda: len((emulator.get(name).get("trials") or [{}])[0].get("measurements", ())) == 5)
     (data / "buckets" / "flags" / "go").touch()
@@ -67,7 +67,7 @@ def test_measurements_that_were_read_before_are_not_read_again(tmp_path: Path, s
 def test_a_cancellation_survives(tmp_path: Path, sandbox: Sandbox) -> None:
     data = tmp_path / "data"
     program = PARSED + "import signal; signal.signal(15, signal.SIG_IGN)\nreport(x)\ntime.sleep(600)\n"
-    with to_be_killed(data) as emulator:
+    with killed_after_block(data) as emulator:
         name = create(emulator, pool(program), trials=5, parallel=2)
         trials = wait_for_trials(emulator, name, 2, "ACTIVE")
         assert emulator.cancel(name).status == 200
@@ -76,7 +76,7 @@ def test_a_cancellation_survives(tmp_path: Path, sandbox: Sandbox) -> None:
         assert done["state"] == "JOB_STATE_CANCELLED"
         assert len(done["trials"]) == 2
         for trial in trials:
-            gone(trial["customJob"])
+            wait_until_gone(trial["customJob"])
 
 
 class KilledError(Exception):

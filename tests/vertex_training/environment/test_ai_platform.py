@@ -14,7 +14,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     chief_name,
     role_counts,
 )
-from support.environment_views import CONTAINER, JOB_ID, PLACE, RANK_VARIABLES, legacy, training_input
+from support.environment_views import CONTAINER, JOB_ID, JOB_IDENTITY, RANK_VARIABLES, legacy, training_input
 from support.jobs import job, pool
 from vertex_training.environment.replica import job_environments
 from vertex_training.topology.roles import Role
@@ -25,7 +25,7 @@ EVERY_ROLE = training_input(2, 2, 1)
 
 
 def names_of(given: TrainingInput) -> list[str]:
-    return [each.name for each in ai_platform_environments(given, **PLACE)]
+    return [each.name for each in ai_platform_environments(given, **JOB_IDENTITY)]
 
 
 # Replicas.
@@ -78,8 +78,8 @@ def test_their_roles_are_those_of_vertex(name, role):
 
 
 def test_pool_and_index_are_those_of_the_worker_pools_on_vertex():
-    vertex = job_environments(job(pool(), pool(2), pool(2), pool()), **PLACE)
-    found = ai_platform_environments(EVERY_ROLE, **PLACE)
+    vertex = job_environments(job(pool(), pool(2), pool(2), pool()), **JOB_IDENTITY)
+    found = ai_platform_environments(EVERY_ROLE, **JOB_IDENTITY)
     assert [(each.pool, each.index) for each in found] == [(each.pool, each.index) for each in vertex]
 
 
@@ -340,7 +340,7 @@ def test_the_tag_of_the_metric(hyperparameters, tag):
 )
 def test_rejected(given, options, message):
     with pytest.raises(ValueError, match=message):
-        ai_platform_environments(given, **{**PLACE, **options})
+        ai_platform_environments(given, **{**JOB_IDENTITY, **options})
 
 
 def test_addresses_may_be_given():

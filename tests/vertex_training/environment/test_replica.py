@@ -10,7 +10,7 @@ import pytest
 from support.environment_views import (
     FULL,
     JOB_ID,
-    PLACE,
+    JOB_IDENTITY,
     environment,
     environments,
     local_addresses,
@@ -105,7 +105,7 @@ def test_the_host_name_is_a_variable_whatever_the_address():
 
 
 def test_without_addresses_the_services_host_names_are_used():
-    found = job_environments(job(pool(), EMPTY, pool(2)), **PLACE)[0]
+    found = job_environments(job(pool(), EMPTY, pool(2)), **JOB_IDENTITY)[0]
     assert found.cluster_spec["cluster"] == {
         "workerpool0": [f"{host_name(JOB_ID, 0, 0)}:2222"],
         "workerpool2": [f"{host_name(JOB_ID, 2, 0)}:2222", f"{host_name(JOB_ID, 2, 1)}:2222"],
@@ -140,7 +140,7 @@ def test_addresses_that_do_not_match_are_rejected(addresses):
 )
 def test_pools_that_do_not_form_a_job_are_rejected(pools):
     with pytest.raises(ValueError, match="do not form a job"):
-        job_environments(job(*pools), **PLACE)
+        job_environments(job(*pools), **JOB_IDENTITY)
 
 
 def test_a_fifth_pool_is_rejected():
@@ -152,7 +152,12 @@ def test_a_fifth_pool_is_rejected():
 
 
 def one(*pools, pool=0, index=0, **other):
-    options = {"addresses": local_addresses(pools), "base_output_directory": "gs://b/out", **PLACE, **other}
+    options = {
+        "addresses": local_addresses(pools),
+        "base_output_directory": "gs://b/out",
+        **JOB_IDENTITY,
+        **other,
+    }
     return replica_environment(pools=pools, pool=pool, index=index, **options)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import vertex_cluster
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
 from support import jobs
-from support.environment_views import CONTRACTS, PLACE, environments, training_input
+from support.environment_views import CONTRACTS, JOB_IDENTITY, environments, training_input
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.topology.roles import Role
 
@@ -168,7 +168,7 @@ def test_every_variable_is_text_and_both_json_forms_are_faithful(pools, contract
 
 @given(inputs)
 def test_all_replicas_on_ai_platform_see_one_cluster(given_input):
-    found = ai_platform_environments(given_input, **PLACE)
+    found = ai_platform_environments(given_input, **JOB_IDENTITY)
     for variable in ("cluster_spec", "tf_config"):
         seen = clusters(found, variable)
         assert all(cluster == seen[0] for cluster in seen)
@@ -178,21 +178,21 @@ def test_all_replicas_on_ai_platform_see_one_cluster(given_input):
 
 @given(inputs)
 def test_both_variables_on_ai_platform_list_the_same_machines(given_input):
-    found = ai_platform_environments(given_input, **PLACE)
+    found = ai_platform_environments(given_input, **JOB_IDENTITY)
     in_order = [list(clusters(found, name)[0].values()) for name in ("cluster_spec", "tf_config")]
     assert in_order[0] == in_order[1]
 
 
 @given(inputs)
 def test_there_is_exactly_one_master_on_ai_platform(given_input):
-    found = ai_platform_environments(given_input, **PLACE)
+    found = ai_platform_environments(given_input, **JOB_IDENTITY)
     types = [each.tf_config["task"]["type"] for each in found]
     assert types.count("chief") + types.count("master") == 1
 
 
 @given(inputs)
 def test_training_code_reads_every_replica_on_ai_platform_back(given_input):
-    found = ai_platform_environments(given_input, **PLACE)
+    found = ai_platform_environments(given_input, **JOB_IDENTITY)
     for each in found:
         cluster = vertex_cluster.from_environment(each.as_variables())
         assert (cluster.pool, cluster.index) == (each.pool, each.index)

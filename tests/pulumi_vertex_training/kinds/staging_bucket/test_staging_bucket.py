@@ -12,7 +12,7 @@ from pulumi.output import Unknown
 
 from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, soft_delete_notice
-from support import built
+from support import built_packages
 from support.plugin import UNKNOWN, PluginProcess
 
 BUCKET = StagingBucketProvider()
@@ -166,13 +166,13 @@ def test_a_problem_of_a_derived_name_explains_its_origin() -> None:
 def test_a_new_lock_is_reported(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED})
-    assert "bucket a-bucket: the retention policy is locked permanently" in process.said()
+    assert "bucket a-bucket: the retention policy is locked permanently" in process.stop()
 
 
 def test_an_existing_lock_is_not_reported(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED}, {**BASE, **LOCKED})
-    assert "locked" not in process.said()
+    assert "locked" not in process.stop()
 
 
 def test_a_locked_policy_cannot_be_removed(plugin: PluginProcess) -> None:
@@ -211,7 +211,7 @@ def test_another_format_replaces_the_object(plugin: PluginProcess, tmp_path: Pat
 
 
 def test_a_finished_wheel_of_another_version_is_refused(plugin: PluginProcess, tmp_path: Path) -> None:
-    built.wheel(tmp_path)
+    built_packages.wheel(tmp_path)
     declared = {**PLACE, "bucket": "a-bucket", "source": "net-1.0-py3-none-any.whl", "version": "2.0"}
     _, failures = plugin.check(StagedPackageProvider(), declared)
     assert list(failures) == ["version"]

@@ -152,7 +152,7 @@ def test_other_content_replaces_the_image(plugin: PluginProcess, folder: Path) -
     assert plugin.diff(IMAGE, old, new) == (True, ["content_hash"])
     assert (
         "image digits: its content changed. The image is built again, and jobs that use it run"
-        in plugin.said()
+        in plugin.stop()
     )
 
 
@@ -199,13 +199,13 @@ def test_the_preview_shows_the_builder(podman: Path, tmp_path: Path, folder: Pat
     (folder / "Dockerfile").write_text("FROM python:3.11\nRUN pip install numpy\n")
     process = PluginProcess(tmp_path)
     there = checked(process, image(base_image=None, builder="podman"))
-    assert process.said().splitlines() == [
+    assert process.stop().splitlines() == [
         f"image digits: Dockerfile:2: a RUN, so podman on this machine ({podman}) builds the image, and "
         "pulls docker.io/library/python:3.11 from the real registry, not from the emulator"
     ]
     process = PluginProcess(tmp_path)
     process.check(IMAGE, image(base_image=None, builder="podman"), there)
-    assert process.said() == "", "it is built already"
+    assert process.stop() == "", "it is built already"
 
 
 def test_a_dockerfile_in_the_folder_is_used(plugin: PluginProcess, folder: Path) -> None:

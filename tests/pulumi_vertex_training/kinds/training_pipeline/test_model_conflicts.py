@@ -72,13 +72,13 @@ TWICE = "is_default_version: is true, as it is in 'first', a version of"
 def test_two_default_versions_of_a_program(plugin: PluginProcess, second: dict[str, Any], said: bool) -> None:
     checked(plugin, version("first", model_id="shared"))
     checked(plugin, version("second", **second))
-    assert (TWICE in plugin.said()) is said
+    assert (TWICE in plugin.stop()) is said
 
 
 def test_a_resource_has_no_conflict_with_itself(plugin: PluginProcess) -> None:
     inputs = checked(plugin, version("first", model_id="own"))
     checked(plugin, version("first", model_id="own"), inputs)
-    assert "is_default_version" not in plugin.said()
+    assert "is_default_version" not in plugin.stop()
 
 
 def test_a_version_does_not_take_the_default_back(plugin: PluginProcess, endpoint: Endpoint) -> None:
@@ -93,7 +93,7 @@ def test_a_version_does_not_take_the_default_back(plugin: PluginProcess, endpoin
     plugin.update(MODEL, first, outputs, new)
     assert aliases(endpoint, "kept") == {"1": set(), "2": {"default"}}
     assert second.endswith("@2")
-    said = plugin.said()
+    said = plugin.stop()
     assert (
         "model kept@1 is no longer the default version, and stays so: version 2 is, of second in p/s" in said
     )
@@ -119,7 +119,7 @@ def test_of_a_version_that_nobody_marked_the_number_is_said(
     model, number = models.upload(endpoint, WIRE, parent_model=first.partition("@")[0])
     models.merge_aliases(endpoint, f"{model}@{number}", ["default"])
     plugin.read(MODEL, first, old)
-    assert "and stays so: version 2 is. A new version would be" in plugin.said()
+    assert "and stays so: version 2 is. A new version would be" in plugin.stop()
 
 
 def pipeline(resource: str, **more: Any) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
     with_first = pipeline("first", model_id="never")
     assert plugin.check(PIPELINE, with_first)[1] == {}
     assert plugin.check(PIPELINE, pipeline("third", model_id="made"), inputs)[1] == {}
-    assert "model_id: 'made' is the model_id of pipeline 'second', too" in plugin.said()
+    assert "model_id: 'made' is the model_id of pipeline 'second', too" in plugin.stop()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Finished packages as a build backend leaves them, small."""
+"""Small finished packages, as a build backend writes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wheel(
     text: str | None = None,
     files: Mapping[str, str] | None = None,
 ) -> Path:
-    """A wheel with the module net; `text` is its METADATA where it is not that of the file's name."""
+    """Write a wheel with the module `net`. `text` replaces the METADATA derived from the file name."""
     name, version, *_ = file_name.split("-")
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(folder / file_name, "w") as file:
@@ -33,7 +33,7 @@ def wheel(
 
 
 def sdist(folder: Path, file_name: str = "net-1.0.tar.gz", *, text: str | None = None) -> Path:
-    """A source distribution of nothing but its PKG-INFO; `text` "" is none."""
+    """Write a source distribution of a `setup.py` and a PKG-INFO; with `text` "" it has no PKG-INFO."""
     stem = file_name.removesuffix(".tar.gz")
     name, _, version = stem.rpartition("-")
     content = (metadata(name, version) if text is None else text).encode()
