@@ -17,9 +17,11 @@ from vertex_emulator import reset as emulator_reset
 
 
 @pytest.fixture(scope="module")
-def shared_engine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Engine]:
-    """A project whose emulator runs, for the module's deployments."""
-    made = engine.copy(template, tmp_path_factory.mktemp("shared") / "project")
+def shared_engine(
+    template: Path, python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[engine.Engine]:
+    """Yield a project whose emulator runs, for the module's deployments."""
+    made = engine.copy(template, tmp_path_factory.mktemp("shared") / "project", python=python)
     try:
         launcher.ensure(made.data_dir)
         yield made
