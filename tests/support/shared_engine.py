@@ -6,6 +6,7 @@ asserts one behaviour on the notes. The tests deploy nothing, so their order doe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,3 +49,10 @@ def mentions(output: str, text: str) -> str:
     What a provider prints is below the stack; such a line begins with the name of its resource.
     """
     return "\n".join(line for line in diagnostics(output).splitlines() if text in line)
+
+
+def operation(output: str, name: str) -> str:
+    """Return the sign of the operation on a custom job, such as `~`; empty if none is listed."""
+    resources, _, _ = output.partition("\nDiagnostics:")
+    signs = re.findall(rf"^ *([-+~]+) +\S+:CustomJob {name}\b", resources, re.MULTILINE)
+    return str(signs[-1]) if signs else ""
