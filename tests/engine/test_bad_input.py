@@ -146,7 +146,7 @@ def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
         """
     )
     output = engine.preview().failed().output
-    for told in (
+    for reported in (
         "worker_pool_specs[0].machine_spec.machine_type: [secret] is no machine type",
         "worker_pool_specs[0].replica_count: [secret]",
         "network: [secret]",
@@ -154,7 +154,7 @@ def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
         "labels.team: [secret]",
         "there are 5 worker pools",
     ):
-        assert told in output
+        assert reported in output
     for hidden in (
         "n1-classified-8",
         "37",

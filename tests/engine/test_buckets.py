@@ -30,13 +30,13 @@ def name_of(resource: str) -> str:
 
 
 def declare(resource: str, **arguments: object) -> str:
-    """The line of a program that declares a bucket."""
+    """Return the line of a program that declares a bucket."""
     text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     return f"made[{resource!r}] = vt.StagingBucket({resource!r}, name={name_of(resource)!r}, {text})\n"
 
 
 def stage(resource: str, bucket: str, more: str = "") -> str:
-    """The line of a program that declares a staged file."""
+    """Return the line of a program that declares a staged file."""
     call = f'vt.StagedFile({resource!r}, bucket=made[{bucket!r}], source="data.txt", prefix="staged", {more})'
     return f"{resource} = {call}\n"
 
@@ -109,7 +109,7 @@ def locked(seconds: int) -> str:
 
 @dataclass(kw_only=True)
 class Changes:
-    """What deployments that change buckets printed, and the buckets after each."""
+    """The output of deployments that change buckets, and the buckets after each."""
 
     first: dict[str, BucketRecord]
     drift: Result
@@ -258,7 +258,7 @@ def test_an_object_that_two_resources_staged_goes_with_neither(changes: Changes)
 
 @dataclass(kw_only=True)
 class Deletions:
-    """What deployments that delete full buckets printed, and what was left."""
+    """The output of deployments that delete full buckets, and the objects that were left."""
 
     before: list[str]
     replacing: list[Result]
@@ -272,7 +272,7 @@ class Deletions:
 
 @pytest.fixture(scope="module")
 def deletions(shared_engine: Engine, changes: Changes) -> Deletions:
-    """The stack goes on from the changes, whose buckets are deleted by the first deployment."""
+    """Continue with the stack of the changes, whose buckets the first deployment deletes."""
     engine = shared_engine
     retention = {"retention_period": DAY}
     names = ("held", "retained", "full")

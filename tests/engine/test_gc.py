@@ -83,7 +83,7 @@ def forget(engine: Engine, *kinds: str) -> None:
     engine.run("state", "delete", *urns, "--yes").ok()
 
 
-def beside(engine: Engine, template: Path, python: Path, folder: Path) -> Engine:
+def with_own_backend(engine: Engine, template: Path, python: Path, folder: Path) -> Engine:
     """Make another checkout with a backend of its own, with equal names, and the same cloud."""
 
     class SameCloud(Engine):
@@ -103,7 +103,7 @@ def take_down(other: Engine) -> None:
 
 @pytest.fixture
 def other(engine: Engine, template: Path, python: Path, tmp_path: Path) -> Iterator[Engine]:
-    made = beside(engine, template, python, tmp_path / "other")
+    made = with_own_backend(engine, template, python, tmp_path / "other")
     try:
         yield made
     finally:
@@ -142,7 +142,7 @@ def steps(
     shared_engine: Engine, template: Path, python: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Steps]:
     engine = shared_engine
-    other = beside(engine, template, python, tmp_path_factory.mktemp("other") / "project")
+    other = with_own_backend(engine, template, python, tmp_path_factory.mktemp("other") / "project")
     try:
         yield _steps(engine, other)
     finally:

@@ -109,7 +109,7 @@ def test_a_job_deleted_behind_our_back_is_seen_by_refresh_and_made_again(deploye
     assert len(custom_jobs.list_jobs(endpoint)) == 1
 
 
-def test_drift_of_a_bucket_shows_as_property_lines_and_is_mended(deployed: Engine) -> None:
+def test_drift_of_a_bucket_shows_as_property_lines_and_is_fixed(deployed: Engine) -> None:
     engine = deployed
     buckets.patch(engine.endpoint(), "engine-test-bucket", {"versioning": {"enabled": True}})
     engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
@@ -137,7 +137,7 @@ def test_a_replaced_or_renamed_file_of_the_same_content_stays_in_the_bucket(engi
 
 
 def generations(endpoint: Endpoint) -> dict[str, int]:
-    """The objects of the bucket; one that is sent again has another generation."""
+    """Return the generation of each object of the bucket; one that is sent again has another."""
     return {one.name: one.generation for one in objects.list_objects(endpoint, "engine-test-bucket")}
 
 

@@ -28,7 +28,7 @@ REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 
 
 def declare(name: str, **arguments: Any) -> str:
-    """The line of a program that declares a model."""
+    """Return the line of a program that declares a model."""
     given = {"artifact_uri": FIRST, "container_spec": {"image_uri": SERVING}, **arguments}
     return f"vt.Model({name!r}, opts=options, **{given!r})\n"
 
@@ -74,7 +74,7 @@ NAMES = (
 
 @dataclass(kw_only=True)
 class Life:
-    """What deployments of one stack printed, and the versions of its models after each."""
+    """The output of each deployment of one stack, and the versions of its models after it."""
 
     created: Result
     first: Versions
@@ -103,7 +103,7 @@ def life(shared_engine: Engine) -> Life:
     for name in ("adopted", "changing"):
         upload(engine, name, artifactUri=THEIRS)
 
-    # Everything is created, but for what cannot be.
+    # Everything is created, except for what cannot be.
     steady = [
         declare("drifting", version_aliases=["golden"]),
         *map(declare, ("lost", "killed", "anew", "demanded")),
@@ -217,7 +217,7 @@ def test_a_model_that_somebody_deleted_is_uploaded_again(life: Life) -> None:
 
 
 def test_replacing_on_demand_loses_no_model(life: Life) -> None:
-    # What replaces it takes over the version that is there.
+    # The replacement adopts the existing version.
     assert "1 replaced" in life.updated.output
     assert numbers(life.first["demanded"]) == numbers(life.second["demanded"]) == ["1"]
     assert numbers(life.third["demanded"]) == ["1"]
@@ -257,7 +257,7 @@ def test_nothing_is_uploaded_of_an_empty_directory(life: Life) -> None:
 
 
 def test_destroying_leaves_the_models_of_others(life: Life) -> None:
-    """One of them was made anew under the id of the stack's own, after that was deleted."""
+    """Keep the model of somebody else that has the id of a deleted one of the stack."""
     assert life.state == []
     left = {name: numbers(found) for name, found in life.left.items() if found}
     assert left == {"touched": ["1"], "alone": ["1"], "anew": ["1"]}

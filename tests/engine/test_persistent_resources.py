@@ -36,7 +36,7 @@ AUTOSCALED = [
 
 
 def declare(name: str, options: str = "", **arguments: Any) -> str:
-    """The line of a program that declares a resource, as a variable of the same name."""
+    """Return the line of a program that declares a resource, as a variable of the same name."""
     given = {"resource_pools": POOLS, **arguments}
     text = ", ".join(f"{key}={value!r}" for key, value in given.items())
     return f"{name} = vt.PersistentResource({name!r}, {text}, {options})\n"
@@ -104,7 +104,7 @@ def _resize(engine: Engine, resource: str, counts: list[int]) -> None:
 
 
 def _kill(pid: int) -> None:
-    """The deployment with all its processes but the emulator, which is in a session of its own."""
+    """Kill the deployment with all its processes except the emulator, which has a session of its own."""
     for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
         try:
             os.kill(process.pid, signal.SIGKILL)
@@ -120,7 +120,7 @@ JOBS = job("train", "shared") + job("moved", "moving") + job("named", "shared.pe
 
 @dataclass(kw_only=True)
 class Life:
-    """What deployments of one stack printed, and the resources and jobs after them."""
+    """The output of deployments of one stack, and the resources and jobs after them."""
 
     killed: ResourceRecord
     """The one whose creation was killed, then."""
@@ -317,7 +317,7 @@ def test_destroying_leaves_nothing(life: Life) -> None:
 
 @dataclass(kw_only=True)
 class Trouble:
-    """What a deployment and one that is interrupted printed, and the resources after them."""
+    """The output of a deployment and of one that is interrupted, and the resources after them."""
 
     failed: Result
     unwaited: str

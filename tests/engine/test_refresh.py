@@ -29,7 +29,7 @@ job = vt.CustomJob(
 
 
 def edit_state(engine: Engine, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Change the recorded job, as somebody would who repairs a state by hand."""
+    """Change the recorded job, as somebody would who repairs a state manually."""
     exported = json.loads(engine.run("stack", "export").ok().output)
     (job,) = [one for one in exported["deployment"]["resources"] if one["type"].endswith(":CustomJob")]
     edit(job)
@@ -72,7 +72,7 @@ def test_a_record_that_is_not_what_lives_shows_as_property_lines_and_is_put_righ
 
 
 def test_a_record_of_another_job_is_seen_for_what_it_is(engine: Engine) -> None:
-    """The id in the state points to a job with another spec: refresh says so, and the next plan replaces."""
+    """Point the id in the state to a job with another spec: refresh says so, and the next plan replaces."""
     engine.run("config", "set", "--secret", "key", "hunter2-hunter2").ok()
     engine.write(PROGRAM.format(team="vision"))
     engine.up().ok()
