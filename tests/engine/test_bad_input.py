@@ -71,7 +71,7 @@ def test_reduction_servers_are_counted_in_the_preview(engine: Engine) -> None:
     assert "reductionserver:latest" in output
 
 
-def test_behind_the_switch_an_unknown_machine_is_a_warning_and_runs(engine: Engine) -> None:
+def test_with_allow_unknown_types_an_unknown_machine_is_a_warning_and_runs(engine: Engine) -> None:
     machine = {"machine_type": "n9-standard-4"}
     engine.write(JOB.format(arguments=job(pool(machine=machine), allow_unknown_types=True)))
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type" in engine.up().ok().output
@@ -117,7 +117,7 @@ def test_a_misspelt_argument_of_an_args_class_is_one_line(engine: Engine) -> Non
     assert "MachineSpecArgs: 'machine_tpye' is not an argument; did you mean machine_type?" in output
 
 
-def test_a_configuration_that_cannot_be_used_says_what_to_do(engine: Engine) -> None:
+def test_an_invalid_configuration_is_refused_with_the_remedy(engine: Engine) -> None:
     engine.write('vt.StagingBucket("b", name="some-bucket")\n')
     output = engine.preview("--config", "vertex-training:endpoint=emulater").failed().output
     assert "vertex-training:endpoint is 'emulater'" in output

@@ -142,7 +142,7 @@ def test_the_hash_of_a_secret_declaration_is_encrypted(steps: Steps) -> None:
         assert job[part]["__run"]["key"] == run["outputs"]["key"]
 
 
-def test_a_preview_shows_what_the_user_changed_and_why_it_runs_again(steps: Steps) -> None:
+def test_a_preview_shows_the_change_and_the_reason_to_run_again(steps: Steps) -> None:
     assert changed(steps.summary, "CustomJob train") == {"", "~worker_pool_specs"}
     assert changed(steps.summary, "Run train") == {"+reason"}
     assert "train will run again: its spec changed" in steps.summary

@@ -237,7 +237,7 @@ def test_an_unknown_project_is_no_other_content(steps: Steps) -> None:
     assert "image digits" not in steps.replanned.output
 
 
-def test_what_moved_is_shown_by_a_refresh_and_not_acted_on(steps: Steps) -> None:
+def test_moved_tags_and_bases_are_shown_by_a_refresh_and_change_nothing(steps: Steps) -> None:
     output = steps.drift.output
     assert f"the tag latest was moved to {steps.theirs} outside this stack" in output
     assert "the tag v1 was removed outside this stack" in output
@@ -248,7 +248,7 @@ def test_what_moved_is_shown_by_a_refresh_and_not_acted_on(steps: Steps) -> None
     assert steps.digests["moved"] == steps.theirs
 
 
-def test_what_is_unchanged_is_left_alone(steps: Steps) -> None:
+def test_unchanged_resources_are_left_alone(steps: Steps) -> None:
     assert "unchanged" in steps.unchanged.output
     assert not {"updated", "replaced"} & set(steps.unchanged.output.split())
 
@@ -260,7 +260,7 @@ def test_an_image_that_is_gone_is_made_again(steps: Steps) -> None:
     assert second["uri of gone"] == first["uri of gone"]
 
 
-def test_a_destroyed_image_goes_by_option(steps: Steps) -> None:
+def test_a_destroyed_image_is_deleted_if_the_option_is_set(steps: Steps) -> None:
     assert "it has tags from outside this stack: theirs" in steps.changed.output
     assert steps.found == {"kept": True, "deleted": False, "tagged": True}
     assert steps.tags["tagged"] == ("theirs",)

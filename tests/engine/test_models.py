@@ -181,7 +181,7 @@ def test_a_model_is_uploaded_with_its_aliases_and_labels(life: Life) -> None:
     assert (one.version, set(one.aliases), one.labels["team"]) == ("1", {"default", "golden"}, "a")
 
 
-def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced", "created"} & set(life.unchanged.output.split())
     life.again.ok()
@@ -223,7 +223,7 @@ def test_replacing_on_demand_loses_no_model(life: Life) -> None:
     assert numbers(life.third["demanded"]) == ["1"]
 
 
-def test_a_version_that_a_killed_deployment_uploaded_is_taken_over(life: Life) -> None:
+def test_a_version_that_a_killed_deployment_uploaded_is_adopted(life: Life) -> None:
     assert "model killed: adopted" in life.updated.output
     assert numbers(life.second["killed"]) == ["1"]
 
@@ -238,14 +238,14 @@ def test_a_model_of_somebody_else_is_not_touched(life: Life) -> None:
     assert older.aliases == ("default",)
 
 
-def test_a_version_of_somebody_else_s_model_goes_alone(life: Life) -> None:
+def test_a_version_of_somebody_else_s_model_is_deleted_alone(life: Life) -> None:
     assert "default" in life.first["alone"][0].aliases
     assert numbers(life.first["alone"]) == ["2", "1"]
     (one,) = life.left["alone"]
     assert (one.version, one.aliases) == ("1", ("default",))
 
 
-def test_a_version_that_is_there_is_adopted_and_changes(life: Life) -> None:
+def test_an_existing_version_is_adopted_and_changed(life: Life) -> None:
     (one,) = life.first["adopted"]
     assert (one.version, one.wire["displayName"]) == ("1", "adopted")
     assert numbers(life.first["changing"]) == ["1"]

@@ -238,12 +238,12 @@ def test_past_its_time_it_warns(life: Life) -> None:
     assert "is still PROVISIONING after 0.5 s" in diagnostics(life.created.output, "late")
 
 
-def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced"} & set(life.unchanged.output.split())
 
 
-def test_a_creation_that_was_killed_is_taken_over(life: Life) -> None:
+def test_a_creation_that_was_killed_is_adopted(life: Life) -> None:
     live = life.first["killed"]
     made = life.killed.create_time
     assert (live.create_time, size(live), live.state.word) == (made, [3], "RUNNING"), life.created.output
@@ -347,11 +347,11 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
 
 
-def test_nothing_waits_where_nobody_asks(trouble: Trouble) -> None:
+def test_without_wait_nothing_waits(trouble: Trouble) -> None:
     assert trouble.unwaited == "PROVISIONING"
 
 
-def test_an_id_that_is_taken(trouble: Trouble) -> None:
+def test_an_id_that_is_taken_is_refused(trouble: Trouble) -> None:
     output = diagnostics(trouble.failed.failed().output, "taken")
     assert "already exists in project local, us-central1" in output
     assert trouble.taken.labels == {}

@@ -130,7 +130,7 @@ def test_a_repository_is_made_as_declared(steps: Steps) -> None:
     assert from_wire(steps.live[0]["trainers"].wire).description == "what we train with"
 
 
-def test_what_is_unchanged_is_left_alone(steps: Steps) -> None:
+def test_unchanged_resources_are_left_alone(steps: Steps) -> None:
     assert "unchanged" in steps.unchanged.output
     assert not {"updated", "replaced"} & set(steps.unchanged.output.split())
 

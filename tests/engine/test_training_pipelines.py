@@ -212,7 +212,7 @@ def test_a_pipeline_that_tunes(life: Life) -> None:
     assert life.versions[0]["tuning"] == ["1"]
 
 
-def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced"} & set(life.unchanged.output.split())
 

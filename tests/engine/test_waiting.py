@@ -182,7 +182,7 @@ def test_how_to_wait_is_no_part_of_the_job(waits: Waits) -> None:
     assert len(waits.recorded[0]) == 8, "four jobs and their runs"
 
 
-def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_new(waits: Waits) -> None:
+def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_new_lines(waits: Waits) -> None:
     before, after = waits.ticking
     assert (before.name, before.state.word) == (after.name, "RUNNING")
     said = diagnostics(waits.second.output, "ticking")
@@ -193,7 +193,7 @@ def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_
     assert "RUNNING after 3 s; no longer waiting" in said
 
 
-def test_what_a_job_came_to_is_known_in_a_preview_and_may_be_built_on(waits: Waits) -> None:
+def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits: Waits) -> None:
     # Four jobs, their runs, and the stack.
     assert "9 unchanged" in waits.unchanged.ok().output
 
