@@ -17,13 +17,13 @@ from vertex_emulator import reset as emulator_reset
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """The interpreter that Pulumi starts."""
+    """Return the interpreter that Pulumi starts."""
     return warm_python.shared()
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose stack exists already: making one takes a second or two."""
+    """Return a project whose stack exists already: making one takes a second or two."""
     folder = tmp_path_factory.mktemp("template") / "project"
     support.make(folder)
     return folder
@@ -66,7 +66,7 @@ def stages() -> Iterator[_Stages]:
 
 @pytest.fixture
 def stage(stages: _Stages, template: Path, python: Path, tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    """A stack with an emulator that the tests of a module use one after the other."""
+    """Return a stack with an emulator that the tests of a module use one after the other."""
     if stages.stage is not None and not stages.stage.is_sound:
         stages.end()
     if stages.stage is None:

@@ -3,51 +3,53 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import Engine
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
+from support import command
+from support.engine import Engine, Result
+from support.shared_engine import diagnostics
 from support.waiting import eventually
-from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
-LONG = "import time; time.sleep(300)"
-PROGRAM = """
-job = vt.CustomJob(
-    "train",
-    display_name="digits",
-    worker_pool_specs=[
-        vt.WorkerPoolSpecArgs(
-            machine_spec=vt.MachineSpecArgs(machine_type="{machine}"),
-            container_spec=vt.ContainerSpecArgs(
-                image_uri="{image}", command=["python3", "-c"], args=[{script!r}]
-            ),
-        )
-    ],
-    {options}
-)
-pulumi.export("job", job.id)
-pulumi.export("state", job.completion["state"])
+LONG = "import time; time.sleep(600)"
+FAILS = "raise SystemExit(3)"
+QUICK = "print('trained')"
+SECRET = "--password=hunter2"
+OTHER_MACHINE = "n1-standard-8"
+DIRECTORY = "gs://elsewhere/out"
+RUN = "0123456789abcdef-2"
+PROGRAM = f"""
+def declare(name, script={LONG!r}, machine="n1-standard-4", **options):
+    container = vt.ContainerSpecArgs(image_uri="{IMAGE}", command=["python3", "-c"], args=[script])
+    pool = vt.WorkerPoolSpecArgs(
+        machine_spec=vt.MachineSpecArgs(machine_type=machine), container_spec=container
+    )
+    job = vt.CustomJob(name, worker_pool_specs=[pool], **options)
+    end = {{"state": job.completion["state"], "model": job.completion["model_directory"]}}
+    pulumi.export(name, {{"job": job.id, **end}})
+
+
 """
+REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
+URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::{}"
+
+Declared = dict[str, dict[str, Any]]
+"""The arguments of `declare` in the program, by the name of the job."""
 
 
-@pytest.fixture
-def cloud(engine: Engine) -> Engine:
-    """The project with its emulator running: what is adopted was there before."""
-    launcher.ensure(engine.data_dir)
-    return engine
-
-
-def write(engine: Engine, options: str, *, script: str = LONG, machine: str = "n1-standard-4") -> None:
-    engine.write(PROGRAM.format(image=IMAGE, script=script, machine=machine, options=options))
+def write(engine: Engine, declared: Declared, more: str = "") -> None:
+    lines = [f"declare({name!r}, **{options!r})\n" for name, options in declared.items()]
+    engine.write(f"{PROGRAM}{''.join(lines)}\n{more}")
 
 
 def submit(
-    engine: Engine, *, script: str = LONG, directory: str | None = None, **outer: object
-) -> custom_jobs.JobRecord:
+    engine: Engine, name: str, *, script: str = LONG, directory: str | None = None, **outer: object
+) -> JobRecord:
     container = {"imageUri": IMAGE, "command": ["python3", "-c"], "args": [script]}
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
@@ -57,147 +59,193 @@ def submit(
     spec: dict[str, object] = {"workerPoolSpecs": [pool]}
     if directory:
         spec["baseOutputDirectory"] = {"outputUriPrefix": directory}
-    job = {"displayName": "digits", "jobSpec": spec, **outer}
+    job = {"displayName": name, "jobSpec": spec, **outer}
     return custom_jobs.create(engine.endpoint(), job)
 
 
-def names(engine: Engine) -> list[str]:
-    return [job.name for job in custom_jobs.list_jobs(engine.endpoint())]
+def names(engine: Engine) -> dict[str, str]:
+    """Return the name of the one job of each display name."""
+    found = custom_jobs.list_jobs(engine.endpoint())
+    by_name = {job.display_name: job.name for job in found}
+    assert len(by_name) == len(found)
+    return by_name
 
 
-def until_ended(engine: Engine, name: str) -> None:
-    eventually(lambda: custom_jobs.get(engine.endpoint(), name).state.is_terminal)
+def until_ended(engine: Engine, *jobs: JobRecord) -> None:
+    endpoint = engine.endpoint()
+    eventually(lambda: all(custom_jobs.get(endpoint, job.name).state.is_terminal for job in jobs))
 
 
-def test_a_job_is_adopted_replaced_when_it_changes_and_destroyed(cloud: Engine) -> None:
-    job = submit(cloud)
-    write(cloud, f'adopt="{job.job_id}"')
-    cloud.preview().ok()
-    adopted = cloud.up().ok().output
-    assert f"train: adopted custom job {job.job_id}: it is " in adopted
-    assert names(cloud) == [job.name]
-    assert cloud.outputs()["job"] == job.name
-    cloud.up("--expect-no-changes").ok()
-    write(cloud, "")
-    cloud.up("--expect-no-changes").ok()
+@dataclass(kw_only=True)
+class Steps:
+    """The output of each command on one stack, and the service's jobs at the time."""
 
-    write(cloud, f'adopt="{job.job_id}"', machine="n1-standard-8")
-    cloud.preview().ok()
-    cloud.up().ok()
-    (other,) = names(cloud)
-    assert other != job.name
-    cloud.up("--expect-no-changes").ok()
-    cloud.destroy().ok()
-    assert names(cloud) == []
+    submitted: dict[str, JobRecord]
+    different: list[Result]
+    """A preview and a deployment."""
+    foreign: list[Result]
+    """A preview and a deployment."""
+    refused: dict[str, str]
+    """The jobs after them."""
+    preview: Result
+    adopted: Result
+    names: dict[str, str]
+    outputs: dict[str, dict[str, str]]
+    unchanged: list[Result]
+    protected: Result
+    preview_of_change: Result
+    changed: dict[str, str]
+    refreshed: dict[str, str]
+    destroyed: dict[str, str]
 
 
-def test_a_preview_lists_every_difference_and_nothing_happens(cloud: Engine) -> None:
-    job = submit(cloud)
-    write(cloud, f'adopt="{job.name}", enable_web_access=False', script="print(1)", machine="n1-standard-8")
-    for command in (cloud.preview, cloud.up):
-        refused = command().failed().output
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    submitted = {
+        "plain": submit(engine, "plain"),
+        "different": submit(engine, "different"),
+        "printed": submit(engine, "printed", labels={"team": "vision"}),
+        "failed": submit(engine, "failed", script=FAILS),
+        "foreign": submit(engine, "foreign", labels={"vertex-training-run": RUN, "pulumi-stack": "prod"}),
+        "protected": submit(engine, "protected"),
+        "gone": submit(engine, "gone"),
+        "spelling": submit(engine, "spelling", script=QUICK, directory=DIRECTORY),
+    }
+    ids = {name: job.job_id for name, job in submitted.items()}
+    until_ended(engine, submitted["failed"], submitted["spelling"])
+
+    other = {"adopt": submitted["different"].name, "enable_web_access": False, "script": SECRET}
+    write(engine, {"different": {**other, "machine": OTHER_MACHINE}})
+    different = [engine.preview(), engine.up()]
+    write(engine, {"foreign": {"adopt": ids["foreign"]}})
+    foreign = [engine.preview(), engine.up()]
+    refused = names(engine)
+
+    declared: Declared = {name: {"adopt": ids[name]} for name in ids if name != "printed"}
+    declared["failed"] |= {"script": FAILS, "wait": "done"}
+    declared["foreign"] |= {"taking_over": RUN}
+    declared["protected"] |= {"protect_running": True}
+    declared["spelling"] |= {"script": QUICK, "wait": "done", "base_output_directory": DIRECTORY}
+    printed = command.run("import", ids["printed"], env={**os.environ, **engine.environment})
+    assert printed.code == 0, printed.err
+    write(engine, declared, printed.out)
+    preview = engine.preview()
+    adopted = engine.up().ok()
+    found, outputs = names(engine), engine.outputs()
+    unchanged = [engine.up("--expect-no-changes")]
+    write(engine, {**declared, "plain": {}}, printed.out)
+    unchanged.append(engine.up("--expect-no-changes"))
+
+    write(engine, {**declared, "protected": {**declared["protected"], "machine": OTHER_MACHINE}}, printed.out)
+    protected = engine.preview()
+    for name in ("protected", "gone"):
+        custom_jobs.cancel(engine.endpoint(), submitted[name].name)
+    until_ended(engine, submitted["protected"], submitted["gone"])
+    declared["protected"] = {"adopt": ids["protected"], "rerun": "always"}
+    declared["plain"] = {"adopt": ids["plain"], "machine": OTHER_MACHINE}
+    write(engine, declared, printed.out)
+    preview_of_change = engine.preview()
+    engine.up().ok()
+    changed = names(engine)
+
+    custom_jobs.delete(engine.endpoint(), submitted["gone"].name)
+    engine.run(*REFRESH, "--target", URN.format("gone")).ok()
+    engine.up().ok()
+    refreshed = names(engine)
+    unchanged.append(engine.up("--expect-no-changes"))
+    engine.destroy().ok()
+    return Steps(
+        submitted=submitted,
+        different=different,
+        foreign=foreign,
+        refused=refused,
+        preview=preview,
+        adopted=adopted,
+        names=found,
+        outputs=outputs,
+        unchanged=unchanged,
+        protected=protected,
+        preview_of_change=preview_of_change,
+        changed=changed,
+        refreshed=refreshed,
+        destroyed=names(engine),
+    )
+
+
+def test_adoption_submits_nothing(steps: Steps) -> None:
+    expected = {name: job.name for name, job in steps.submitted.items()}
+    assert steps.names == expected
+    assert {name: found["job"] for name, found in steps.outputs.items()}.items() <= expected.items()
+
+
+def test_a_job_is_adopted_replaced_when_it_changes_and_destroyed(steps: Steps) -> None:
+    steps.preview.ok()
+    job = steps.submitted["plain"]
+    assert f"plain: adopted custom job {job.job_id}: it is " in steps.adopted.output
+    assert steps.outputs["plain"]["job"] == job.name
+    for each in steps.unchanged:
+        each.ok()
+    steps.preview_of_change.ok()
+    assert steps.changed["plain"] != job.name
+    assert steps.destroyed == {}
+
+
+def test_every_difference_is_listed_and_nothing_happens(steps: Steps) -> None:
+    job = steps.submitted["different"]
+    for each in steps.different:
+        refused = each.failed().output
         assert "worker_pool_specs[0].machine_spec.machine_type: 'n1-standard-4' -> 'n1-standard-8'" in refused
         assert "worker_pool_specs[0].container_spec.args" in refused
         assert f"vertex-training import {job.job_id}" in refused
-    assert names(cloud) == [job.name]
-
-    write(cloud, 'adopt="42"')
-    assert "there is no custom job 42 to adopt" in cloud.preview().failed().output
-    write(cloud, 'adopt="the one of yesterday"')
-    assert "Give a job's id or its full name" in cloud.preview().failed().output
+    assert steps.refused["different"] == job.name
 
 
-def test_the_printed_declaration_adopts_the_job_that_it_was_printed_of(cloud: Engine) -> None:
-    job = submit(cloud, labels={"team": "vision"})
-    printed = subprocess.run(
-        [sys.executable, "-m", "pulumi_vertex_training.cli", "import", job.job_id],
-        env={**os.environ, **cloud.environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    cloud.write(printed)
-    cloud.up().ok()
-    assert names(cloud) == [job.name]
-    cloud.up("--expect-no-changes").ok()
+def test_words_of_a_command_line_are_not_shown(steps: Steps) -> None:
+    for each in steps.different:
+        assert "container_spec.args: 1 words, others at 0 (hidden)" in each.output
+        assert "hunter2" not in each.output
 
 
-def test_a_job_that_failed_for_somebody_else_fails_no_deployment(cloud: Engine) -> None:
-    job = submit(cloud, script="raise SystemExit(3)")
-    until_ended(cloud, job.name)
-    write(cloud, f'adopt="{job.job_id}", wait="done"', script="raise SystemExit(3)")
-    adopted = cloud.up().ok().output
-    assert "it failed" in adopted
-    assert "Adopting runs nothing" in adopted
-    assert cloud.outputs()["state"] == "FAILED"
-    assert names(cloud) == [job.name]
+def test_a_job_that_was_refused_is_adopted_once_the_declaration_is_right(steps: Steps) -> None:
+    job = steps.submitted["different"]
+    assert f"different will adopt custom job {job.job_id}, which is" in steps.preview.ok().output
+    assert steps.names["different"] == job.name
 
 
-def test_a_job_of_another_declaration_is_adopted_only_when_its_run_is_taken_over(cloud: Engine) -> None:
-    job = submit(cloud, labels={"vertex-training-run": "0123456789abcdef-2", "pulumi-stack": "prod"})
-    write(cloud, f'adopt="{job.job_id}"')
-    refused = cloud.preview().failed().output
-    assert "belongs to run 0123456789abcdef-2 (stack prod)" in refused
-    assert cloud.up().failed().output.count("belongs to run") >= 1
-    write(cloud, f'adopt="{job.job_id}", taking_over="0123456789abcdef-2"')
-    cloud.up().ok()
-    assert names(cloud) == [job.name]
+def test_the_printed_declaration_adopts_its_job(steps: Steps) -> None:
+    assert steps.names["printed"] == steps.submitted["printed"].name
+    assert f"printed: adopted custom job {steps.submitted['printed'].job_id}" in steps.adopted.output
+    steps.unchanged[0].ok()
 
 
-def test_an_adopted_job_is_protected_and_runs_again_by_the_policies(cloud: Engine) -> None:
-    job = submit(cloud)
-    write(cloud, f'adopt="{job.job_id}", protect_running=True')
-    cloud.up().ok()
-    write(cloud, f'adopt="{job.job_id}", protect_running=True', machine="n1-standard-8")
-    assert "it is running and protect_running is set" in cloud.preview().failed().output
-    custom_jobs.cancel(cloud.endpoint(), job.name)
-    until_ended(cloud, job.name)
-    write(cloud, f'adopt="{job.job_id}", rerun="always"')
-    assert "train will run again: it was cancelled, and rerun is always" in cloud.preview().ok().output
-    cloud.up().ok()
-    (other,) = names(cloud)
-    assert other != job.name
+def test_a_job_that_failed_for_somebody_else_fails_no_deployment(steps: Steps) -> None:
+    (line,) = (line for line in diagnostics(steps.adopted.output).splitlines() if "failed: adopted" in line)
+    assert "it failed" in line
+    assert "Adopting runs nothing" in line
+    assert steps.outputs["failed"]["state"] == "FAILED"
+    assert steps.names["failed"] == steps.submitted["failed"].name
 
 
-def test_what_was_refused_in_an_update_is_adopted_once_it_is_right(cloud: Engine) -> None:
-    job = submit(cloud)
-    write(cloud, f'adopt="{job.job_id}"', machine="n1-standard-8")
-    cloud.up().failed()
-    write(cloud, f'adopt="{job.job_id}"')
-    assert f"train will adopt custom job {job.job_id}, which is" in cloud.preview().ok().output
-    cloud.up().ok()
-    assert names(cloud) == [job.name]
+def test_a_job_of_another_declaration_is_adopted_only_with_its_run(steps: Steps) -> None:
+    preview, deployment = steps.foreign
+    assert f"belongs to run {RUN} (stack prod)" in preview.failed().output
+    assert deployment.failed().output.count("belongs to run") >= 1
+    assert steps.names["foreign"] == steps.refused["foreign"] == steps.submitted["foreign"].name
 
 
-def test_an_adopted_job_that_is_gone_runs_again_after_a_refresh_too(cloud: Engine) -> None:
-    job = submit(cloud)
-    write(cloud, f'adopt="{job.job_id}"')
-    cloud.up().ok()
-    custom_jobs.cancel(cloud.endpoint(), job.name)
-    until_ended(cloud, job.name)
-    custom_jobs.delete(cloud.endpoint(), job.name)
-    cloud.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    cloud.up().ok()
-    (other,) = names(cloud)
-    assert other != job.name
+def test_an_adopted_job_is_protected_and_runs_again_by_the_policies(steps: Steps) -> None:
+    assert "it is running and protect_running is set" in steps.protected.failed().output
+    again = "protected will run again: it was cancelled, and rerun is always"
+    assert again in steps.preview_of_change.ok().output
+    assert steps.changed["protected"] != steps.submitted["protected"].name
 
 
-def test_what_an_adopted_job_writes_is_found_whatever_its_spelling(cloud: Engine) -> None:
-    job = submit(cloud, script="print('trained')", directory="gs://elsewhere/out")
-    until_ended(cloud, job.name)
-    options = f'adopt="{job.job_id}", base_output_directory="gs://elsewhere/out", wait="done"'
-    write(cloud, options, script="print('trained')")
-    cloud.write(
-        (cloud.folder / "infra" / "__main__.py").read_text()
-        + "\npulumi.export('model', job.completion['model_directory'])\n"
-    )
-    cloud.up().ok()
-    assert cloud.outputs()["model"] == "gs://elsewhere/out/model/"
+def test_an_adopted_job_that_is_gone_runs_again_after_a_refresh_too(steps: Steps) -> None:
+    before = steps.submitted["gone"].name
+    assert steps.changed["gone"] == before
+    assert steps.refreshed["gone"] != before
 
 
-def test_words_of_a_command_line_are_not_shown(cloud: Engine) -> None:
-    job = submit(cloud)
-    write(cloud, f'adopt="{job.job_id}"', script="--password=hunter2")
-    refused = cloud.preview().failed().output
-    assert "container_spec.args: 1 words, others at 0 (hidden)" in refused
-    assert "hunter2" not in refused
+def test_the_output_of_an_adopted_job_is_found_with_and_without_a_slash_at_the_end(steps: Steps) -> None:
+    assert steps.outputs["spelling"]["model"] == "gs://elsewhere/out/model/"

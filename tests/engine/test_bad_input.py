@@ -71,7 +71,7 @@ def test_reduction_servers_are_counted_in_the_preview(engine: Engine) -> None:
     assert "reductionserver:latest" in output
 
 
-def test_behind_the_switch_an_unknown_machine_is_a_warning_and_runs(engine: Engine) -> None:
+def test_with_allow_unknown_types_an_unknown_machine_is_a_warning_and_runs(engine: Engine) -> None:
     machine = {"machine_type": "n9-standard-4"}
     engine.write(JOB.format(arguments=job(pool(machine=machine), allow_unknown_types=True)))
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type" in engine.up().ok().output
@@ -117,7 +117,7 @@ def test_a_misspelt_argument_of_an_args_class_is_one_line(engine: Engine) -> Non
     assert "MachineSpecArgs: 'machine_tpye' is not an argument; did you mean machine_type?" in output
 
 
-def test_a_configuration_that_cannot_be_used_says_what_to_do(engine: Engine) -> None:
+def test_an_invalid_configuration_is_refused_with_the_remedy(engine: Engine) -> None:
     engine.write('vt.StagingBucket("b", name="some-bucket")\n')
     output = engine.preview("--config", "vertex-training:endpoint=emulater").failed().output
     assert "vertex-training:endpoint is 'emulater'" in output
@@ -146,7 +146,7 @@ def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
         """
     )
     output = engine.preview().failed().output
-    for told in (
+    for reported in (
         "worker_pool_specs[0].machine_spec.machine_type: [secret] is not a machine type",
         "worker_pool_specs[0].replica_count: [secret]",
         "network: [secret]",
@@ -154,7 +154,7 @@ def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
         "labels.team: [secret]",
         "there are 5 worker pools",
     ):
-        assert told in output
+        assert reported in output
     for hidden in (
         "n1-classified-8",
         "37",

@@ -30,13 +30,13 @@ def name_of(resource: str) -> str:
 
 
 def declare(resource: str, **arguments: object) -> str:
-    """The line of a program that declares a bucket."""
+    """Return the line of a program that declares a bucket."""
     text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     return f"made[{resource!r}] = vt.StagingBucket({resource!r}, name={name_of(resource)!r}, {text})\n"
 
 
 def stage(resource: str, bucket: str, more: str = "") -> str:
-    """The line of a program that declares a staged file."""
+    """Return the line of a program that declares a staged file."""
     call = f'vt.StagedFile({resource!r}, bucket=made[{bucket!r}], source="data.txt", prefix="staged", {more})'
     return f"{resource} = {call}\n"
 
@@ -109,7 +109,7 @@ def locked(seconds: int) -> str:
 
 @dataclass(kw_only=True)
 class Changes:
-    """What deployments that change buckets printed, and the buckets after each."""
+    """The output of deployments that change buckets, and the buckets after each."""
 
     first: dict[str, BucketRecord]
     drift: Result
@@ -234,7 +234,7 @@ def test_drift_shows_as_property_lines_and_is_put_right(changes: Changes) -> Non
         ("moved", "the old bucket is deleted only if it is empty"),
     ],
 )
-def test_a_replacement_says_why_and_what_is_lost(changes: Changes, resource: str, loss: str) -> None:
+def test_a_replacement_gives_the_reason_and_the_loss(changes: Changes, resource: str, loss: str) -> None:
     planned = mentions(changes.planned.output, name_of(resource))
     assert "location: us-central1 -> europe-west4" in planned
     assert "the bucket is replaced, because a bucket cannot move to another location" in planned
@@ -243,7 +243,7 @@ def test_a_replacement_says_why_and_what_is_lost(changes: Changes, resource: str
     assert changes.second[resource].location == "EUROPE-WEST4"
 
 
-def test_a_lock_is_said_before_it_is_set_and_holds(changes: Changes) -> None:
+def test_a_lock_is_announced_before_it_is_set_and_holds(changes: Changes) -> None:
     assert "the retention policy is locked permanently" in mentions(changes.planned.output, "locked-bucket")
     assert "isLocked" not in changes.first["locked"].wire["retentionPolicy"]
     assert changes.second["locked"].wire["retentionPolicy"]["isLocked"] is True
@@ -251,14 +251,14 @@ def test_a_lock_is_said_before_it_is_set_and_holds(changes: Changes) -> None:
     assert changes.third["locked"].wire["retentionPolicy"]["retentionPeriod"] == "90"
 
 
-def test_an_object_that_two_resources_staged_goes_with_neither(changes: Changes) -> None:
+def test_an_object_that_two_resources_staged_is_deleted_with_neither(changes: Changes) -> None:
     assert "is kept: it was staged more than once" in mentions(changes.changed.output, "gs://twice-bucket")
     assert changes.staged == 1
 
 
 @dataclass(kw_only=True)
 class Deletions:
-    """What deployments that delete full buckets printed, and what was left."""
+    """The output of deployments that delete full buckets, and the objects that were left."""
 
     before: list[str]
     replacing: list[Result]
@@ -272,7 +272,7 @@ class Deletions:
 
 @pytest.fixture(scope="module")
 def deletions(shared_engine: Engine, changes: Changes) -> Deletions:
-    """The stack goes on from the changes, whose buckets are deleted by the first deployment."""
+    """Continue with the stack of the changes, whose buckets the first deployment deletes."""
     engine = shared_engine
     retention = {"retention_period": DAY}
     names = ("held", "retained", "full")
@@ -314,7 +314,7 @@ def deletions(shared_engine: Engine, changes: Changes) -> Deletions:
     )
 
 
-def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(deletions: Deletions) -> None:
+def test_a_full_bucket_is_not_replaced_and_its_dependents_stay(deletions: Deletions) -> None:
     for command in deletions.replacing:
         assert "would be replaced, but is not empty: it has data/0." in command.failed().output
     assert deletions.after == deletions.before
@@ -322,7 +322,7 @@ def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(deletions: Deletio
     assert deletions.location == "EUROPE-WEST4", "it is replaced once it is empty"
 
 
-def test_what_is_held_keeps_the_bucket_until_holds_are_to_be_released(deletions: Deletions) -> None:
+def test_objects_on_hold_keep_the_bucket_until_release_holds_is_set(deletions: Deletions) -> None:
     refused = diagnostics(deletions.refused.failed().output, "held")
     assert (
         "1 object in bucket held-bucket is on hold, so nothing was deleted: data/1 (temporary hold)"
@@ -333,7 +333,7 @@ def test_what_is_held_keeps_the_bucket_until_holds_are_to_be_released(deletions:
     assert "deleted 3 objects" in mentions(deletions.destroyed.ok().output, "held-bucket")
 
 
-def test_what_is_retained_says_until_when(deletions: Deletions) -> None:
+def test_retained_objects_are_listed_with_their_dates(deletions: Deletions) -> None:
     refused = diagnostics(deletions.refused.failed().output, "retained")
     assert "cannot be deleted yet, because it is retained: data/0 until 20" in refused
     assert "remove retention_policy" in refused
@@ -350,7 +350,7 @@ def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -
     assert deletions.gone == [True, True, True]
 
 
-def test_an_emptying_that_was_killed_goes_on(engine: Engine) -> None:
+def test_an_emptying_that_was_killed_is_continued(engine: Engine) -> None:
     write(engine, declare("large", force_destroy=True, versioning=True))
     engine.up().ok()
     fill(engine, "large", 1500)

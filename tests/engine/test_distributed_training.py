@@ -87,7 +87,7 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
     assert project.state() == []
 
 
-def test_what_a_training_lacks_and_what_it_does_not_know_is_said_at_once(project: Engine) -> None:
+def test_missing_and_unknown_arguments_of_a_training_are_reported_at_once(project: Engine) -> None:
     wrong = PROGRAM.replace('    package={"source": "evaluator"},\n', "").replace(
         'wait="done"', 'wiat="done"'
     )

@@ -1,4 +1,7 @@
-"""Failing programs, kills and interruptions on the real engine: nothing lost, doubled or left running."""
+"""Failing programs, kills and interruptions on the real engine: nothing lost, doubled or left running.
+
+The tests share a stack; each declares jobs of its own names, and its deployment deletes those of the others.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import subprocess
 import psutil
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.custom_job.gateway import JobState
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from support.emulator import is_alive
 from support.engine import Engine, read_output_until
 from support.waiting import TIMEOUT, eventually
@@ -18,18 +21,15 @@ from vertex_emulator import launcher
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
 PROGRAM = f"""
-job = vt.CustomJob(
-    "train",
-    worker_pool_specs=[
-        vt.WorkerPoolSpecArgs(
-            machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
-            container_spec=vt.ContainerSpecArgs(
-                image_uri="{IMAGE}", command=["python3", "-c"], args=[{{script!r}}]
-            ),
-        )
-    ],
-    wait="done",
-)
+def declare(name, script):
+    container = vt.ContainerSpecArgs(image_uri="{IMAGE}", command=["python3", "-c"], args=[script])
+    machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
+    pool = vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=container)
+    return vt.CustomJob(name, worker_pool_specs=[pool], wait="done")
+
+
+"""
+EXPORT = """
 pulumi.export("state", job.completion["state"])
 pulumi.export("accuracy", job.completion["metrics"]["accuracy"])
 """
@@ -37,8 +37,12 @@ LONG = "import time; print('at work', flush=True); time.sleep(300)"
 RAISES = "print('before'); raise RuntimeError('no such flower')"
 
 
-def write(engine: Engine, script: str) -> None:
-    engine.write(PROGRAM.replace("{script!r}", repr(script)))
+def write(engine: Engine, script: str, *names: str) -> None:
+    engine.write(PROGRAM + "".join(f"job = declare({name!r}, {script!r})\n" for name in names) + EXPORT)
+
+
+def start(engine: Engine) -> subprocess.Popen[str]:
+    return engine.start("up", "--yes", "--skip-preview", "--non-interactive")
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -49,18 +53,29 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.stdout.close()
 
 
-def jobs(engine: Engine) -> list[custom_jobs.JobRecord]:
+def jobs(engine: Engine, *names: str) -> list[JobRecord]:
+    """Return the jobs with these display names, in their order."""
     if launcher.find(engine.data_dir) is None:
         return []
-    return custom_jobs.list_jobs(engine.endpoint())
+    found = [job for job in custom_jobs.list_jobs(engine.endpoint()) if job.display_name in names]
+    return sorted(found, key=lambda job: names.index(job.display_name))
 
 
-def is_running(engine: Engine) -> bool:
-    return any(job.state is JobState.JOB_STATE_RUNNING for job in jobs(engine))
+def are_running(engine: Engine, *names: str) -> bool:
+    return [job.state for job in jobs(engine, *names)] == [JobState.JOB_STATE_RUNNING] * len(names)
 
 
-def test_a_program_that_raises_fails_the_deployment_that_started_it_and_no_later_one(engine: Engine) -> None:
-    write(engine, RAISES)
+def recorded(engine: Engine) -> list[str]:
+    """Return the ids in the state, also while it is written; empty then."""
+    try:
+        return [one["id"] for one in engine.state()]
+    except (FileNotFoundError, ValueError):
+        return []
+
+
+def test_a_program_that_raises_fails_its_deployment_and_no_later_one(shared_engine: Engine) -> None:
+    engine = shared_engine
+    write(engine, RAISES, "raises")
     failed = engine.up()
     assert failed.code != 0
     output = failed.output.replace("Traceback", "", 1)  # the training program's own, in its log
@@ -69,98 +84,76 @@ def test_a_program_that_raises_fails_the_deployment_that_started_it_and_no_later
     assert "exited with a non-zero status of 1" in output
     assert "no such flower" in output
     assert "vertex-training logs" in output
-    (job,) = jobs(engine)
-    assert job.name in [one["id"] for one in engine.state()]
+    (job,) = jobs(engine, "raises")
+    assert job.name in recorded(engine)
     later = engine.up().ok().output
     assert "warning" in later
     assert "no such flower" in later
     assert engine.outputs() == {"state": "FAILED"}
-    assert len(jobs(engine)) == 1
+    assert len(jobs(engine, "raises")) == 1
 
 
-def test_a_killed_deployment_is_joined_by_the_next_one(engine: Engine) -> None:
-    write(engine, LONG)
-    process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    eventually(lambda: is_running(engine))
+def test_the_deployment_after_a_killed_one_joins_recorded_jobs_and_adopts_others(
+    shared_engine: Engine,
+) -> None:
+    """`adopted` is taken out of the state: a kill in create leaves that."""
+    engine = shared_engine
+    write(engine, LONG, "joined", "adopted")
+    process = start(engine)
+    eventually(lambda: are_running(engine, "joined", "adopted"))
     family = psutil.Process(process.pid).children(recursive=True)
     plugins = [one for one in family if "pulumi.dynamic" in " ".join(one.cmdline())]
     kill(process)
-    (job,) = jobs(engine)
+    joined, adopted = jobs(engine, "joined", "adopted")
     eventually(lambda: not any(is_alive(one) for one in plugins))
 
     locked = engine.up().failed().output
     assert "pulumi cancel" in locked
     engine.run("cancel", "--yes").ok()
-    joined = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    read_output_until(joined, "Ctrl-C leaves it running")
-    custom_jobs.cancel(engine.endpoint(), job.name)
-    output, _ = joined.communicate(timeout=TIMEOUT)
-    assert joined.returncode != 0
-    assert "CANCELLED" in output
-    assert [one.name for one in jobs(engine)] == [job.name]
-
-
-def test_a_job_submitted_by_a_deployment_that_died_before_recording_it_is_adopted(engine: Engine) -> None:
-    """The state is put back to the moment before the job was recorded: what a kill in create leaves."""
-    write(engine, LONG)
-    process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    eventually(lambda: is_running(engine))
-    kill(process)
-    engine.run("cancel", "--yes").ok()
-    (job,) = jobs(engine)
-    urn = next(one["urn"] for one in engine.state() if one["type"].endswith(":CustomJob"))
+    urn = next(one["urn"] for one in engine.state() if one["urn"].endswith(":CustomJob::adopted"))
     engine.run("state", "delete", urn, "--yes").ok()
 
-    again = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    said = read_output_until(again, "Ctrl-C leaves it running")
-    assert any(one["id"] == job.name for one in engine.state())
-    assert [one.name for one in jobs(engine)] == [job.name]
-    custom_jobs.cancel(engine.endpoint(), job.name)
-    output, _ = again.communicate(timeout=TIMEOUT)
-    assert f"adopted custom job {job.job_id}" in said + output
+    again = start(engine)
+    output = read_output_until(again, "Ctrl-C leaves it running")
+    eventually(lambda: {joined.name, adopted.name} <= set(recorded(engine)))
+    names = [job.name for job in (joined, adopted)]
+    assert [one.name for one in jobs(engine, "joined", "adopted")] == names
+    for name in names:
+        custom_jobs.cancel(engine.endpoint(), name)
+    output += again.communicate(timeout=TIMEOUT)[0]
+    assert again.returncode != 0
+    assert "CANCELLED" in output
+    assert f"adopted custom job {adopted.job_id}" in output
+    assert f"adopted custom job {joined.job_id}" not in output
+    assert [one.name for one in jobs(engine, "joined", "adopted")] == names
 
 
-def test_ctrl_c_leaves_the_job_running_and_says_so(engine: Engine) -> None:
-    write(engine, LONG)
-    process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    said = read_output_until(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
-    eventually(lambda: is_running(engine))
+def test_ctrl_c_leaves_the_job_running_and_says_so(shared_engine: Engine) -> None:
+    engine = shared_engine
+    write(engine, LONG, "interrupted")
+    process = start(engine)
+    output = read_output_until(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
+    eventually(lambda: are_running(engine, "interrupted"))
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=TIMEOUT)
+    output += process.communicate(timeout=TIMEOUT)[0]
     assert process.returncode != 0
-    assert "Traceback" not in said + output, output
-    (job,) = jobs(engine)
+    assert "Traceback" not in output, output
+    (job,) = jobs(engine, "interrupted")
     assert job.state is JobState.JOB_STATE_RUNNING
-    assert job.name in [one["id"] for one in engine.state()]
+    assert job.name in recorded(engine)
     engine.destroy().ok()
-    assert jobs(engine) == []
+    assert jobs(engine, "interrupted") == []
 
 
-def test_the_emulator_killed_while_a_job_runs_loses_nothing(engine: Engine) -> None:
-    write(engine, "import time; time.sleep(8); print('done')")
-    process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    eventually(lambda: is_running(engine))
+def test_two_deployments_at_once_make_one_job_and_a_killed_emulator_loses_none(shared_engine: Engine) -> None:
+    engine = shared_engine
+    write(engine, "import time; time.sleep(8); print('done')", "doubled")
+    both = [start(engine) for _ in range(2)]
+    eventually(lambda: are_running(engine, "doubled"))
     emulator = launcher.find(engine.data_dir)
     assert emulator is not None
     os.kill(emulator.pid, signal.SIGKILL)
-    output, _ = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 0, output
-    assert engine.outputs()["state"] == "SUCCEEDED"
-    assert len(jobs(engine)) == 1
-
-
-def test_a_bucket_name_that_is_taken_is_said_with_the_remedy(engine: Engine) -> None:
-    engine.write(
-        'vt.StagingBucket("one", name="the-same-name")\nvt.StagingBucket("two", name="the-same-name")\n'
-    )
-    output = engine.up().failed().output
-    assert "bucket the-same-name: the name is taken" in output
-    assert "Choose another" in output
-
-
-def test_two_deployments_at_once_make_one_job(engine: Engine) -> None:
-    write(engine, "import time; time.sleep(3)")
-    both = [engine.start("up", "--yes", "--skip-preview", "--non-interactive") for _ in range(2)]
     outputs = [process.communicate(timeout=TIMEOUT)[0] for process in both]
     assert sorted(process.returncode == 0 for process in both) == [False, True], outputs
-    assert len(jobs(engine)) == 1
+    assert engine.outputs()["state"] == "SUCCEEDED"
+    assert len(jobs(engine, "doubled")) == 1

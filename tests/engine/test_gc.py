@@ -1,14 +1,11 @@
-"""`vertex-training gc` with real stacks: what nobody knows goes, what another backend knows stays."""
+"""`vertex-training gc` with real stacks: orphans are deleted, the jobs of another backend stay."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +14,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
+from support import command
 from support import engine as support
 from support.engine import Engine
 from support.kills import UP, Moment, Stage, Victim, at
@@ -27,49 +26,29 @@ IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 PROGRAM = f"""
 bucket = vt.StagingBucket("staging", name=config.require("bucket"), force_destroy=True)
 vt.StagedFile("data", bucket=config.get("shared") or bucket, source="data.txt", prefix="data")
-vt.CustomJob(
-    "train",
-    worker_pool_specs=[
-        vt.WorkerPoolSpecArgs(
-            machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
-            container_spec=vt.ContainerSpecArgs(
-                image_uri="{IMAGE}", command=["python3", "-c"], args=["import time; time.sleep(600)"]
-            ),
-        )
-    ],
-    staging_bucket=bucket,
-    wait=config.get("wait") or "running",
-    on_delete=config.get("onDelete") or "delete",
-)
-"""
 
 
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-def gc(engine: Engine, *words: str) -> Ended:
-    """The command in the folder of the project, with its backend."""
-    done = subprocess.run(
-        [Path(sys.executable).with_name("vertex-training"), "gc", *words],
-        cwd=engine.folder,
-        env=engine.environment,
-        capture_output=True,
-        text=True,
-        timeout=180,
+def declare(name, **options):
+    command = ["python3", "-c", "import time; time.sleep(600)"]
+    pool = vt.WorkerPoolSpecArgs(
+        machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
+        container_spec=vt.ContainerSpecArgs(image_uri="{IMAGE}", command=command),
     )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    vt.CustomJob(name, worker_pool_specs=[pool], staging_bucket=bucket, **options)
 
 
-def verdicts(engine: Engine, *words: str) -> dict[str, str]:
-    """What is said of each job, by its id, and object, by its address."""
+declare("train", wait=config.get("wait") or "running")
+"""
+KEPT = 'declare("kept", on_delete="cancel")\n'
+
+
+def gc(engine: Engine, *words: str) -> command.Ended:
+    """Run the command in the folder of the project, with its backend."""
+    return command.run("gc", *words, env=engine.environment, folder=engine.folder, timeout=180)
+
+
+def decisions(engine: Engine, *words: str) -> dict[str, str]:
+    """Return the decision about each job, by its id, and about each object, by its address."""
     document = gc(engine, "--json", *words).json
     return {
         **{one["id"]: one["is"] for one in document["jobs"]},
@@ -77,9 +56,9 @@ def verdicts(engine: Engine, *words: str) -> dict[str, str]:
     }
 
 
-def deploy(engine: Engine, bucket: str, **settings: str) -> JobRecord:
-    """The program, deployed; its job runs."""
-    engine.write(PROGRAM)
+def deploy(engine: Engine, bucket: str, program: str = PROGRAM, **settings: str) -> JobRecord:
+    """Deploy the program and return its job, which runs."""
+    engine.write(program)
     (engine.folder / "infra" / "data.txt").write_text("the same everywhere")
     for key, value in {"bucket": bucket, **settings}.items():
         engine.set(key, value)
@@ -87,71 +66,188 @@ def deploy(engine: Engine, bucket: str, **settings: str) -> JobRecord:
     return job_of(engine)
 
 
-def job_of(engine: Engine) -> JobRecord:
-    """The job in the state of the stack."""
-    (id_,) = [one["id"] for one in engine.state() if one["type"].endswith(":CustomJob")]
+def job_of(engine: Engine, name: str = "train") -> JobRecord:
+    """Return the job of a resource in the state of the stack."""
+    (id_,) = [one["id"] for one in engine.state() if one["urn"].endswith(f":CustomJob::{name}")]
     return custom_jobs.get(engine.endpoint(), id_)
 
 
 def forget(engine: Engine, *kinds: str) -> None:
-    """Take the resources out of the state, and only there."""
-    for kind in kinds:
-        for one in engine.state():
-            if one["type"].endswith(f":{kind}"):
-                engine.run("state", "delete", one["urn"], "--yes").ok()
+    """Remove the resources of these types from the state, and only from there; not those named `kept`."""
+    urns = [
+        one["urn"]
+        for kind in kinds
+        for one in engine.state()
+        if one["type"].endswith(f":{kind}") and not one["urn"].endswith("kept")
+    ]
+    engine.run("state", "delete", *urns, "--yes").ok()
 
 
-@pytest.fixture
-def other(engine: Engine, template: Path, tmp_path: Path) -> Iterator[Engine]:
-    """Another checkout with a backend of its own, with equal names, and the same cloud."""
+def with_own_backend(engine: Engine, template: Path, python: Path, folder: Path) -> Engine:
+    """Make another checkout with a backend of its own, with equal names, and the same cloud."""
 
     class SameCloud(Engine):
         @property
         def data_dir(self) -> Path:
             return engine.data_dir
 
-    made = support.copy(template, tmp_path / "other")
+    made = support.copy(template, folder, python=python)
     made.environment["VERTEX_TRAINING_DATA_DIR"] = str(engine.data_dir)
-    made = SameCloud(folder=made.folder, environment=made.environment)
+    return SameCloud(folder=made.folder, environment=made.environment)
+
+
+def take_down(other: Engine) -> None:
+    other.run("cancel", "--yes")
+    other.destroy()
+
+
+@pytest.fixture
+def other(engine: Engine, template: Path, python: Path, tmp_path: Path) -> Iterator[Engine]:
+    made = with_own_backend(engine, template, python, tmp_path / "other")
     try:
         yield made
     finally:
-        made.run("cancel", "--yes")
-        made.destroy()
+        take_down(made)
 
 
-def test_what_was_deleted_from_a_state_goes_and_the_other_backend_keeps_its_own(
-    engine: Engine, other: Engine
-) -> None:
-    ours, theirs = deploy(engine, "bucket-ours"), deploy(other, "bucket-theirs")
-    assert ours.labels["pulumi-stack"] == theirs.labels["pulumi-stack"]
-    clean = gc(engine, "--backend", other.environment["PULUMI_BACKEND_URL"])
-    assert clean.code == 0
-    # A backend that is not the default is read instead of it: the job of `engine` is then not proven.
-    assert ours.job_id in clean.out
-    both = ("--backend", engine.environment["PULUMI_BACKEND_URL"])
-    both += ("--backend", other.environment["PULUMI_BACKEND_URL"])
-    assert verdicts(engine, *both) == {}
+@dataclass(kw_only=True)
+class Steps:
+    """The output of each command on two stacks in two backends, and the service's records at the time."""
+
+    ours: JobRecord
+    theirs: JobRecord
+    kept: JobRecord
+    uri: str
+    of_their_backend: command.Ended
+    of_both: dict[str, str]
+    forgotten: dict[str, str]
+    forgotten_of_both: dict[str, str]
+    unreadable: command.Ended
+    without_pulumi: command.Ended
+    before: JobRecord
+    done: command.Ended
+    left: list[JobRecord]
+    object_is_left: bool
+    bucket: BucketRecord
+    other_unchanged: support.Result
+    destroyed: dict[str, str]
+    done_after: command.Ended
+    kept_after: JobRecord
+    named: command.Ended
+    left_at_last: list[JobRecord]
+
+
+@pytest.fixture(scope="module")
+def steps(
+    shared_engine: Engine, template: Path, python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Steps]:
+    engine = shared_engine
+    other = with_own_backend(engine, template, python, tmp_path_factory.mktemp("other") / "project")
+    try:
+        yield _steps(engine, other)
+    finally:
+        take_down(other)
+
+
+def _steps(engine: Engine, other: Engine) -> Steps:
+    ours, theirs = deploy(engine, "bucket-ours", PROGRAM + KEPT), deploy(other, "bucket-theirs")
+    kept = job_of(engine, "kept")
+    backends = [one.environment["PULUMI_BACKEND_URL"] for one in (engine, other)]
+    both = [word for backend in backends for word in ("--backend", backend)]
+    of_their_backend = gc(engine, "--backend", backends[1])
+    of_both = decisions(engine, *both)
 
     forget(engine, "CustomJob", "Run", "StagedFile")
     (uri,) = [one.uri for one in objects.list_objects(engine.endpoint(), "bucket-ours", prefix="data/")]
-    assert verdicts(engine) == {ours.job_id: "orphan", uri: "orphan", theirs.job_id: "unproven"}
-    assert verdicts(engine, *both) == {ours.job_id: "orphan", uri: "orphan"}
-    assert custom_jobs.get(engine.endpoint(), ours.name).state is JobState.JOB_STATE_RUNNING
+    forgotten, forgotten_of_both = decisions(engine), decisions(engine, *both)
 
+    broken = engine.folder / "state" / ".pulumi" / "stacks" / "engine-test" / "broken.json"
+    broken.write_text('{"version": 3, "checkpoint": {"latest": {"resour')
+    unreadable = gc(engine, "--yes")
+    broken.unlink()
+    path = engine.environment["PATH"]
+    engine.environment["PATH"] = str(Path(sys.executable).parent)
+    without_pulumi = gc(engine, "--yes")
+    engine.environment["PATH"] = path
+
+    before = custom_jobs.get(engine.endpoint(), ours.name)
     done = gc(engine, "--yes")
-    assert done.code == 0, done.err
-    assert "Deleted 2." in done.err
-    assert "cancelling" in done.err
     left = custom_jobs.list_jobs(engine.endpoint())
-    assert [(one.name, one.state.word) for one in left] == [(theirs.name, "RUNNING")]
-    assert objects.find(engine.endpoint(), *uri.removeprefix("gs://").split("/", 1)) is None
-    assert buckets.get(engine.endpoint(), "bucket-ours").name == "bucket-ours"
-    other.preview("--expect-no-changes").ok()
+    found = objects.find(engine.endpoint(), *uri.removeprefix("gs://").split("/", 1))
+    bucket = buckets.get(engine.endpoint(), "bucket-ours")
+    other_unchanged = other.preview("--expect-no-changes")
+
+    engine.destroy().ok()
+    destroyed, done_after = decisions(engine), gc(engine, "--yes")
+    kept_after = custom_jobs.get(engine.endpoint(), kept.name)
+    named = gc(engine, "--yes", kept.name)
+    return Steps(
+        ours=ours,
+        theirs=theirs,
+        kept=kept,
+        uri=uri,
+        of_their_backend=of_their_backend,
+        of_both=of_both,
+        forgotten=forgotten,
+        forgotten_of_both=forgotten_of_both,
+        unreadable=unreadable,
+        without_pulumi=without_pulumi,
+        before=before,
+        done=done,
+        left=left,
+        object_is_left=found is not None,
+        bucket=bucket,
+        other_unchanged=other_unchanged,
+        destroyed=destroyed,
+        done_after=done_after,
+        kept_after=kept_after,
+        named=named,
+        left_at_last=custom_jobs.list_jobs(engine.endpoint()),
+    )
+
+
+def test_only_the_backends_of_the_command_line_are_read(steps: Steps) -> None:
+    assert steps.ours.labels["pulumi-stack"] == steps.theirs.labels["pulumi-stack"]
+    assert steps.of_their_backend.code == 0
+    # A backend that is not the default is read instead of it: the job of `engine` is then not proven.
+    assert steps.ours.job_id in steps.of_their_backend.out
+    assert steps.of_both == {}
+
+
+def test_orphans_are_deleted_and_the_other_backend_keeps_its_own(steps: Steps) -> None:
+    orphans = {steps.ours.job_id: "orphan", steps.uri: "orphan"}
+    assert steps.forgotten == {**orphans, steps.theirs.job_id: "unproven"}
+    assert steps.forgotten_of_both == orphans
+    assert steps.done.code == 0, steps.done.err
+    assert "Deleted 2." in steps.done.err
+    assert "cancelling" in steps.done.err
+    left = {one.name: one.state.word for one in steps.left}
+    assert left == {steps.theirs.name: "RUNNING", steps.kept.name: "RUNNING"}
+    assert not steps.object_is_left
+    assert steps.bucket.name == "bucket-ours"
+    steps.other_unchanged.ok()
+
+
+def test_nothing_is_deleted_if_a_state_cannot_be_read(steps: Steps) -> None:
+    for each, reason in (
+        (steps.unreadable, "Nothing was deleted"),
+        (steps.without_pulumi, "`pulumi` is not on PATH"),
+    ):
+        assert (each.code, each.out) == (1, "")
+        assert reason in each.err
+    assert steps.before.state is JobState.JOB_STATE_RUNNING
+
+
+def test_a_record_that_was_kept_on_purpose_is_deleted_only_by_name(steps: Steps) -> None:
+    assert steps.destroyed == {steps.kept.job_id: "kept", steps.theirs.job_id: "unproven"}
+    assert steps.done_after.code == 0
+    assert steps.kept_after.state is JobState.JOB_STATE_CANCELLED
+    assert steps.named.code == 0
+    assert [one.name for one in steps.left_at_last] == [steps.theirs.name]
 
 
 @pytest.mark.slow
-def test_what_a_removed_stack_left_is_deleted_only_by_name(engine: Engine, other: Engine) -> None:
+def test_orphans_of_a_removed_stack_are_deleted_only_by_name(engine: Engine, other: Engine) -> None:
     theirs = deploy(other, "bucket-theirs")
     engine.write(PROGRAM)
     (engine.folder / "infra" / "data.txt").write_text("x")
@@ -169,7 +265,7 @@ def test_what_a_removed_stack_left_is_deleted_only_by_name(engine: Engine, other
     assert process.stdout is not None
     process.stdout.close()
     (orphan,) = [one for one in custom_jobs.list_jobs(engine.endpoint()) if one.name != theirs.name]
-    assert orphan.job_id not in verdicts(engine), "the state of the killed deployment knows it"
+    assert orphan.job_id not in decisions(engine), "the state of the killed deployment knows it"
     engine.run("cancel", "--yes").ok()
     engine.run("stack", "rm", "test", "--yes", "--force").ok()
 
@@ -190,16 +286,6 @@ def test_what_a_removed_stack_left_is_deleted_only_by_name(engine: Engine, other
     engine.run("stack", "init", "test").ok()
 
 
-def test_what_was_kept_on_purpose_stays(engine: Engine) -> None:
-    kept = deploy(engine, "bucket-ours", onDelete="cancel")
-    engine.destroy().ok()
-    assert verdicts(engine) == {kept.job_id: "kept"}
-    assert gc(engine, "--yes").code == 0
-    assert custom_jobs.get(engine.endpoint(), kept.name).state is JobState.JOB_STATE_CANCELLED
-    assert gc(engine, "--yes", kept.name).code == 0
-    assert custom_jobs.list_jobs(engine.endpoint()) == []
-
-
 @pytest.mark.slow
 def test_an_object_that_two_backends_staged_is_not_proven(engine: Engine, other: Engine) -> None:
     deploy(engine, "bucket-ours")
@@ -209,31 +295,9 @@ def test_an_object_that_two_backends_staged_is_not_proven(engine: Engine, other:
     (second,) = objects.list_objects(engine.endpoint(), "bucket-ours", prefix="data/")
     assert (second.generation, SHARED_KEY in second.metadata) == (first.generation, True)
     forget(engine, "StagedFile")
-    assert verdicts(engine)[first.uri] == "unproven"
+    assert decisions(engine)[first.uri] == "unproven"
     assert gc(engine, "--yes").code == 0
     assert objects.find(engine.endpoint(), first.bucket, first.name) is not None
-
-
-def test_where_a_state_cannot_be_read_nothing_is_deleted(engine: Engine) -> None:
-    job = deploy(engine, "bucket-ours")
-    forget(engine, "CustomJob", "Run")
-    broken = engine.folder / "state" / ".pulumi" / "stacks" / "engine-test" / "broken.json"
-    broken.write_text('{"version": 3, "checkpoint": {"latest": {"resour')
-    unreadable = gc(engine, "--yes")
-    assert (unreadable.code, unreadable.out) == (1, "")
-    assert "Nothing was deleted" in unreadable.err
-    broken.unlink()
-
-    path = engine.environment["PATH"]
-    engine.environment["PATH"] = str(Path(sys.executable).parent)
-    without = gc(engine, "--yes")
-    engine.environment["PATH"] = path
-    assert (without.code, without.out) == (1, "")
-    assert "`pulumi` is not on PATH" in without.err
-
-    assert custom_jobs.get(engine.endpoint(), job.name).state is JobState.JOB_STATE_RUNNING
-    assert gc(engine, "--yes").code == 0
-    assert custom_jobs.list_jobs(engine.endpoint()) == []
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def job(name, workers, rerun="on_change", **given):
 bucket = vt.StagingBucket("staging", name="a-bucket", force_destroy=True)
 workers, rerun = config.get_int("workers") or 2, config.get("rerun") or "on_change"
 train = job("train", pool(workers), rerun, staging_bucket=bucket)
-own = job("own", pool(1), run_token=config.get("token"), base_output_directory="gs://a-bucket/own/")
+own = job("own", pool(1), run_token=config.get("token") or None, base_output_directory="gs://a-bucket/own/")
 masked = job("masked", pool(1, KEY=config.require_secret("key")), staging_bucket=bucket)
 pulumi.export("directory", train.base_output_directory)
 pulumi.export("secret directory", masked.base_output_directory)
@@ -69,10 +69,10 @@ def steps(shared_engine: Engine) -> Steps:
     imported = engine.preview("--expect-no-changes").ok().output
     engine.set("rerun", "on_failure")
     record = engine.preview().ok().output
-    engine.run("config", "rm", "rerun").ok()
+    engine.set("rerun", "on_change")
     engine.set("token", "again")
     token = engine.preview().ok().output
-    engine.run("config", "rm", "token").ok()
+    engine.set("token", "")
     engine.set("workers", "3")
     summary = engine.preview("--save-plan", plan).ok().output
     details = engine.preview("--diff").ok().output
@@ -100,7 +100,7 @@ def by_name(engine: Engine) -> dict[str, Any]:
 
 
 def changed(output: str, resource: str) -> set[str]:
-    """Return what stands in brackets on the rows of a resource."""
+    """Return the text in brackets on the rows of a resource."""
     rows = [line for line in output.splitlines() if f":{resource} " in line]
     return {row.partition("[diff: ")[2].partition("]")[0] for row in rows}
 
@@ -142,7 +142,7 @@ def test_the_hash_of_a_secret_declaration_is_encrypted(steps: Steps) -> None:
         assert job[part]["__run"]["key"] == run["outputs"]["key"]
 
 
-def test_a_preview_shows_what_the_user_changed_and_why_it_runs_again(steps: Steps) -> None:
+def test_a_preview_shows_the_change_and_the_reason_to_run_again(steps: Steps) -> None:
     assert changed(steps.summary, "CustomJob train") == {"", "~worker_pool_specs"}
     assert changed(steps.summary, "Run train") == {"+reason"}
     assert "train will run again: its spec changed" in steps.summary

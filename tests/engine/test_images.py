@@ -50,7 +50,7 @@ vt.TrainingImage("more", repository=repository, source="trainer", base_image=lab
 
 
 def declare(name: str, options: str = "", /, **arguments: Any) -> str:
-    """The lines of a program that declare an image, as a variable of its name, and export its outputs."""
+    """Return the lines of a program that declare an image as a variable, and export its outputs."""
     given = {"source": "trainer", "base_image": BASE, **arguments}
     line = f"{name} = vt.TrainingImage({name!r}, repository=repository, {options} **{given!r})\n"
     return line + "".join(f'pulumi.export("{each} of {name}", {name}.{each})\n' for each in OUTPUTS)
@@ -74,7 +74,7 @@ def ids(engine: Engine) -> dict[str, str]:
 
 @dataclass(kw_only=True)
 class Steps:
-    """What the deployments of one stack printed, its outputs, and what the registry had after them."""
+    """The output of deployments of one stack, its outputs, and the images in the registry after them."""
 
     planned: Result
     outputs: list[dict[str, Any]]
@@ -206,7 +206,7 @@ def test_an_image_is_built_and_sent_with_its_tags(steps: Steps) -> None:
     assert first["drift of moved"] == []
 
 
-def test_other_content_is_built_anew_and_what_is_there_is_not_sent_again(steps: Steps) -> None:
+def test_changed_content_is_built_again_and_existing_content_is_not_sent_again(steps: Steps) -> None:
     first, second, third = steps.outputs
     assert "1 replaced" in steps.changed.output
     assert "image digits: its content changed. The image is built again" in steps.changed.output
@@ -237,7 +237,7 @@ def test_an_unknown_project_is_no_other_content(steps: Steps) -> None:
     assert "image digits" not in steps.replanned.output
 
 
-def test_what_moved_is_shown_by_a_refresh_and_not_acted_on(steps: Steps) -> None:
+def test_moved_tags_and_bases_are_shown_by_a_refresh_and_change_nothing(steps: Steps) -> None:
     output = steps.drift.output
     assert f"the tag latest was moved to {steps.theirs} outside this stack" in output
     assert "the tag v1 was removed outside this stack" in output
@@ -248,7 +248,7 @@ def test_what_moved_is_shown_by_a_refresh_and_not_acted_on(steps: Steps) -> None
     assert steps.digests["moved"] == steps.theirs
 
 
-def test_what_is_unchanged_is_left_alone(steps: Steps) -> None:
+def test_unchanged_resources_are_left_alone(steps: Steps) -> None:
     assert "unchanged" in steps.unchanged.output
     assert not {"updated", "replaced"} & set(steps.unchanged.output.split())
 
@@ -260,7 +260,7 @@ def test_an_image_that_is_gone_is_made_again(steps: Steps) -> None:
     assert second["uri of gone"] == first["uri of gone"]
 
 
-def test_a_destroyed_image_goes_by_option(steps: Steps) -> None:
+def test_a_destroyed_image_is_deleted_if_the_option_is_set(steps: Steps) -> None:
     assert "it has tags from outside this stack: theirs" in steps.changed.output
     assert steps.found == {"kept": True, "deleted": False, "tagged": True}
     assert steps.tags["tagged"] == ("theirs",)
@@ -273,8 +273,8 @@ def test_an_image_that_another_resource_has_is_not_deleted(steps: Steps) -> None
     assert not steps.both_is_kept
 
 
-def test_what_is_not_known_yet_is_not_judged(steps: Steps) -> None:
-    """The images' own repository is new, and so are a label that follows from it and the base of another."""
+def test_unknown_inputs_are_not_checked(steps: Steps) -> None:
+    """Preview new images whose repository, a label that follows from it, and one base are new as well."""
     assert "16 to create" in steps.planned.output
 
 

@@ -37,7 +37,7 @@ GROUPS = (
 )
 """The calls of a group are in one order; the real engine makes those of different groups at the same time."""
 ALONE = tuple((name,) for group in GROUPS for name in group)
-"""What a refresh reads does not depend on anything."""
+"""The groups of a refresh, whose reads do not depend on each other."""
 
 PROGRAM = f"""
 spec, note, parts = {{spec!r}}, {{note!r}}, {{parts!r}}
@@ -202,7 +202,7 @@ def engines(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(autouse=True)
 def nothing_is_deployed(engines: Engines) -> None:
-    """What another test broke off does not count."""
+    """Begin without the resources of a test that broke off."""
     pulumi, ours = engines
     if pulumi.stage.checkpoint().get("resources") or ours.engine.entries:
         assert [each.destroy() for each in engines] == [True, True]
@@ -235,7 +235,7 @@ def both(
 
 
 def differences(where: str, one: Any, other: Any) -> Iterator[str]:
-    """What differs, with its path: in the real engine, and in the other."""
+    """Yield each difference with its path: the value of the real engine, and that of the other."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in sorted({*one, *other}):
             yield from differences(f"{where}.{key}", one.get(key), other.get(key))
@@ -325,7 +325,7 @@ def test_failures(engines: Engines) -> None:
 
 
 def test_kills(engines: Engines) -> None:
-    """Each is followed by an `up`, which finds what the killed deployment has left."""
+    """Follow each kill by an `up`, which finds what the killed deployment has left."""
 
     def killed(
         spec: str, note: str, parts: Sequence[str], method: str, moment: Moment

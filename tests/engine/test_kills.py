@@ -89,7 +89,7 @@ RUN_NOT_UPDATED = step("the run is not updated", RUN_UPDATE, CALLED)
 
 
 def up_again(stage: Stage, *, submissions: int) -> None:
-    """The next deployment leaves one live job, after so many submissions since the trial began."""
+    """Deploy again and assert that one job is live, after so many submissions since the trial began."""
     stage.up()
     stage.settle()
     assert stage.submissions() == submissions, stage.output
@@ -117,7 +117,7 @@ def test_the_first_run(stage: Stage, step: Step, victim: Victim) -> None:
 
 @product(NOT_SUBMITTED, SUBMITTED.kills(BOTH), NOT_RECORDED)
 def test_the_first_run_and_then_a_destruction(stage: Stage, step: Step, victim: Victim) -> None:
-    """The job is in nobody's state: only the run knows its key."""
+    """Kill a deployment whose job is in no state: only the run has its key."""
     stage.prepare(Situation.NOTHING)
     with stage.trial():
         stage.declare()
@@ -219,7 +219,7 @@ def test_a_refresh(stage: Stage, step: Step, victim: Victim) -> None:
 
 
 class Left(enum.Enum):
-    """What an interrupted deletion leaves of the job."""
+    """The state of a job after an interrupted deletion."""
 
     LIVE = "live"
     CANCELLED = "cancelled"
@@ -233,7 +233,7 @@ ENDING = step("waiting for its end", "GetCustomJob", nth=3)
 
 
 def left(hold: Hold, victim: Victim) -> Left:
-    """What is left of the job, by what was asked of the service and who could still ask.
+    """Return what is left of the job, by the requests that were sent and the processes that could send more.
 
     A provider without an engine cannot say that it is about to cancel the job, and does not; what it has
     begun it ends.
@@ -247,7 +247,7 @@ def left(hold: Hold, victim: Victim) -> Left:
 
 
 def interrupt_deletion(stage: Stage, command: tuple[str, ...], step: Step, victim: Victim) -> Left:
-    """The deletion is interrupted, and leaves what is to be expected."""
+    """Interrupt the deletion, and assert that it leaves what is expected."""
     stage.interrupt(command, step.hold, victim)
     expected = left(step.hold, victim)
     states = {Left.LIVE: ["RUNNING"], Left.CANCELLED: ["CANCELLED"], Left.GONE: []}[expected]
@@ -256,7 +256,7 @@ def interrupt_deletion(stage: Stage, command: tuple[str, ...], step: Step, victi
 
 
 def up_after_deletion(stage: Stage, expected: Left, before: list[str]) -> None:
-    """What is live stays, what is gone is made again. Who cancelled it is on no record: it stays so."""
+    """Deploy again: a deleted job runs again, others stay. No record says who cancelled one."""
     stage.up()
     stage.settle()
     if expected is Left.CANCELLED:
@@ -315,7 +315,7 @@ def test_a_destruction_and_then_a_deployment(stage: Stage, step: Step, victim: V
 def test_a_replacement_on_demand_while_the_old_job_is_deleted(
     stage: Stage, step: Step, victim: Victim
 ) -> None:
-    """What was demanded is on no record before the old job is gone. To demand it again heals it always."""
+    """Kill a replacement; until the old job is gone nothing records it, and the user has to ask again."""
     stage.prepare(Situation.LIVE)
     with stage.trial():
         before = stage.live()

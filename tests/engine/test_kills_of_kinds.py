@@ -29,7 +29,7 @@ PULUMI, PROVIDER, BOTH, EMULATOR = Victim
 
 
 class Operation(enum.Enum):
-    """What is interrupted, and what follows."""
+    """The interrupted operation, and the one that follows."""
 
     FIRST = "the first deployment"
     FIRST_AND_DESTROYED = "the first deployment, and a destruction"
@@ -75,7 +75,7 @@ Line = tuple[Operation, str, Moment, int, tuple[Victim, ...]]
 
 
 def at(operation: Operation, what: str, moment: Moment = ASKED, *usually: Victim, nth: int = 1) -> Line:
-    """A line of a table: `what` is a verb of the kind's service, another method, or a provider's."""
+    """Return a line of a table: `what` is a verb of the kind's service, another method, or a provider's."""
     return operation, what, moment, nth, usually
 
 
@@ -177,7 +177,7 @@ _DELAY = 0.6
 
 
 def prepare(stage: Stage, operation: Operation) -> tuple[str, ...]:
-    """What is declared before, and the command."""
+    """Declare what the operation begins with, and return the command."""
     if operation is _.WAITED_FOR:
         stage.declare(ends=True, after=1.5, options='wait="done"')
     elif operation is _.CHANGED:
@@ -194,7 +194,7 @@ def prepare(stage: Stage, operation: Operation) -> tuple[str, ...]:
 
 
 def assert_as_declared(stage: Stage) -> None:
-    """The service has what is declared, once, and what goes with it; the state has that, and nothing else."""
+    """Assert that service and state have the declared resource once, with its parts, and no other."""
     stage.assert_one_recorded()
     (record,) = stage.jobs()
     text = json.dumps(record)
@@ -219,14 +219,16 @@ def _trials(stage: Stage) -> set[str]:
 
 
 def _needs_refresh(stage: Stage, operation: Operation) -> bool:
-    """Whether the state has what is declared, so that only a look at the service finds what was begun. Pulumi
-    warns of it, and says so."""
+    """Return whether only a refresh finds the interrupted change, since the state has what is declared.
+
+    Pulumi warns of it, and says so.
+    """
     begun = operation is _.ON_DEMAND and stage.subject is PERSISTENT_RESOURCE
     return begun or operation in (_.DESTROYED_AND_UP, _.REPLACED_AND_BACK)
 
 
 def up_again(stage: Stage, operation: Operation) -> None:
-    """The next deployment ends as if nobody had been killed, and the one after it has nothing to do."""
+    """Deploy as if nothing had been killed, and assert that the deployment after that has nothing to do."""
     stage.up(*(["--refresh"] if _needs_refresh(stage, operation) else []))
     stage.settle()
     stage.until(lambda: set(stage.states()) <= {"RUNNING", "PENDING", "SUCCEEDED"}, "it runs")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import psutil
 import pytest
 
 from pulumi_vertex_training.cloud import objects
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.engine import Engine
+from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
+from support.engine import Engine, Result
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
@@ -49,100 +52,149 @@ job = vt.CustomJob(
 pulumi.export("state", job.state)
 pulumi.export("total", job.completion["metrics"]["total"])
 pulumi.export("job", job.id)
+vt.StagedFile(config.get("copy") or "copy", bucket=bucket, source="copied.txt", prefix="shared")
 """
+REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 
 
-@pytest.fixture
-def deployed(engine: Engine) -> Engine:
+@dataclass(kw_only=True)
+class Steps:
+    """The output of each command on one stack, and what the service had after the deployments."""
+
+    outputs: list[dict[str, Any]]
+    jobs: list[list[str]]
+    objects: list[dict[str, int]]
+    """The generation of each object; one that is sent again has another."""
+    unchanged: list[Result]
+    drifted: Result
+    fixed: BucketRecord
+    words: Result
+    details: Result
+    gone: bool
+    processes: list[str]
+    """The command lines of the emulator's jobs that are left."""
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    outputs: list[dict[str, Any]] = []
+    jobs: list[list[str]] = []
+    found: list[dict[str, int]] = []
+
+    def note() -> None:
+        endpoint = engine.endpoint()
+        outputs.append(engine.outputs())
+        jobs.append([record.name for record in custom_jobs.list_jobs(endpoint)])
+        listed = objects.list_objects(endpoint, "engine-test-bucket")
+        found.append({one.name: one.generation for one in listed})
+
     engine.write(PROGRAM)
     (engine.folder / "infra" / "numbers.txt").write_text("1 2 3")
+    (engine.folder / "infra" / "copied.txt").write_text("copied")
     engine.up().ok()
-    return engine
+    note()
+    unchanged = [
+        engine.preview("--expect-no-changes"),
+        engine.up("--expect-no-changes"),
+        engine.run(*REFRESH, "--expect-no-changes"),
+    ]
+    note()
 
-
-def test_from_up_to_destroy(deployed: Engine) -> None:
-    engine = deployed
-    first = engine.outputs()
-    assert (first["state"], first["total"]) == ("SUCCEEDED", 6)
-    endpoint = engine.endpoint()
-
-    # unchanged: nothing to do, nothing sent, and a refresh agrees
-    before = generations(endpoint)
-    assert "5 unchanged" in engine.preview("--expect-no-changes").ok().output
-    assert "5 unchanged" in engine.up("--expect-no-changes").ok().output
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive", "--expect-no-changes").ok()
-    assert before == {
-        one.name: one.generation for one in objects.list_objects(endpoint, "engine-test-bucket")
-    }
-    assert engine.outputs() == first
-
-    # another number of workers: said in words, the job is replaced, its package and data stay
     engine.set("workers", "2")
-    output = engine.preview().ok().output
-    assert "workers: 1 -> 2 x n1-standard-4; chief unchanged; the job is replaced, because" in output
-    assert "~ replica_count" in engine.preview("--diff").ok().output
-    engine.up().ok()
-    second = engine.outputs()
-    assert second["job"] != first["job"]
-    assert [record.name for record in custom_jobs.list_jobs(endpoint)] == [second["job"]]
+    words, details = engine.preview(), engine.preview("--diff")
+    (copy,) = (one["urn"] for one in engine.state() if one["urn"].endswith(":StagedFile::copy"))
+    engine.up("--replace", copy).ok()
+    note()
 
-    # changed data is another object, and a reason to train again
+    custom_jobs.delete(engine.endpoint(), outputs[2]["job"])
+    buckets.patch(engine.endpoint(), "engine-test-bucket", {"versioning": {"enabled": True}})
+    engine.run(*REFRESH).ok()
+    drifted = engine.preview("--diff")
+    engine.up().ok()
+    fixed = buckets.get(engine.endpoint(), "engine-test-bucket")
+    note()
+
+    engine.set("copy", "renamed")
     (engine.folder / "infra" / "numbers.txt").write_text("1 2 3 4")
     engine.up().ok()
-    assert engine.outputs()["total"] == 10
-
-    # gone: no job, no bucket, no process of the emulator's
+    note()
     engine.destroy().ok()
-    assert custom_jobs.list_jobs(endpoint) == []
-    with pytest.raises(NotFound):
-        buckets.get(endpoint, "engine-test-bucket")
-    assert processes_in(str(engine.data_dir / "jobs")) == []
+    try:
+        buckets.get(engine.endpoint(), "engine-test-bucket")
+        gone = False
+    except NotFound:
+        gone = True
+    jobs.append([record.name for record in custom_jobs.list_jobs(engine.endpoint())])
+    return Steps(
+        outputs=outputs,
+        jobs=jobs,
+        objects=found,
+        unchanged=unchanged,
+        drifted=drifted,
+        fixed=fixed,
+        words=words,
+        details=details,
+        gone=gone,
+        processes=processes_in(str(engine.data_dir / "jobs")),
+    )
 
 
-def test_a_job_deleted_behind_our_back_is_seen_by_refresh_and_made_again(deployed: Engine) -> None:
-    engine = deployed
-    endpoint = engine.endpoint()
-    custom_jobs.delete(endpoint, engine.outputs()["job"])
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    assert "1 to create" in engine.preview().ok().output
-    engine.up().ok()
-    assert len(custom_jobs.list_jobs(endpoint)) == 1
+def test_the_job_trains_on_the_staged_data(steps: Steps) -> None:
+    assert (steps.outputs[0]["state"], steps.outputs[0]["total"]) == ("SUCCEEDED", 6)
 
 
-def test_drift_of_a_bucket_shows_as_property_lines_and_is_mended(deployed: Engine) -> None:
-    engine = deployed
-    buckets.patch(engine.endpoint(), "engine-test-bucket", {"versioning": {"enabled": True}})
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    assert "~ versioning" in engine.preview("--diff").ok().output
-    engine.up().ok()
-    assert not buckets.get(engine.endpoint(), "engine-test-bucket").wire.get("versioning", {}).get("enabled")
+def test_without_a_change_nothing_is_done_or_sent_and_a_refresh_agrees(steps: Steps) -> None:
+    preview, deployment, refresh = steps.unchanged
+    assert "6 unchanged" in preview.ok().output
+    assert "6 unchanged" in deployment.ok().output
+    refresh.ok()
+    assert steps.objects[1] == steps.objects[0]
+    assert steps.outputs[1] == steps.outputs[0]
 
 
-def test_a_replaced_or_renamed_file_of_the_same_content_stays_in_the_bucket(engine: Engine) -> None:
-    program = """
-    bucket = vt.StagingBucket("staging", name="engine-test-bucket", force_destroy=True)
-    vt.StagedFile("{name}", bucket=bucket, source="numbers.txt", prefix="shared")
-    """
-    engine.write(program.format(name="one"))
-    (engine.folder / "infra" / "numbers.txt").write_text("1 2 3")
-    engine.up().ok()
-    before = generations(engine.endpoint())
-    urn = next(one["urn"] for one in engine.state() if one["type"].endswith(":StagedFile"))
-    engine.up("--replace", urn).ok()
-    assert generations(engine.endpoint()) == before
-    engine.write(program.format(name="two"))
-    engine.up().ok()
-    assert generations(engine.endpoint()) == before
-    engine.destroy().ok()
+def test_another_number_of_workers_is_shown_in_words_and_replaces_the_job(steps: Steps) -> None:
+    words = "workers: 1 -> 2 x n1-standard-4; chief unchanged; the job is replaced, because"
+    assert words in steps.words.ok().output
+    assert "~ replica_count" in steps.details.ok().output
+    before, after = steps.outputs[1:3]
+    assert after["job"] != before["job"]
+    assert steps.jobs[2] == [after["job"]]
 
 
-def generations(endpoint: Endpoint) -> dict[str, int]:
-    """The objects of the bucket; one that is sent again has another generation."""
-    return {one.name: one.generation for one in objects.list_objects(endpoint, "engine-test-bucket")}
+def test_changed_data_is_another_object_and_trains_again(steps: Steps) -> None:
+    assert steps.outputs[4]["total"] == 10
+
+
+def test_destroying_leaves_no_job_bucket_or_process(steps: Steps) -> None:
+    assert steps.jobs[-1] == []
+    assert steps.gone
+    assert steps.processes == []
+
+
+def test_a_job_that_was_deleted_outside_is_seen_by_refresh_and_runs_again(steps: Steps) -> None:
+    assert "1 to create" in steps.drifted.ok().output
+    (job,) = steps.jobs[3]
+    assert job != steps.jobs[2][0]
+
+
+def test_drift_of_a_bucket_shows_as_property_lines_and_is_fixed(steps: Steps) -> None:
+    assert "~ versioning" in steps.drifted.ok().output
+    assert not steps.fixed.wire.get("versioning", {}).get("enabled")
+
+
+def test_a_replaced_or_renamed_file_of_the_same_content_stays_in_the_bucket(steps: Steps) -> None:
+    def shared(position: int) -> dict[str, int]:
+        listed = steps.objects[position]
+        return {name: generation for name, generation in listed.items() if name.startswith("shared/")}
+
+    assert len(shared(1)) == 1
+    assert shared(2) == shared(1)
+    assert shared(4) == shared(1)
 
 
 def processes_in(folder: str) -> list[str]:
-    """Command lines of processes that name the folder."""
+    """Return the command lines of processes that name the folder."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])

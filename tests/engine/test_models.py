@@ -28,7 +28,7 @@ REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 
 
 def declare(name: str, **arguments: Any) -> str:
-    """The line of a program that declares a model."""
+    """Return the line of a program that declares a model."""
     given = {"artifact_uri": FIRST, "container_spec": {"image_uri": SERVING}, **arguments}
     return f"vt.Model({name!r}, opts=options, **{given!r})\n"
 
@@ -74,7 +74,7 @@ NAMES = (
 
 @dataclass(kw_only=True)
 class Life:
-    """What deployments of one stack printed, and the versions of its models after each."""
+    """The output of each deployment of one stack, and the versions of its models after it."""
 
     created: Result
     first: Versions
@@ -103,7 +103,7 @@ def life(shared_engine: Engine) -> Life:
     for name in ("adopted", "changing"):
         upload(engine, name, artifactUri=THEIRS)
 
-    # Everything is created, but for what cannot be.
+    # Everything is created, except for what cannot be.
     steady = [
         declare("drifting", version_aliases=["golden"]),
         *map(declare, ("lost", "killed", "anew", "demanded")),
@@ -181,7 +181,7 @@ def test_a_model_is_uploaded_with_its_aliases_and_labels(life: Life) -> None:
     assert (one.version, set(one.aliases), one.labels["team"]) == ("1", {"default", "golden"}, "a")
 
 
-def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced", "created"} & set(life.unchanged.output.split())
     life.again.ok()
@@ -217,13 +217,13 @@ def test_a_model_that_somebody_deleted_is_uploaded_again(life: Life) -> None:
 
 
 def test_replacing_on_demand_loses_no_model(life: Life) -> None:
-    # What replaces it takes over the version that is there.
+    # The replacement adopts the existing version.
     assert "1 replaced" in life.updated.output
     assert numbers(life.first["demanded"]) == numbers(life.second["demanded"]) == ["1"]
     assert numbers(life.third["demanded"]) == ["1"]
 
 
-def test_a_version_that_a_killed_deployment_uploaded_is_taken_over(life: Life) -> None:
+def test_a_version_that_a_killed_deployment_uploaded_is_adopted(life: Life) -> None:
     assert "model killed: adopted" in life.updated.output
     assert numbers(life.second["killed"]) == ["1"]
 
@@ -238,14 +238,14 @@ def test_a_model_of_somebody_else_is_not_touched(life: Life) -> None:
     assert older.aliases == ("default",)
 
 
-def test_a_version_of_somebody_else_s_model_goes_alone(life: Life) -> None:
+def test_a_version_of_somebody_else_s_model_is_deleted_alone(life: Life) -> None:
     assert "default" in life.first["alone"][0].aliases
     assert numbers(life.first["alone"]) == ["2", "1"]
     (one,) = life.left["alone"]
     assert (one.version, one.aliases) == ("1", ("default",))
 
 
-def test_a_version_that_is_there_is_adopted_and_changes(life: Life) -> None:
+def test_an_existing_version_is_adopted_and_changed(life: Life) -> None:
     (one,) = life.first["adopted"]
     assert (one.version, one.wire["displayName"]) == ("1", "adopted")
     assert numbers(life.first["changing"]) == ["1"]
@@ -257,7 +257,7 @@ def test_nothing_is_uploaded_of_an_empty_directory(life: Life) -> None:
 
 
 def test_destroying_leaves_the_models_of_others(life: Life) -> None:
-    """One of them was made anew under the id of the stack's own, after that was deleted."""
+    """Keep the model of somebody else that has the id of a deleted one of the stack."""
     assert life.state == []
     left = {name: numbers(found) for name, found in life.left.items() if found}
     assert left == {"touched": ["1"], "alone": ["1"], "anew": ["1"]}

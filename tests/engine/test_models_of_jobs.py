@@ -73,7 +73,7 @@ Versions = dict[str, list[str]]
 
 @dataclass(kw_only=True)
 class Steps:
-    """What deployments of one stack printed, and the versions of its models after each."""
+    """The output of each deployment of one stack, and the versions of its models after it."""
 
     failed: list[Result]
     replaced: Result

@@ -61,7 +61,7 @@ def gc(engine: Engine, *words: str) -> Any:
 
 @dataclass(kw_only=True)
 class Steps:
-    """What deployments of one stack printed, its outputs, and the objects in the bucket."""
+    """The output of deployments of one stack, its outputs, and the objects in the bucket."""
 
     outputs: list[dict[str, Any]]
     unchanged: Result

@@ -36,7 +36,7 @@ AUTOSCALED = [
 
 
 def declare(name: str, options: str = "", **arguments: Any) -> str:
-    """The line of a program that declares a resource, as a variable of the same name."""
+    """Return the line of a program that declares a resource, as a variable of the same name."""
     given = {"resource_pools": POOLS, **arguments}
     text = ", ".join(f"{key}={value!r}" for key, value in given.items())
     return f"{name} = vt.PersistentResource({name!r}, {text}, {options})\n"
@@ -104,7 +104,7 @@ def _resize(engine: Engine, resource: str, counts: list[int]) -> None:
 
 
 def _kill(pid: int) -> None:
-    """The deployment with all its processes but the emulator, which is in a session of its own."""
+    """Kill the deployment with all its processes except the emulator, which has a session of its own."""
     for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
         try:
             os.kill(process.pid, signal.SIGKILL)
@@ -120,7 +120,7 @@ JOBS = job("train", "shared") + job("moved", "moving") + job("named", "shared.pe
 
 @dataclass(kw_only=True)
 class Life:
-    """What deployments of one stack printed, and the resources and jobs after them."""
+    """The output of deployments of one stack, and the resources and jobs after them."""
 
     killed: ResourceRecord
     """The one whose creation was killed, then."""
@@ -238,12 +238,12 @@ def test_past_its_time_it_warns(life: Life) -> None:
     assert "is still PROVISIONING after 0.5 s" in diagnostics(life.created.output, "late")
 
 
-def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced"} & set(life.unchanged.output.split())
 
 
-def test_a_creation_that_was_killed_is_taken_over(life: Life) -> None:
+def test_a_creation_that_was_killed_is_adopted(life: Life) -> None:
     live = life.first["killed"]
     made = life.killed.create_time
     assert (live.create_time, size(live), live.state.word) == (made, [3], "RUNNING"), life.created.output
@@ -317,7 +317,7 @@ def test_destroying_leaves_nothing(life: Life) -> None:
 
 @dataclass(kw_only=True)
 class Trouble:
-    """What a deployment and one that is interrupted printed, and the resources after them."""
+    """The output of a deployment and of one that is interrupted, and the resources after them."""
 
     failed: Result
     unwaited: str
@@ -347,11 +347,11 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
 
 
-def test_nothing_waits_where_nobody_asks(trouble: Trouble) -> None:
+def test_without_wait_nothing_waits(trouble: Trouble) -> None:
     assert trouble.unwaited == "PROVISIONING"
 
 
-def test_an_id_that_is_taken(trouble: Trouble) -> None:
+def test_an_id_that_is_taken_is_refused(trouble: Trouble) -> None:
     output = diagnostics(trouble.failed.failed().output, "taken")
     assert "already exists in project local, us-central1" in output
     assert trouble.taken.labels == {}

@@ -83,7 +83,7 @@ def test_the_recorded_states_preview_no_changes(project: Engine, request: pytest
 
 
 def _without_positions(value: Any) -> Any:
-    """The same without the lines of code that declared each resource: they name the machine's folders."""
+    """Return the value without the lines of code of each resource: they name the machine's folders."""
     if isinstance(value, dict):
         kept = {name: item for name, item in value.items() if name not in ("sourcePosition", "stackTrace")}
         return {name: _without_positions(item) for name, item in kept.items()}
@@ -91,7 +91,7 @@ def _without_positions(value: Any) -> Any:
 
 
 def _empty(project: Engine) -> Path:
-    """A state without resources, so that the fixture has nothing to take down."""
+    """Write a state without resources, so that the fixture has nothing to take down."""
     exported = json.loads(project.run("stack", "export").ok().output)
     exported["deployment"]["resources"] = []
     target = project.folder / "empty.json"

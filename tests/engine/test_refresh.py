@@ -3,36 +3,86 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.engine import Engine
 
 PROGRAM = """
-job = vt.CustomJob(
-    "train",
-    worker_pool_specs=[
-        {{
-            "machine_spec": {{"machine_type": "n1-standard-4"}},
-            "replica_count": 1,
-            "container_spec": {{
-                "image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
-                "command": ["python3", "-c", "import time; time.sleep(300)"],
-                "env": [{{"name": "API_KEY", "value": config.require_secret("key")}}],
-            }},
-        }}
-    ],
-    labels={{"team": "{team}"}},
-)
+def declare(name):
+    container = {
+        "image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+        "command": ["python3", "-c", "import time; time.sleep(600)"],
+        "env": [{"name": "API_KEY", "value": config.require_secret("key")}],
+    }
+    pool = {
+        "machine_spec": {"machine_type": "n1-standard-4"},
+        "replica_count": 1,
+        "container_spec": container,
+    }
+    vt.CustomJob(name, worker_pool_specs=[pool], labels={"team": name})
+
+
+declare("edited")
+declare("pointed")
 """
 
 
-def edit_state(engine: Engine, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Change the recorded job, as somebody would who repairs a state by hand."""
+@dataclass(kw_only=True)
+class Steps:
+    """The output of commands on one stack, and its state before and after a refresh."""
+
+    before: dict[str, Any]
+    shown: str
+    after: dict[str, Any]
+    state: str
+    planned: str
+    jobs: list[str]
+    """The service's jobs that `edited` has submitted."""
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    engine.run("config", "set", "--secret", "key", "hunter2-hunter2").ok()
+    engine.write(PROGRAM)
+    engine.up().ok()
+    refresh(engine, "--preview-only", "--expect-no-changes")
+    before = job_of(engine, "edited")
+    wire = custom_jobs.get(engine.endpoint(), job_of(engine, "pointed")["id"]).wire
+    other = custom_jobs.create(
+        engine.endpoint(),
+        {"displayName": wire["displayName"], "jobSpec": wire["jobSpec"], "labels": {"team": "other"}},
+    )
+
+    edit_state(engine, other.name)
+    shown = refresh(engine, "--preview-only", "--diff")
+    refresh(engine, "--yes", "--skip-preview")
+    jobs = custom_jobs.list_jobs(engine.endpoint())
+    return Steps(
+        before=before,
+        shown=shown,
+        after=job_of(engine, "edited"),
+        state=json.dumps(engine.state()),
+        planned=engine.preview("--diff").ok().output,
+        jobs=[one.name for one in jobs if one.display_name == "edited"],
+    )
+
+
+def edit_state(engine: Engine, other: str) -> None:
+    """Give a job another label in the state, and another the id `other`, as in a manual repair."""
     exported = json.loads(engine.run("stack", "export").ok().output)
-    (job,) = [one for one in exported["deployment"]["resources"] if one["type"].endswith(":CustomJob")]
-    edit(job)
+    jobs = {
+        one["urn"].rpartition("::")[2]: one
+        for one in exported["deployment"]["resources"]
+        if one["type"].endswith(":CustomJob")
+    }
+    for part in ("inputs", "outputs"):
+        jobs["edited"][part]["labels"]["team"] = "speech"
+    jobs["pointed"]["id"] = jobs["pointed"]["outputs"]["name"] = other
     target = engine.folder / "state.json"
     target.write_text(json.dumps(exported))
     engine.run("stack", "import", "--file", str(target)).ok()
@@ -42,55 +92,25 @@ def refresh(engine: Engine, *arguments: str) -> str:
     return engine.run("refresh", "--non-interactive", *arguments).ok().output
 
 
-def job_of(engine: Engine) -> dict[str, Any]:
-    (job,) = [one for one in engine.state() if one["type"].endswith(":CustomJob")]
+def job_of(engine: Engine, name: str) -> dict[str, Any]:
+    (job,) = [one for one in engine.state() if one["urn"].endswith(f":CustomJob::{name}")]
     return job
 
 
-def test_a_record_that_is_not_what_lives_shows_as_property_lines_and_is_put_right(engine: Engine) -> None:
-    engine.run("config", "set", "--secret", "key", "hunter2-hunter2").ok()
-    engine.write(PROGRAM.format(team="vision"))
-    engine.up().ok()
-    refresh(engine, "--preview-only", "--expect-no-changes")
-    before = job_of(engine)
-
-    def another_team(job: dict[str, Any]) -> None:
-        for part in ("inputs", "outputs"):
-            job[part]["labels"]["team"] = "speech"
-
-    edit_state(engine, another_team)
-    shown = refresh(engine, "--preview-only", "--diff")
-    assert '~ team: "speech" => "vision"' in shown
-    assert "hunter2" not in shown
-    refresh(engine, "--yes", "--skip-preview")
-    after = job_of(engine)
-    assert after["inputs"].keys() == before["inputs"].keys()
-    assert after["inputs"]["labels"] == {"team": "vision"}
-    assert "hunter2" not in json.dumps(engine.state())
-    engine.preview("--expect-no-changes").ok()
-    assert len(custom_jobs.list_jobs(engine.endpoint())) == 1
+def test_a_state_that_differs_from_the_live_job_shows_as_property_lines_and_is_corrected(
+    steps: Steps,
+) -> None:
+    assert '~ team: "speech" => "edited"' in steps.shown
+    assert "hunter2" not in steps.shown
+    assert steps.after["inputs"].keys() == steps.before["inputs"].keys()
+    assert steps.after["inputs"]["labels"] == {"team": "edited"}
+    assert "hunter2" not in steps.state
+    assert "CustomJob::edited" not in steps.planned, "the next deployment has nothing to change"
+    assert len(steps.jobs) == 1
 
 
-def test_a_record_of_another_job_is_seen_for_what_it_is(engine: Engine) -> None:
-    """The id in the state points to a job with another spec: refresh says so, and the next plan replaces."""
-    engine.run("config", "set", "--secret", "key", "hunter2-hunter2").ok()
-    engine.write(PROGRAM.format(team="vision"))
-    engine.up().ok()
-    wire = dict(custom_jobs.list_jobs(engine.endpoint())[0].wire)
-    other = custom_jobs.create(
-        engine.endpoint(),
-        {"displayName": wire["displayName"], "jobSpec": wire["jobSpec"], "labels": {"team": "other"}},
-    )
-
-    def another_job(job: dict[str, Any]) -> None:
-        job["id"] = job["outputs"]["name"] = other.name
-
-    edit_state(engine, another_job)
-    shown = refresh(engine, "--preview-only", "--diff")
-    assert '~ team: "vision" => "other"' in shown
-    refresh(engine, "--yes", "--skip-preview")
-    planned = engine.preview("--diff").ok().output
-    assert '~ team: "other" => "vision"' in planned
-    assert "the job is replaced" in planned
-    for one in custom_jobs.list_live(engine.endpoint()):
-        custom_jobs.cancel(engine.endpoint(), one.name)
+def test_an_id_of_another_job_shows_its_properties_and_the_next_plan_replaces_it(steps: Steps) -> None:
+    assert '~ team: "pointed" => "other"' in steps.shown
+    assert '~ team: "other" => "pointed"' in steps.planned
+    assert "the job is replaced" in steps.planned
+    assert "CustomJob::pointed" in steps.planned

@@ -35,7 +35,7 @@ vt.CustomJob(
 
 
 def declare(name: str, /, **arguments: Any) -> str:
-    """The lines of a program that declare a repository, as a variable of the same name."""
+    """Return the lines of a program that declare a repository, as a variable of the same name."""
     exported = ", ".join(f"{name}.{each}" for each in ("url", "registry_host", "id"))
     return f"{name} = vt.ImageRepository({name!r}, **{arguments!r})\npulumi.export({name!r}, [{exported}])\n"
 
@@ -50,7 +50,7 @@ NAMES = ("trainers", "drifting", "lost", "demanded", "used")
 
 @dataclass(kw_only=True)
 class Steps:
-    """What deployments of one stack printed, and the repositories after each."""
+    """The output of deployments of one stack, and the repositories after each."""
 
     planned: Result
     outputs: dict[str, Any]
@@ -130,7 +130,7 @@ def test_a_repository_is_made_as_declared(steps: Steps) -> None:
     assert from_wire(steps.live[0]["trainers"].wire).description == "what we train with"
 
 
-def test_what_is_unchanged_is_left_alone(steps: Steps) -> None:
+def test_unchanged_resources_are_left_alone(steps: Steps) -> None:
     assert "unchanged" in steps.unchanged.output
     assert not {"updated", "replaced"} & set(steps.unchanged.output.split())
 
@@ -152,7 +152,7 @@ def test_another_key_replaces_it(steps: Steps) -> None:
 
 
 def test_replacing_on_demand_loses_no_repository(steps: Steps) -> None:
-    # What replaces it takes over the repository that is there.
+    # The replacement adopts the existing repository.
     before, after = (each["demanded"] for each in steps.live[1:])
     assert (after.name, after.wire["createTime"]) == (before.name, before.wire["createTime"])
 

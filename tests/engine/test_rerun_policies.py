@@ -1,221 +1,282 @@
-"""The rerun table on the real engine: what a preview says, what runs again, what is refused."""
+"""The rerun table on the real engine: the sentences of a preview, the runs, and the refusals."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.custom_job.gateway import JobState
-from support.engine import Engine
+from support.engine import Engine, Result
+from support.shared_engine import operation
 from support.waiting import eventually
 from vertex_emulator import launcher
 
-URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::train"
+URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::{}"
 PROGRAM = """
-job = vt.CustomJob(
-    "train",
-    worker_pool_specs=[
-        vt.WorkerPoolSpecArgs(
-            machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
-            container_spec=vt.ContainerSpecArgs(
-                image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
-                command=["python3", "-c"],
-                args=[{script!r}],
-            ),
-        )
-    ],
-    {options}
-)
-pulumi.export("job", job.id)
+def declare(name, script, **options):
+    image = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+    container = vt.ContainerSpecArgs(image_uri=image, command=["python3", "-c"], args=[script])
+    machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
+    pool = vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=container)
+    return vt.CustomJob(name, worker_pool_specs=[pool], **options)
+
+
 """
-LONG = "import time; time.sleep(300)"
+LONG = "import time; time.sleep(600)"
 FAILS = "raise SystemExit(3)"
 QUICK = "print('trained')"
+OTHER = "print('other')"
+
+Declared = dict[str, str]
+"""The arguments of each job by its name, as the program has them."""
+
+FIRST: Declared = {
+    "never": f'{QUICK!r}, wait="done", rerun="never"',
+    "on-failure": f'{FAILS!r}, wait="none", rerun="on_failure", rerun_limit=1',
+    "always": f'{LONG!r}, rerun="always"',
+    "protected": f"{LONG!r}, protect_running=True",
+    "policy": f'{QUICK!r}, wait="done"',
+    "kept": f'{LONG!r}, on_delete="cancel"',
+    "touched": f"{LONG!r}",
+    "failed": f'{FAILS!r}, wait="none"',
+}
+SECOND: Declared = {
+    **FIRST,
+    "never": f'{OTHER!r}, wait="done", rerun="never"',
+    "policy": f'{QUICK!r}, wait="done", rerun="on_failure", rerun_limit=3, protect_running=True, '
+    'on_delete="cancel"',
+}
+LAST: Declared = {**SECOND, "never": f'{OTHER!r}, wait="done"', "protected": f"{LONG!r}"}
 
 
-def write(engine: Engine, script: str, options: str = "") -> None:
-    engine.write(PROGRAM.format(script=script, options=options))
+def write(engine: Engine, declared: Declared) -> None:
+    lines = [f"pulumi.export({name!r}, declare({name!r}, {it}).id)\n" for name, it in declared.items()]
+    engine.write(PROGRAM + "".join(lines))
 
 
-def jobs(engine: Engine) -> list[custom_jobs.JobRecord]:
-    return custom_jobs.list_jobs(engine.endpoint())
+def jobs(engine: Engine) -> dict[str, custom_jobs.JobRecord]:
+    """Return the service's one job of each resource, by the name of the resource."""
+    found = custom_jobs.list_jobs(engine.endpoint())
+    by_name = {job.display_name: job for job in found}
+    assert len(found) == len(by_name)
+    return by_name
 
 
-def names(engine: Engine) -> list[str]:
-    return [job.name for job in jobs(engine)]
+def until(engine: Engine, **states: str) -> None:
+    def is_reached() -> bool:
+        found = {name: job.state.word for name, job in jobs(engine).items()}
+        return all(found[name.replace("_", "-")] == state for name, state in states.items())
+
+    eventually(is_reached)
 
 
-def in_state(engine: Engine, *words: str) -> bool:
-    return [job.state.word for job in jobs(engine)] == list(words)
+@dataclass(kw_only=True)
+class Steps:
+    """The output of each command on one stack, and the service's jobs at the time."""
+
+    stopped: Result
+    is_still_stopped: bool
+    preview: Result
+    diff: Result
+    second: Result
+    preview_of_third: Result
+    third: Result
+    refreshed_on_demand: Result
+    after_refresh: Result
+    never_on_demand: Result
+    preview_of_change: Result
+    change: Result
+    destroyed: Result
+    on_demand: Result
+    before_last: dict[str, custom_jobs.JobRecord]
+    destroyed_all: Result
+    names: list[dict[str, str]]
+    """The jobs after each deployment."""
+    outputs: list[dict[str, str]]
+    recorded: dict[str, str]
+    """The policies of `policy` in the state."""
+    left: dict[str, custom_jobs.JobRecord]
 
 
-def ended(engine: Engine) -> bool:
-    return all(job.state.is_terminal for job in jobs(engine))
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    names: list[dict[str, str]] = []
+    outputs: list[dict[str, str]] = []
 
+    def deploy(*arguments: str) -> Result:
+        result = engine.up(*arguments).ok()
+        names.append({name: job.name for name, job in jobs(engine).items()})
+        outputs.append(engine.outputs())
+        return result
 
-def test_never_keeps_the_job_and_its_spec(engine: Engine) -> None:
-    write(engine, QUICK, 'wait="done", rerun="never"')
-    engine.up().ok()
-    before = names(engine)
-    write(engine, "print('other')", 'wait="done", rerun="never"')
-    stays = "train stays: its spec changed, and rerun is never"
-    assert stays in engine.preview("--expect-no-changes").ok().output
-    assert stays in engine.up("--expect-no-changes").ok().output
-    assert "rerun is never; set rerun to on_change first" in engine.up("--replace", URN).failed().output
-    assert names(engine) == before
-
-    # the change is not lost: it is due with another policy
-    write(engine, "print('other')", 'wait="done"')
-    assert "train will run again: its spec changed" in engine.preview().ok().output
-    engine.up().ok()
-    (job,) = jobs(engine)
-    assert job.name not in before
-
-
-def test_on_failure_stops_at_its_limit(engine: Engine) -> None:
-    options = 'wait="none", rerun="on_failure", rerun_limit=1'
-    write(engine, FAILS, options)
-    engine.up().ok()
-    eventually(lambda: in_state(engine, "FAILED"))
-    first = names(engine)
-    assert "train will run again: it failed, rerun 1 of 1" in engine.preview().ok().output
-    engine.up().ok()
-    assert names(engine) != first
-    eventually(lambda: in_state(engine, "FAILED"))
-    second = names(engine)
-    assert "limit of reruns on failure, 1, is reached" in engine.up("--expect-no-changes").ok().output
-    assert names(engine) == second
-
-
-def test_a_deployment_asks_an_emulator_that_had_left(engine: Engine) -> None:
-    options = 'wait="none", rerun="on_failure"'
-    write(engine, FAILS, options)
-    engine.up().ok()
-    eventually(lambda: in_state(engine, "FAILED"))
-    first = names(engine)
+    write(engine, FIRST)
+    deploy()
+    until(engine, on_failure="FAILED", failed="FAILED")
     launcher.stop(engine.data_dir)
-    assert "the state of the jobs of" not in engine.preview("--expect-no-changes").ok().output
-    assert launcher.find(engine.data_dir) is None
-    engine.up().ok()
-    assert names(engine) != first
+    stopped = engine.preview("--expect-no-changes")
+    is_still_stopped = launcher.find(engine.data_dir) is None
+
+    launcher.ensure(engine.data_dir)
+    for name in ("always", "touched"):
+        custom_jobs.cancel(engine.endpoint(), names[0][name])
+    until(engine, always="CANCELLED", touched="CANCELLED")
+    write(engine, SECOND)
+    preview = engine.preview()
+    diff = engine.preview("--diff", "--target", URN.format("policy"))
+    launcher.stop(engine.data_dir)
+    second = deploy()
+
+    until(engine, on_failure="FAILED")
+    custom_jobs.delete(engine.endpoint(), names[0]["touched"])
+    preview_of_third = engine.preview()
+    third = deploy()
+    (recorded,) = [one["outputs"] for one in engine.state() if one["urn"].endswith(":CustomJob::policy")]
+
+    protected = ("--replace", URN.format("protected"))
+    refreshed_on_demand = engine.up("--refresh", *protected)
+    custom_jobs.delete(engine.endpoint(), names[0]["failed"])
+    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
+    never_on_demand = engine.up("--replace", URN.format("never"))
+    on_demand = engine.up(*protected)
+    write(engine, {**SECOND, "protected": f"{QUICK!r}, protect_running=True"})
+    preview_of_change, change = engine.preview(), engine.up()
+    destroyed = engine.run(
+        "destroy", "--yes", "--skip-preview", "--non-interactive", "--target", URN.format("protected")
+    )
+    before_last = jobs(engine)
+
+    write(engine, LAST)
+    after_refresh = engine.preview()
+    deploy(*protected)
+    return Steps(
+        stopped=stopped,
+        is_still_stopped=is_still_stopped,
+        preview=preview,
+        diff=diff,
+        second=second,
+        preview_of_third=preview_of_third,
+        third=third,
+        refreshed_on_demand=refreshed_on_demand,
+        after_refresh=after_refresh,
+        never_on_demand=never_on_demand,
+        preview_of_change=preview_of_change,
+        change=change,
+        destroyed=destroyed,
+        on_demand=on_demand,
+        before_last=before_last,
+        names=names,
+        outputs=outputs,
+        recorded=recorded,
+        destroyed_all=engine.destroy(),
+        left=jobs(engine),
+    )
 
 
-def test_a_protected_job_is_not_replaced_on_demand_after_a_refresh_either(engine: Engine) -> None:
-    write(engine, LONG, "protect_running=True")
-    engine.up().ok()
-    before = names(engine)
-    refused = engine.up("--refresh", "--replace", URN).failed().output
+def test_never_keeps_the_job_and_its_spec(steps: Steps) -> None:
+    stays = "never stays: its spec changed, and rerun is never"
+    for each in (steps.preview, steps.second, steps.third):
+        assert stays in each.output
+        assert operation(each.output, "never") == ""
+    assert "rerun is never; set rerun to on_change first" in steps.never_on_demand.failed().output
+    first = steps.names[0]["never"]
+    assert [first] * 3 == [each["never"] for each in steps.names[:3]]
+    assert steps.before_last["never"].name == first
+
+
+def test_a_change_that_never_kept_back_is_due_with_another_policy(steps: Steps) -> None:
+    assert "never will run again: its spec changed" in steps.after_refresh.ok().output
+    assert steps.names[3]["never"] != steps.names[2]["never"]
+
+
+def test_on_failure_stops_at_its_limit(steps: Steps) -> None:
+    assert "on-failure will run again: it failed, rerun 1 of 1" in steps.preview.output
+    first, second, third = (each["on-failure"] for each in steps.names[:3])
+    assert first != second
+    assert "limit of reruns on failure, 1, is reached" in steps.third.output
+    assert operation(steps.third.output, "on-failure") == ""
+    assert third == second
+
+
+def test_a_preview_starts_no_emulator_and_a_deployment_asks_one_that_had_stopped(steps: Steps) -> None:
+    assert "the state of the jobs of" not in steps.stopped.ok().output
+    assert steps.is_still_stopped
+    assert steps.names[1]["on-failure"] != steps.names[0]["on-failure"]
+
+
+def test_a_protected_job_is_not_replaced_on_demand_after_a_refresh_either(steps: Steps) -> None:
+    refused = steps.refreshed_on_demand.failed().output
     assert "the deployment was told to replace it, but it is running" in refused
-    assert names(engine) == before
-    write(engine, LONG)
-    engine.up().ok()
+    assert steps.before_last["protected"].name == steps.names[0]["protected"]
 
 
-def test_always_runs_again_once_the_run_before_has_ended(engine: Engine) -> None:
-    write(engine, LONG, 'rerun="always"')
-    engine.up().ok()
-    first = names(engine)
-    engine.up("--expect-no-changes").ok()
-    assert names(engine) == first
-    custom_jobs.cancel(engine.endpoint(), first[0])
-    eventually(lambda: ended(engine))
-    assert "train will run again: it was cancelled, and rerun is always" in engine.preview().ok().output
-    engine.up().ok()
-    assert len(names(engine)) == 1
-    assert names(engine) != first
+def test_always_runs_again_once_the_run_before_has_ended(steps: Steps) -> None:
+    assert "always will run again: it was cancelled, and rerun is always" in steps.preview.ok().output
+    first, second, third = (each["always"] for each in steps.names[:3])
+    assert first != second
+    assert operation(steps.preview.output, "always") != ""
+    assert third == second
+    assert operation(steps.third.output, "always") == ""
 
 
-def test_a_protected_job_is_neither_replaced_nor_destroyed_while_it_is_live(engine: Engine) -> None:
-    write(engine, LONG, "protect_running=True")
-    engine.up().ok()
-    before = names(engine)
-    write(engine, QUICK, "protect_running=True")
-    refused = "train cannot be replaced: its spec changed, but it is running and protect_running is set"
-    assert refused in engine.preview().failed().output
-    assert refused in engine.up().failed().output
-    assert "train cannot be destroyed: it is running" in engine.destroy().failed().output
-    write(engine, LONG, "protect_running=True")
-    replaced = engine.up("--replace", URN).failed().output
+def test_a_protected_job_is_neither_replaced_nor_destroyed_while_it_is_live(steps: Steps) -> None:
+    refused = "protected cannot be replaced: its spec changed, but it is running and protect_running is set"
+    assert refused in steps.preview_of_change.failed().output
+    assert refused in steps.change.failed().output
+    assert "protected cannot be destroyed: it is running" in steps.destroyed.failed().output
+    replaced = steps.on_demand.failed().output
     assert "the deployment was told to replace it, but it is running" in replaced
-    assert names(engine) == before
-    assert in_state(engine, "RUNNING")
-
-    # the declaration of the deployment counts, not the one on record
-    write(engine, LONG)
-    engine.up("--replace", URN).ok()
-    (job,) = jobs(engine)
-    assert job.name not in before
+    job = steps.before_last["protected"]
+    assert (job.name, job.state.word) == (steps.names[0]["protected"], "RUNNING")
 
 
-def test_a_policy_alone_is_updated_in_place(engine: Engine) -> None:
-    write(engine, QUICK, 'wait="done"')
-    engine.up().ok()
-    before = engine.outputs()
-    options = 'wait="done", rerun="on_failure", rerun_limit=3, protect_running=True, on_delete="cancel"'
-    write(engine, QUICK, options)
-    assert "1 to update" in engine.preview("--diff").ok().output
-    engine.up().ok()
-    assert engine.outputs() == before
-    engine.up("--expect-no-changes").ok()
-    (recorded,) = [one["outputs"] for one in engine.state() if one["type"].endswith(":CustomJob")]
-    assert (recorded["rerun"], recorded["on_delete"]) == ("on_failure", "cancel")
+def test_the_declared_protection_counts_and_not_the_recorded_one(steps: Steps) -> None:
+    assert steps.names[3]["protected"] != steps.names[2]["protected"]
 
 
-def test_the_record_stays_where_it_is_wanted(engine: Engine) -> None:
-    write(engine, LONG, 'on_delete="cancel"')
-    engine.up().ok()
-    before = names(engine)
-    engine.destroy().ok()
-    assert names(engine) == before
-    assert in_state(engine, "CANCELLED")
-    custom_jobs.delete(engine.endpoint(), before[0])
+def test_a_policy_alone_is_updated_in_place(steps: Steps) -> None:
+    assert "1 to update" in steps.diff.ok().output
+    assert operation(steps.second.output, "policy") == "~"
+    assert operation(steps.third.output, "policy") == ""
+    before, *after = (each["policy"] for each in steps.outputs[:3])
+    assert after == [before, before]
+    assert (steps.recorded["rerun"], steps.recorded["on_delete"]) == ("on_failure", "cancel")
 
 
-def test_a_job_that_changed_behind_our_back_is_shown_as_what_it_is(engine: Engine) -> None:
-    write(engine, LONG)
-    engine.up().ok()
-    (job,) = jobs(engine)
-    custom_jobs.cancel(engine.endpoint(), job.name)
-    eventually(lambda: jobs(engine)[0].state is JobState.JOB_STATE_CANCELLED)
-    assert (
-        "train stays: it was cancelled, and rerun is on_change"
-        in engine.preview("--expect-no-changes").ok().output
-    )
-
-    custom_jobs.delete(engine.endpoint(), job.name)
-    assert (
-        "train will run again: it was deleted, and no end of it is on record" in engine.preview().ok().output
-    )
-    engine.up().ok()
-    (again,) = jobs(engine)
-    assert again.name != job.name
+def test_on_delete_cancel_keeps_the_record(steps: Steps) -> None:
+    steps.destroyed_all.ok()
+    kept = steps.left["kept"]
+    assert (kept.name, kept.state.word) == (steps.names[0]["kept"], "CANCELLED")
 
 
-def test_a_failed_job_stays_failed_and_a_preview_says_so(engine: Engine) -> None:
-    write(engine, FAILS, 'wait="none"')
-    engine.up().ok()
-    eventually(lambda: in_state(engine, "FAILED"))
-    said = "train stays: it failed, and rerun is on_change; give it another run_token"
-    assert said in engine.preview("--expect-no-changes").ok().output
-
-    # once it is recorded as ended, a record that is deleted changes nothing
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    custom_jobs.delete(engine.endpoint(), names(engine)[0])
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    assert said in engine.preview("--expect-no-changes").ok().output
+def test_a_job_that_was_cancelled_or_deleted_outside_is_shown_as_that(steps: Steps) -> None:
+    assert "touched stays: it was cancelled, and rerun is on_change" in steps.preview.output
+    assert operation(steps.preview.output, "touched") == ""
+    deleted = "touched will run again: it was deleted, and no end of it is on record"
+    assert deleted in steps.preview_of_third.ok().output
+    first, second, third = (each.get("touched") for each in steps.names[:3])
+    assert first == second
+    assert third not in (None, first)
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        (
-            'rerun="sometimes"',
-            "rerun is 'sometimes'; it must be 'on_change', 'on_failure', 'always' or 'never'",
-        ),
-        ("rerun_limit=-1", "rerun_limit is -1; it must be a whole number, 0 or more"),
-        ('on_delete="keep"', "on_delete is 'keep'; it must be 'delete' or 'cancel'"),
-    ],
-)
-def test_a_policy_that_there_is_not_is_refused(engine: Engine, option: str, said: str) -> None:
-    write(engine, QUICK, option)
-    assert said in engine.preview().failed().output
+def test_a_failed_job_stays_failed_and_a_preview_says_so(steps: Steps) -> None:
+    stays = "failed stays: it failed, and rerun is on_change; give it another run_token"
+    assert stays in steps.preview.output
+    assert operation(steps.preview.output, "failed") == ""
+
+    # Once it is recorded as ended, a deleted record changes nothing.
+    assert "failed" not in steps.before_last
+    assert stays in steps.after_refresh.ok().output
+    assert operation(steps.after_refresh.output, "failed") == ""
+
+
+def test_unknown_policies_are_refused_all_at_once(engine: Engine) -> None:
+    write(engine, {"train": f'{QUICK!r}, rerun="sometimes", rerun_limit=-1, on_delete="keep"'})
+    refused = engine.preview().failed().output
+    for text in (
+        "rerun is 'sometimes'; it must be 'on_change', 'on_failure', 'always' or 'never'",
+        "rerun_limit is -1; it must be a whole number, 0 or more",
+        "on_delete is 'keep'; it must be 'delete' or 'cancel'",
+    ):
+        assert text in refused

@@ -86,7 +86,7 @@ job("secret", pool(env=[{"name": "KEY", "value": word}]))
 
 @dataclass(kw_only=True)
 class Steps:
-    """What the deployments of one stack printed, its outputs, and the names of its jobs after them."""
+    """The output of deployments of one stack, its outputs, and the names of its jobs after them."""
 
     runs: list[set[str]]
     outputs: list[dict[str, Any]]
@@ -161,7 +161,7 @@ def steps(shared_engine: Engine) -> Steps:
 
 
 def test_renaming_with_an_alias_and_ignored_changes_run_nothing(steps: Steps) -> None:
-    """An alias by the name, and one by the URN; a path that is ignored, and all of them."""
+    """Use an alias by the name, and one by the URN; ignore one path, and all of them."""
     assert "unchanged" in steps.planned.ok().output
     assert not {"created", "deleted", "replaced"} & set(steps.renamed.ok().output.split())
     assert steps.runs[1] == steps.runs[0]

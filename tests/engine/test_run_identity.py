@@ -1,4 +1,7 @@
-"""What a run is known by, on the real engine: when it is the same, when it is another, and whose it is."""
+"""Runs whose stack or resource is renamed, and runs of two deployments or backends, on the real engine.
+
+`tests/pulumi_vertex_training/plugin/test_run_identity.py` has the cases that need one deployment at a time.
+"""
 
 from __future__ import annotations
 
@@ -8,58 +11,9 @@ from pathlib import Path
 import pytest
 
 from support import engine as support
-from support.kills import DESTROY, ON_FAILURE, REPLACE, UP, Moment, Stage, Victim, at
+from support.kills import DESTROY, UP, Moment, Stage, Victim, at
 
-KEPT = 'wait="done", on_delete="cancel"'
-LAG = {"method": "ListCustomJobs", "stale": {"changes": 1}, "times": "always"}
-"""Lists show what was so before the last job was created or deleted."""
 ALIAS = 'opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(name="train")])'
-
-
-@pytest.mark.parametrize(
-    ("ends", "options"),
-    [
-        pytest.param(None, 'wait="none"', id="live jobs"),
-        pytest.param(True, KEPT, id="finished jobs that the service keeps"),
-    ],
-)
-def test_what_is_changed_and_changed_back_runs_anew(stage: Stage, ends: bool | None, options: str) -> None:
-    stage.forget()
-    with stage.trial():
-        names = []
-        for spec in ("A", "B", "A"):
-            stage.declare(spec, ends=ends, options=options)
-            if ends and len(names) == 2:  # a process that did not make the key has to look for its job
-                stage.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
-            stage.up()
-            stage.settle()
-            names.append(stage.recorded_jobs())
-        assert stage.submissions() == 3
-        assert names[0] != names[2]
-        if ends is None:
-            stage.assert_one()
-    stage.clear()
-
-
-@pytest.mark.parametrize(
-    ("ends", "options"),
-    [
-        pytest.param(None, 'wait="none"', id="a live job"),
-        pytest.param(True, KEPT, id="a finished job that the service keeps"),
-    ],
-)
-def test_what_is_replaced_on_demand_runs_anew(stage: Stage, ends: bool | None, options: str) -> None:
-    stage.declare(ends=ends, options=options)
-    stage.up()
-    stage.forget()
-    with stage.trial():
-        before = stage.recorded_jobs()
-        stage.run(*REPLACE).ok()
-        assert stage.submissions() == 1
-        assert stage.recorded_jobs() != before
-        assert "unchanged" in stage.up("--expect-no-changes").output
-        assert stage.submissions() == 1
-    stage.clear()
 
 
 def test_a_renamed_job_and_a_renamed_stack_run_nothing(stage: Stage) -> None:
@@ -83,23 +37,6 @@ def test_a_renamed_job_and_a_renamed_stack_run_nothing(stage: Stage) -> None:
     stage.clear()
 
 
-def test_every_rerun_on_failure_may_be_interrupted_and_counts(stage: Stage) -> None:
-    stage.clear()
-    stage.forget()
-    with stage.trial():
-        stage.declare(ends=False, options=ON_FAILURE.format(limit=2))
-        for moment in (Moment.LOST, Moment.CARRIED_OUT):
-            stage.interrupt(UP, at("CreateCustomJob", moment), Victim.BOTH)
-            stage.until(lambda: set(stage.states()) <= {"FAILED"}, "the end of what was submitted")
-            stage.up()
-            stage.settle()
-            stage.until(lambda: set(stage.states()) == {"FAILED"}, "the end of all")
-        assert "limit of reruns on failure, 2, is reached" in stage.up("--expect-no-changes").output
-        assert stage.submissions() == 3
-        assert set(stage.recorded_jobs()) <= {job["name"] for job in stage.jobs()}
-    stage.clear()
-
-
 def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage) -> None:
     stage.clear()
     stage.forget()
@@ -117,39 +54,11 @@ def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage
     stage.clear()
 
 
-def test_a_job_that_is_not_listed_yet_is_not_run_again(stage: Stage) -> None:
-    stage.clear()
-    stage.declare(options=ON_FAILURE.format(limit=1))
-    stage.up()
-    stage.forget()
-    with stage.trial():
-        stage.control.add_fault(LAG)
-        stage.up("--expect-no-changes")
-        stage.control.clear_faults()
-        assert stage.submissions() == 0
-        stage.assert_one()
-
-
-def test_a_job_that_is_listed_though_it_is_gone_is_not_adopted(stage: Stage) -> None:
-    stage.clear()
-    stage.declare()
-    stage.up()
-    stage.forget()
-    with stage.trial():
-        before = stage.live()
-        stage.control.add_fault(LAG)
-        stage.run(*REPLACE).ok()
-        stage.control.clear_faults()
-        assert stage.submissions() == 1
-        stage.assert_one()
-        assert stage.live() != before
-
-
 @pytest.fixture
-def neighbour(stage: Stage, template: Path, tmp_path: Path) -> Iterator[Stage]:
-    """Another checkout with another backend: project, stack and resource have the same names there, and the
-    emulator is the same."""
-    other = Stage(support.copy(template, tmp_path / "project"), data_dir=stage.data_dir)
+def neighbour(stage: Stage, template: Path, python: Path, tmp_path: Path) -> Iterator[Stage]:
+    """Yield a stack in another backend, with the same emulator and the same names of project and resource."""
+    project = support.copy(template, tmp_path / "project", python=python)
+    other = Stage(project, data_dir=stage.data_dir)
     yield other
     other.settle()
     other.engine.run("cancel", "--yes")

@@ -84,7 +84,7 @@ pipeline(
 
 
 def declare(name: str, *, code: str = SAVE, generation: int = 1, uploads: bool = True, **more: Any) -> str:
-    """The line of a program that declares a pipeline; its model, if it uploads one, has the same name."""
+    """Return the line of a program that declares a pipeline; a model that it uploads has the same name."""
     upload = {
         "model_to_upload": {"display_name": name, "container_spec": {"image_uri": SERVING}},
         "model_id": name,
@@ -125,7 +125,7 @@ NAMES = ("digits", "last", "kept", "contested", "tuning", "failing")
 
 @dataclass(kw_only=True)
 class Life:
-    """What deployments of one stack printed, its outputs, and what the service had after each."""
+    """The output of deployments of one stack, its outputs, and the records of the service after each."""
 
     outputs: list[dict[str, Any]]
     unchanged: Result
@@ -169,7 +169,7 @@ def life(shared_engine: Engine) -> Life:
     engine.write(steady + second + declare("failing", code="raise SystemExit(3)"))
     failed = engine.up()
 
-    # A pipeline of somebody else makes the model of the stack's own anew.
+    # A pipeline of somebody else makes a model with the id of the stack's own.
     models.delete(endpoint, f"{PARENT}/contested")
     (ours,) = (
         one for one in training_pipelines.GATEWAY.list_jobs(endpoint) if one.display_name == "contested"
@@ -212,7 +212,7 @@ def test_a_pipeline_that_tunes(life: Life) -> None:
     assert life.versions[0]["tuning"] == ["1"]
 
 
-def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced"} & set(life.unchanged.output.split())
 
@@ -235,7 +235,7 @@ def test_a_pipeline_that_fails_uploads_nothing(life: Life) -> None:
 
 
 def test_destroying_deletes_the_pipelines_and_the_versions_that_they_made(life: Life) -> None:
-    """A model goes with its last version."""
+    """Check that a model is deleted with its last version."""
     assert "model digits@2 is deleted" in life.destroyed.output
     assert life.versions[3]["digits"] == ["1"]
     assert (life.versions[2]["last"], life.versions[3]["last"]) == (["1"], [])

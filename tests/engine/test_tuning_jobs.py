@@ -55,12 +55,12 @@ def search(name, script, values, trials=None, **options):
 
 
 def declare(name: str, script: str = QUICK, values: tuple[float, ...] = (1, 2, 3), **options: Any) -> str:
-    """The line of a program that declares a tuning job with a trial for each value."""
+    """Return the line of a program that declares a tuning job with a trial for each value."""
     return f"search({name!r}, {script!r}, {list(values)!r}, **{options!r})\n"
 
 
 def blocks_of_guide() -> dict[str, str]:
-    """The programs of the guide by their file names."""
+    """Return the programs of the guide by their file names."""
     found = re.findall(r"```python\n# (\S+)\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
     return dict(found)
 
@@ -88,9 +88,9 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     assert (job.state.word, len(job.wire["trials"])) == ("SUCCEEDED", 6)
 
     # the best trial is the one with the most of the metric, and its model is where the outputs say
-    told = {trial["id"]: trial["finalMeasurement"]["metrics"][0]["value"] for trial in job.wire["trials"]}
-    best = max(told, key=lambda number: told[number])
-    assert found["accuracy"] == told[best]
+    measured = {trial["id"]: trial["finalMeasurement"]["metrics"][0]["value"] for trial in job.wire["trials"]}
+    best = max(measured, key=lambda number: measured[number])
+    assert found["accuracy"] == measured[best]
     bucket, _, folder = found["model"].removeprefix("gs://").partition("/")
     assert folder.endswith(f"/{best}/model/")
     model = objects.read(endpoint, bucket, f"{folder}metrics.json")
@@ -100,7 +100,7 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     assert "unchanged" in engine.up("--refresh", "--expect-no-changes").ok().output
     assert engine.outputs() == found
 
-    # another number of trials: said in words, and run anew
+    # another number of trials: reported in words, and run again
     program = (engine.folder / "infra" / "__main__.py").read_text()
     (engine.folder / "infra" / "__main__.py").write_text(
         program.replace("max_trial_count=6", "max_trial_count=3")
@@ -150,7 +150,7 @@ Jobs = dict[str, JobRecord]
 
 @dataclass(kw_only=True)
 class Steps:
-    """What deployments of one stack printed, its outputs, and the tuning jobs after each."""
+    """The output of deployments of one stack, its outputs, and the tuning jobs after each."""
 
     made: str
     """The one that somebody else submitted."""

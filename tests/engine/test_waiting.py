@@ -1,4 +1,7 @@
-"""What a deployment that waits for a job shows and survives, and what Ctrl-C does; on the real engine."""
+"""The output of a deployment that waits for a job, the failures it survives, and Ctrl-C; on the real engine.
+
+The tests share a stack; the deployment of each deletes the jobs of the others.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ LONG = "import time; print('at work'); time.sleep(300)"
 
 
 def declare(name: str, *scripts: str, more: str = "") -> str:
-    """The line of a program that declares a job with a pool for each script."""
+    """Return the line of a program that declares a job with a pool for each script."""
     pools = ", ".join(f"pool({script!r})" for script in scripts)
     return f"{name} = vt.CustomJob({name!r}, worker_pool_specs=[{pools}], {more})\n"
 
@@ -53,8 +56,9 @@ def jobs(engine: Engine) -> list[JobRecord]:
     return [] if launcher.find(engine.data_dir) is None else custom_jobs.list_jobs(engine.endpoint())
 
 
-def states(engine: Engine) -> list[str]:
-    return [job.state.word for job in jobs(engine)]
+def states(engine: Engine, *names: str) -> dict[str, str]:
+    """Return the states of the jobs with these names, by name."""
+    return {job.display_name: job.state.word for job in jobs(engine) if job.display_name in names}
 
 
 def control(engine: Engine) -> Control:
@@ -65,7 +69,7 @@ def control(engine: Engine) -> Control:
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
-    """Ctrl-C; what was printed after it. The engine goes long before the job would end."""
+    """Press Ctrl-C and return the output after it. The engine ends long before the job would."""
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=TIMEOUT)
     assert process.returncode != 0
@@ -91,7 +95,7 @@ SHOWN = 'wait="done", stream_logs=True'
 
 @dataclass(kw_only=True)
 class Waits:
-    """What deployments of one stack printed, and its jobs after each."""
+    """The output of each deployment of one stack, and its jobs after each."""
 
     first: Result
     ticking: list[JobRecord]
@@ -127,7 +131,10 @@ def waits(shared_engine: Engine) -> Waits:
     return Waits(first=first, ticking=ticking, unchanged=unchanged, second=second, recorded=recorded)
 
 
-def test_a_failure_is_one_message_with_replica_exit_code_lines_cause_and_remedy(engine: Engine) -> None:
+def test_a_failure_is_one_message_with_replica_exit_code_lines_cause_and_remedy(
+    shared_engine: Engine,
+) -> None:
+    engine = shared_engine
     write(engine, declare("train", LONG, "import flowers", more='wait="done"'))
     failed = engine.up()
     assert failed.code != 0
@@ -136,23 +143,23 @@ def test_a_failure_is_one_message_with_replica_exit_code_lines_cause_and_remedy(
     assert "FAILED: The replica workerpool1-0 exited with a non-zero status of 1." in said
     assert "Likely cause: the Python module flowers is missing. Add it" in said
     assert said.count("vertex-training logs") == 1
-    assert [job.name for job in jobs(engine)] == [
-        one["id"] for one in engine.state() if one["type"].endswith(":CustomJob")
-    ]
+    (name,) = (job.name for job in jobs(engine) if job.display_name == "train")
+    assert name in [one["id"] for one in engine.state()]
 
 
-def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(engine: Engine) -> None:
-    write(engine, declare("train", FLOOD, more=SHOWN))
+def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(shared_engine: Engine) -> None:
+    engine = shared_engine
+    write(engine, declare("flood", FLOOD, more=SHOWN))
     failed = engine.up()
     assert failed.code != 0
     said = diagnostics(failed.output)
     assert 250 < len(re.findall(r"\] line \d+\n", said)) < 600
     assert re.search(
-        r"\[train\] \d{4} lines were left out here; all lines: vertex-training logs \d+", said
+        r"\[flood\] \d{4} lines were left out here; all lines: vertex-training logs \d+", said
     ), said
     assert "Likely cause: the Python module flowers" in said
 
-    write(engine, declare("train", "print('only this'); import roses", more=SHOWN))
+    write(engine, declare("flood", "print('only this'); import roses", more=SHOWN))
     said = diagnostics(engine.up().output)
     assert said.count("No module named 'roses'") == 1, said
     assert "Job failed. The replica workerpool0-0" in said
@@ -175,7 +182,7 @@ def test_how_to_wait_is_no_part_of_the_job(waits: Waits) -> None:
     assert len(waits.recorded[0]) == 8, "four jobs and their runs"
 
 
-def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_new(waits: Waits) -> None:
+def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_new_lines(waits: Waits) -> None:
     before, after = waits.ticking
     assert (before.name, before.state.word) == (after.name, "RUNNING")
     said = diagnostics(waits.second.output, "ticking")
@@ -186,31 +193,34 @@ def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_
     assert "RUNNING after 3 s; no longer waiting" in said
 
 
-def test_what_a_job_came_to_is_known_in_a_preview_and_may_be_built_on(waits: Waits) -> None:
+def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits: Waits) -> None:
     # Four jobs, their runs, and the stack.
     assert "9 unchanged" in waits.unchanged.ok().output
 
 
-def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(engine: Engine) -> None:
-    write(engine, declare("train", LONG, more='wait="done", on_interrupt="cancel"'))
+def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(shared_engine: Engine) -> None:
+    engine = shared_engine
+    write(engine, declare("interrupted", LONG, more='wait="done", on_interrupt="cancel"'))
     process = start(engine)
     read_output_until(process, "Ctrl-C cancels it (on_interrupt)")
-    eventually(lambda: states(engine) == ["RUNNING"])
+    eventually(lambda: states(engine, "interrupted") == {"interrupted": "RUNNING"})
     interrupt(process)
-    eventually(lambda: states(engine) == ["CANCELLED"])
-    assert jobs(engine)[0].name in [one["id"] for one in engine.state()]
+    eventually(lambda: states(engine, "interrupted") == {"interrupted": "CANCELLED"})
+    (name,) = (job.name for job in jobs(engine) if job.display_name == "interrupted")
+    assert name in [one["id"] for one in engine.state()]
 
 
-def test_ctrl_c_while_jobs_are_created_cancels_those_that_are_to_be_cancelled(engine: Engine) -> None:
+def test_ctrl_c_while_jobs_are_created_cancels_those_that_are_to_be_cancelled(shared_engine: Engine) -> None:
+    engine = shared_engine
     policies = ("leave", "cancel")
     write(engine, *(declare(each, LONG, more=f'wait="done", on_interrupt="{each}"') for each in policies))
-    launcher.ensure(engine.data_dir)
     control(engine).add_fault({"method": "CreateCustomJob", "stall": 3, "times": 2})
     process = start(engine)
     eventually(lambda: control(engine).faults()[0]["seen"] == 2)
     interrupt(process)
     wanted = {"leave": "RUNNING", "cancel": "CANCELLED"}
-    eventually(lambda: {job.display_name: job.state.word for job in jobs(engine)} == wanted)
+    eventually(lambda: states(engine, *policies) == wanted)
+    control(engine).clear_faults()
 
 
 def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
@@ -220,7 +230,7 @@ def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(0.1)
     interrupt(process)
-    eventually(lambda: states(engine) == ["CANCELLED"])
+    eventually(lambda: states(engine, "train") == {"train": "CANCELLED"})
 
 
 def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> None:

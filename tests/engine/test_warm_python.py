@@ -82,7 +82,7 @@ def test_other_command_lines_get_a_python_of_their_own(warm: Path, tmp_path: Pat
 
 
 def start(python: Path, program: Path, text: str) -> tuple[subprocess.Popen[str], psutil.Process]:
-    """The command, and the process that runs the program."""
+    """Start the command, and return it with the process that runs the program."""
     program.parent.mkdir()
     program.write_text(f"import os\nprint('pid', os.getpid(), flush=True)\n{text}")
     process = subprocess.Popen([python, program], stdout=subprocess.PIPE, text=True)
@@ -135,7 +135,7 @@ def test_a_deployment_says_the_same(engine: Engine, warm: Path) -> None:
         failed = engine.up()
         assert failed.code != 0
         assert "KeyError: 'roses'" in failed.output
-        told = re.sub(r"\([\d.]+s\)", "", said + failed.output).splitlines()
-        outputs.append([line for line in told if not line.startswith(("Duration", "@"))])
+        shown = re.sub(r"\([\d.]+s\)", "", said + failed.output).splitlines()
+        outputs.append([line for line in shown if not line.startswith(("Duration", "@"))])
         engine.destroy().ok()
     assert outputs[0] == outputs[1]

@@ -51,10 +51,17 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm", **own, **more}
 
 
-def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str | None = None) -> Ended:
-    """Run the command in a pipe, with the interpreter of `support.warm_python`."""
+def run(
+    *arguments: str,
+    env: Mapping[str, str],
+    timeout: float = 60,
+    stdin: str | None = None,
+    folder: Path | None = None,
+) -> Ended:
+    """Run the command in a pipe, by the interpreter of `support.warm_python`."""
     done = subprocess.run(
         [warm_python.shared(), "-m", "pulumi_vertex_training.cli", *arguments],
+        cwd=folder,
         env=dict(env),
         capture_output=True,
         text=True,

@@ -6,6 +6,7 @@ behaviour on the records. The tests deploy nothing, so their order does not matt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from vertex_emulator import reset as emulator_reset
 
 
 @pytest.fixture(scope="module")
-def shared_engine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Engine]:
-    """Yield a project with a running emulator, for the module's deployments."""
-    made = engine.copy(template, tmp_path_factory.mktemp("shared") / "project")
+def shared_engine(
+    template: Path, python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[engine.Engine]:
+    """Yield a project whose emulator runs, for the module's deployments."""
+    made = engine.copy(template, tmp_path_factory.mktemp("shared") / "project", python=python)
     try:
         launcher.ensure(made.data_dir)
         yield made
@@ -46,3 +49,10 @@ def mentions(output: str, text: str) -> str:
     Lines that a provider prints are below the stack; each begins with the name of its resource.
     """
     return "\n".join(line for line in diagnostics(output).splitlines() if text in line)
+
+
+def operation(output: str, name: str) -> str:
+    """Return the sign of the operation on a custom job, such as `~`; empty if none is listed."""
+    resources, _, _ = output.partition("\nDiagnostics:")
+    signs = re.findall(rf"^ *([-+~]+) +\S+:CustomJob {name}\b", resources, re.MULTILINE)
+    return str(signs[-1]) if signs else ""
