@@ -76,7 +76,7 @@ def _index() -> str:
     return (
         f"{_HEADER}# Reference of arguments\n\nEvery argument of every resource, the fields of the messages\n"
         "in them, and the outputs. `help(vt.CustomJob)` and an editor show the same.\n\n"
-        f"| resource | |\n| --- | --- |\n{rows}"
+        f"| resource | declares |\n| --- | --- |\n{rows}"
     )
 
 
@@ -92,7 +92,7 @@ def _page(resource: Resource, homes: Mapping[type, Resource]) -> str:
         parts.append(
             "## Options\n\n"
             + _table(
-                ("option", "type", "default", "a change", ""),
+                ("option", "type", "default", "a change", "meaning"),
                 [
                     (
                         f"`{one.name}`",
@@ -107,7 +107,7 @@ def _page(resource: Resource, homes: Mapping[type, Resource]) -> str:
         )
     if outputs := list(_outputs(resource)):
         rows = [(f"`{name}`", text) for name, text in outputs]
-        parts.append("## Outputs\n\n" + _table(("output", ""), rows))
+        parts.append("## Outputs\n\n" + _table(("output", "meaning"), rows))
     below = list(messages_below(resource.spec)) if resource.spec else []
     messages = [message for message in below if homes[message] is resource]
     if messages:
@@ -138,11 +138,11 @@ _OTHER_CHANGES = {
 def _arguments(arguments: list[Argument], resource: Resource, homes: Mapping[type, Resource]) -> str:
     if resource.effects is None:
         return _table(
-            ("argument", "type", "default", ""),
+            ("argument", "type", "default", "meaning"),
             [(f"`{one.name}`", _written(one), _default(one), one.text) for one in arguments],
         )
     return _table(
-        ("argument", "type", "default", "a change", ""),
+        ("argument", "type", "default", "a change", "meaning"),
         [
             (
                 f"`{one.name}`",
@@ -167,7 +167,7 @@ def _message(message: type, resource: Resource, homes: Mapping[type, Resource]) 
         )
         for field in fields_of(message).values()
     ]
-    table = _table(("field", "type", "default", ""), rows)
+    table = _table(("field", "type", "default", "meaning"), rows)
     return f"### {args or message.__name__}\n\n{summary_of(message)}\n\n{table}"
 
 

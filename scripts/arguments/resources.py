@@ -77,7 +77,7 @@ def modules() -> Iterator[tuple[Path, str]]:
         source = path.read_text()
         for resource in RESOURCES:
             if resource.module == path:
-                source = _written(resource, source)
+                source = written(resource, source)
         yield path, formatted(path, source)
 
 
@@ -106,20 +106,18 @@ def _arguments(resource: Resource, node: ast.FunctionDef) -> list[Argument]:
         else:
             raise MissingDocumentationError(f"{resource.name}: {name} has no `:param` line in `__init__`.")
     known = list(found.values())
+    new = [_of_field(fields[name], "None") for name in fields if name not in found]
+    last = max((i for i, one in enumerate(known, 1) if one.field is not None), default=0)
+    known[last:last] = new
     if resource.runs:
-        known = _inserted(known, [one for name, one in shared.items() if name not in found])
-    return _inserted(known, [_of_field(fields[name], "None") for name in fields if name not in found])
+        at = next(i for i, one in enumerate(known) if one.name == "project")
+        known[at:at] = [one for name, one in shared.items() if name not in found]
+    return known
 
 
 def _of_field(field: Field, default: str | None) -> Argument:
     annotation = in_resource(field) + (" | None" if default == "None" else "")
     return Argument(name=field.name, annotation=annotation, default=default, text=field.text, field=field)
-
-
-def _inserted(known: list[Argument], new: list[Argument]) -> list[Argument]:
-    """Put new arguments before `project`, `location` and `opts`."""
-    at = next((i for i, one in enumerate(known) if one.name == "project"), len(known))
-    return [*known[:at], *new, *known[at:]]
 
 
 def parameters_of(docstring: str) -> dict[str, str]:
@@ -129,10 +127,13 @@ def parameters_of(docstring: str) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in pairs}
 
 
-def _written(resource: Resource, source: str) -> str:
+def written(resource: Resource, source: str) -> str:
+    """Return the source of a resource's module with its arguments as they are to be, not yet formatted."""
     node = _constructor(source, resource.name)
     lines = source.split("\n")
     arguments = _arguments(resource, node)
+    for start, end, new in sorted(_body(node, arguments), reverse=True):
+        lines[start:end] = new
     docstring = node.body[0]
     prose = re.split(r"^:param ", ast.get_docstring(node) or "", flags=re.MULTILINE)[0].strip()
     texts = {"resource_name": _NAME, **{one.name: one.text for one in arguments}}
@@ -154,3 +155,26 @@ def _end(node: ast.FunctionDef) -> int:
     """Return the last line of the keyword-only arguments."""
     item, value = node.args.kwonlyargs[-1], node.args.kw_defaults[-1]
     return (value or item).end_lineno or item.lineno
+
+
+def _body(node: ast.FunctionDef, arguments: list[Argument]) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the changes that pass every run option and new field on, as spans of lines with their text."""
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "RunOptions":
+            passed = [f"{one.name}={one.name}," for one in arguments if one.name in options()]
+            yield call.lineno, (call.end_lineno or call.lineno) - 1, passed
+    fields = [one.name for one in arguments if one.field is not None]
+    if fields:
+        used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        keys = max((_keys(each, fields) for each in ast.walk(node) if isinstance(each, ast.Dict)), key=len)
+        last = max(key.end_lineno or key.lineno for key in keys)
+        yield last, last, [f'"{name}": {name},' for name in fields if name not in used]
+
+
+def _keys(node: ast.Dict, names: list[str]) -> list[ast.expr]:
+    """Return the values of the entries of a dictionary that have one of the names."""
+    return [
+        value
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value in names
+    ]

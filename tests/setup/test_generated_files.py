@@ -7,11 +7,11 @@ import inspect
 
 import pytest
 
-from scripts.arguments.catalog import ROOT
+from scripts.arguments.catalog import ROOT, Resource
 from scripts.arguments.files import outdated
 from scripts.arguments.layout import with_parameters
 from scripts.arguments.messages import MissingDocumentationError, fields_of, summary_of
-from scripts.arguments.resources import parameters_of
+from scripts.arguments.resources import parameters_of, written
 
 
 def test_every_generated_file_is_current() -> None:
@@ -60,3 +60,50 @@ def test_parameters_are_read_as_they_are_written() -> None:
     assert docstring.startswith("Declare it.\n\nA remark.\n\n:param a:")
     assert parameters_of(docstring) == texts
     assert all(len(line) <= 110 for line in written.split("\n"))
+
+
+RESOURCE = '''class Thing:
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        name: pulumi.Input[int] | None = None,  # noqa: A002
+        wait: bool = True,
+        opts: pulumi.ResourceOptions | None = None,
+        **more: Any,
+    ) -> None:
+        """Declare a thing.
+
+        :param name: An old text.
+        :param wait: Wait for it.
+        """
+        super().__init__(
+            {
+                "name": name,
+            },
+            wait,
+            opts,
+        )
+'''
+
+
+def test_a_new_field_becomes_an_argument_that_is_documented_and_passed_on() -> None:
+    source = written(Resource(name="Thing", folder="", spec=Outer), RESOURCE)
+    lines = [line.strip() for line in source.split("\n")]
+    assert lines[lines.index("*,") + 1 : lines.index("**more: Any,")] == [
+        "name: pulumi.Input[str] | None = None,  # noqa: A002",
+        "size: pulumi.Input[int] | None = None,",
+        "wait: bool = True,",
+        "opts: pulumi.ResourceOptions | None = None,",
+    ]
+    assert [line for line in lines if line.startswith((":param", '"name"', '"size"'))] == [
+        ":param resource_name: Name of the resource in the program.",
+        ":param name: Name of the message.",
+        ":param size: Size in bytes.",
+        ":param wait: Wait for it.",
+        ":param opts: Pulumi's options of the resource.",
+        ":param more: Unsupported arguments; each one is rejected by name.",
+        '"name": name,',
+        '"size": size,',
+    ]
+    assert written(Resource(name="Thing", folder="", spec=Outer), source) == source
