@@ -32,7 +32,7 @@ class DistributedTraining(pulumi.ComponentResource):
 
     The parts are `bucket`, `repository`, `image`, `package` and `job`. A dictionary of arguments creates a
     part, and an existing resource is used as it is. A part that is left out is created with defaults if the
-    job needs it.
+    job needs it. Every other argument of `CustomJob`, such as `wait="done"`, is passed on to the job.
     """
 
     bucket: BucketLike
