@@ -8,7 +8,7 @@ UPGRADE ?=
 VERSION ?=
 export STACK ARGS FORCE UPGRADE VERSION
 
-.PHONY: help up preview down logs unlock test check format bench soak setup tools lock descriptors release
+.PHONY: help up preview down logs unlock test check format bench soak setup tools lock generate descriptors release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -27,6 +27,7 @@ help:
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: take newer versions)'
+	@echo 'make generate     write argument classes, signatures and docs/reference/ from the messages'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions again'
 	@echo 'make release      write a new version into the files that have it: make release VERSION=0.2.0'
 	@echo
@@ -42,7 +43,7 @@ unlock:
 test bench soak:
 	@scripts/chore $@ --args="$$ARGS"
 
-check format setup tools descriptors:
+check format setup tools generate descriptors:
 	@scripts/chore $@
 
 lock:

@@ -74,6 +74,9 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             return quality.check(here, report)
         case "format":
             return quality.format_code(here, report)
+        case "generate":
+            python_packages.ensure(here, report, development=True)
+            return run_openly([here.python, "-m", "scripts.arguments"], cwd=here.root, env=os.environ)
         case "descriptors":
             python_packages.ensure(here, report, development=True)
             return run_openly([here.python, "scripts/build_descriptors.py"], cwd=here.root, env=os.environ)
@@ -102,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         "check",
         "format",
         "lock",
+        "generate",
         "descriptors",
         "release",
     ]

@@ -21,6 +21,8 @@ from .kinds.hyperparameter_tuning_job.args import (
     StudyStoppingConfigArgs,
     StudyTimeConstraintArgs,
     TrialJobSpecArgs,
+)
+from .kinds.hyperparameter_tuning_job.parameters import (
     categorical_parameter,
     discrete_parameter,
     double_parameter,
@@ -89,10 +91,9 @@ from .program.job_args import (
     ReservationAffinityArgs,
     SchedulingArgs,
     WorkerPoolSpecArgs,
-    chief_worker_pool,
-    topology,
 )
 from .program.resource import location, on_google, project
+from .program.worker_pools import chief_worker_pool, topology
 
 __all__ = [
     "AutoclassArgs",

@@ -1,323 +1,288 @@
-"""Typed arguments, named and shaped as the API's messages in snake case. Dictionaries work as well."""
+"""Typed arguments of a job. Written by `make generate` from the messages: do not edit."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Collection, Mapping, Sequence
-from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from collections.abc import Sequence
+from typing import Literal
 
-import pulumi
 from pulumi import Input
 
-from pulumi_vertex_training.program.references import ImageLike, ServiceAccountLike, WithReadyId, image_uri
-from vertex_training.fields.schema import camel_case
-from vertex_training.findings.words import all_of, nearest
-from vertex_training.topology.pools import chief_worker_counts
-
-T = TypeVar("T")
-
-_IMAGES = ("image_uri", "executor_image_uri")
-"""Arguments that take an image resource or its name."""
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: object) -> Any:
-        """Do nothing at runtime: the real decorator is for type checkers."""
-        return lambda decorated: decorated
-
-
-@dataclass_transform(kw_only_default=True)
-def arguments_class(cls: type[T]) -> type[T]:
-    """Make a Pulumi input type with a keyword-only constructor from the class's annotations."""
-    defaults = {name: cls.__dict__.get(name, Parameter.empty) for name in cls.__annotations__}
-    for name, default in defaults.items():
-        if default is not Parameter.empty:
-            delattr(cls, name)
-    signature = Signature(
-        [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in defaults.items()]
-    )
-
-    def construct(self: T, **given: object) -> None:
-        try:
-            bound = signature.bind(**given)
-        except TypeError as error:
-            unknown = [name for name in given if name not in defaults]
-            hint = "; ".join(_hint(name, defaults) for name in unknown) or str(error)
-            raise pulumi.RunError(f"{cls.__name__}: {hint}") from None
-        bound.apply_defaults()
-        for name, value in bound.arguments.items():
-            pulumi.set(self, name, image_uri(value) if name in _IMAGES else value)
-
-    cls.__init__ = construct  # type: ignore[assignment]
-    cls.__signature__ = signature  # type: ignore[attr-defined]
-    return pulumi.input_type(cls)
-
-
-def _hint(name: str, known: Collection[str]) -> str:
-    """Return a hint about a misspelt argument."""
-    others = nearest(name, known) or f"the arguments are {all_of(list(known))}"
-    return f"{name!r} is not an argument; {others}"
+from pulumi_vertex_training.program.arguments_class import arguments_class
+from pulumi_vertex_training.program.references import ImageLike
 
 
 @arguments_class
 class EnvVarArgs:
-    """One environment variable; `value` may refer to earlier ones as `$(NAME)`."""
+    """A variable of the container.
+
+    :param name: Name of the variable, a valid C identifier.
+    :param value: Value of the variable. `$(NAME)` refers to a variable that is set earlier.
+    """
 
     name: Input[str]
+    """Name of the variable, a valid C identifier."""
     value: Input[str]
+    """Value of the variable. `$(NAME)` refers to a variable that is set earlier."""
 
 
 @arguments_class
 class ContainerSpecArgs:
-    """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD.
+    """A container image to run.
 
-    In a `DistributedTraining`, which has an image of its own, `image_uri` may be left out.
+    :param image_uri: Image to run, HOST/PATH:TAG or HOST/PATH@DIGEST. In a `DistributedTraining` with an
+        image, it may be left out.
+    :param command: Command that replaces the image's ENTRYPOINT.
+    :param args: Arguments of the command; they replace the image's CMD.
+    :param env: Environment variables of the container.
     """
 
     image_uri: ImageLike | None = None
+    """Image to run, HOST/PATH:TAG or HOST/PATH@DIGEST. In a `DistributedTraining` with an image, it may be
+    left out.
+    """
     command: Input[Sequence[Input[str]]] | None = None
+    """Command that replaces the image's ENTRYPOINT."""
     args: Input[Sequence[Input[str]]] | None = None
+    """Arguments of the command; they replace the image's CMD."""
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+    """Environment variables of the container."""
 
 
 @arguments_class
 class PythonPackageSpecArgs:
-    """Packages to install on every replica of the pool, and the module to run with `python3 -m`.
+    """Python packages to install in a prebuilt image, and the module to run with `python3 -m`.
 
-    In a `DistributedTraining` with a package, the fields that it fills in may be left out.
+    :param executor_image_uri: Image in which the packages are installed, such as a prebuilt training image.
+        In a `DistributedTraining` with an `executor_image_uri`, it may be left out.
+    :param package_uris: gs:// URIs of the packages, such as `StagedPackage.uri`; they are installed with pip
+        on every replica. In a `DistributedTraining` with a package, they may be left out.
+    :param python_module: Module to run with `python3 -m` once the packages are installed. In a
+        `DistributedTraining` with a `StagedPackage`, it may be left out.
+    :param args: Command line arguments of the module.
+    :param env: Environment variables of the module.
     """
 
     executor_image_uri: ImageLike | None = None
+    """Image in which the packages are installed, such as a prebuilt training image. In a
+    `DistributedTraining` with an `executor_image_uri`, it may be left out.
+    """
     package_uris: Input[Sequence[Input[str]]] | None = None
+    """gs:// URIs of the packages, such as `StagedPackage.uri`; they are installed with pip on every replica.
+    In a `DistributedTraining` with a package, they may be left out.
+    """
     python_module: Input[str] | None = None
+    """Module to run with `python3 -m` once the packages are installed. In a `DistributedTraining` with a
+    `StagedPackage`, it may be left out.
+    """
     args: Input[Sequence[Input[str]]] | None = None
+    """Command line arguments of the module."""
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+    """Environment variables of the module."""
 
 
 @arguments_class
 class ReservationAffinityArgs:
-    """Reserved capacity that a machine may use.
+    """The reserved capacity that a machine may use; `key` and `values` name it for SPECIFIC_RESERVATION.
 
-    The type is NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION with `key` and `values`.
+    :param reservation_affinity_type: NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION, which needs
+        `key` and `values`.
+    :param key: Label key of the reservation. To name a reservation, use
+        `compute.googleapis.com/reservation-name`.
+    :param values: Full names of the reservations.
     """
 
     reservation_affinity_type: Input[str]
+    """NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION, which needs `key` and `values`."""
     key: Input[str] | None = None
+    """Label key of the reservation. To name a reservation, use `compute.googleapis.com/reservation-name`."""
     values: Input[Sequence[Input[str]]] | None = None
+    """Full names of the reservations."""
 
 
 @arguments_class
 class MachineSpecArgs:
-    """Machine of every replica of a pool. Give accelerator type and count together or not at all."""
+    """One machine of a pool.
+
+    :param machine_type: Machine type of Compute Engine, such as "n1-standard-8".
+    :param accelerator_type: Type of the accelerators, such as "NVIDIA_TESLA_T4". Give type and count together
+        or not at all.
+    :param accelerator_count: Number of accelerators of each machine.
+    :param gpu_partition_size: Size of the partitions that each GPU is divided into, such as "1g.10gb".
+    :param tpu_topology: Topology of a newer TPU, such as "2x2x1".
+    :param reservation_affinity: Reserved capacity that the machine may use.
+    """
 
     machine_type: Input[str]
+    """Machine type of Compute Engine, such as "n1-standard-8"."""
     accelerator_type: Input[str] | None = None
+    """Type of the accelerators, such as "NVIDIA_TESLA_T4". Give type and count together or not at all."""
     accelerator_count: Input[int] | None = None
+    """Number of accelerators of each machine."""
     gpu_partition_size: Input[str] | None = None
+    """Size of the partitions that each GPU is divided into, such as "1g.10gb"."""
     tpu_topology: Input[str] | None = None
+    """Topology of a newer TPU, such as "2x2x1"."""
     reservation_affinity: Input[ReservationAffinityArgs] | None = None
+    """Reserved capacity that the machine may use."""
 
 
 @arguments_class
 class DiskSpecArgs:
-    """Boot disk of every replica of a pool. The service's default is 100 GB of `pd-ssd`."""
+    """The boot disk of each machine.
+
+    :param boot_disk_type: Type of the boot disk, such as "pd-ssd", "pd-standard" or "hyperdisk-balanced".
+        Without it, the machine type decides: "pd-ssd" for most.
+    :param boot_disk_size_gb: Size of the boot disk in GB, 100 to 64000.
+    """
 
     boot_disk_type: Input[str] | None = None
+    """Type of the boot disk, such as "pd-ssd", "pd-standard" or "hyperdisk-balanced". Without it, the machine
+    type decides: "pd-ssd" for most.
+    """
     boot_disk_size_gb: Input[int] | None = None
+    """Size of the boot disk in GB, 100 to 64000."""
 
 
 @arguments_class
 class NfsMountArgs:
-    """A file share of the job's network, mounted at `/mnt/nfs/<mount_point>`."""
+    """A file share, mounted at `/mnt/nfs/<mount_point>`; `server` is an address in the job's network.
+
+    :param server: IP address of the NFS server, in the job's network.
+    :param path: Path that the server exports, with a leading slash.
+    :param mount_point: Name of the folder in `/mnt/nfs/` at which the share is mounted.
+    """
 
     server: Input[str]
+    """IP address of the NFS server, in the job's network."""
     path: Input[str]
+    """Path that the server exports, with a leading slash."""
     mount_point: Input[str]
+    """Name of the folder in `/mnt/nfs/` at which the share is mounted."""
 
 
 @arguments_class
 class LustreMountArgs:
-    """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`."""
+    """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`.
+
+    :param instance_ip: IP address of the Lustre instance.
+    :param volume_handle: Unique identifier of the Lustre volume.
+    :param filesystem: Name of the Lustre file system.
+    :param mount_point: Name of the folder in `/mnt/lustre/` at which the file system is mounted.
+    """
 
     instance_ip: Input[str]
+    """IP address of the Lustre instance."""
     volume_handle: Input[str]
+    """Unique identifier of the Lustre volume."""
     filesystem: Input[str]
+    """Name of the Lustre file system."""
     mount_point: Input[str]
+    """Name of the folder in `/mnt/lustre/` at which the file system is mounted."""
 
 
 @arguments_class
 class WorkerPoolSpecArgs:
-    """Pool of equal replicas with one task. Its position in the list gives its role, see `topology`."""
+    """Replicas of one machine with one task.
+
+    :param machine_spec: Machine of every replica.
+    :param replica_count: Number of replicas. "auto" is for reduction servers: as many as the network
+        bandwidth of chief and workers needs.
+    :param nfs_mounts: NFS file shares to mount in every replica.
+    :param lustre_mounts: Managed Lustre file systems to mount in every replica.
+    :param disk_spec: Boot disk of every replica.
+    :param container_spec: Container to run. Give either this or `python_package_spec`.
+    :param python_package_spec: Python packages to install and run. Give either this or `container_spec`.
+    """
 
     machine_spec: Input[MachineSpecArgs]
+    """Machine of every replica."""
     replica_count: Input[int] | Literal["auto"] = 1
-    container_spec: Input[ContainerSpecArgs] | None = None
-    python_package_spec: Input[PythonPackageSpecArgs] | None = None
-    disk_spec: Input[DiskSpecArgs] | None = None
+    """Number of replicas. "auto" is for reduction servers: as many as the network bandwidth of chief and
+    workers needs.
+    """
     nfs_mounts: Input[Sequence[Input[NfsMountArgs]]] | None = None
+    """NFS file shares to mount in every replica."""
     lustre_mounts: Input[Sequence[Input[LustreMountArgs]]] | None = None
+    """Managed Lustre file systems to mount in every replica."""
+    disk_spec: Input[DiskSpecArgs] | None = None
+    """Boot disk of every replica."""
+    container_spec: Input[ContainerSpecArgs] | None = None
+    """Container to run. Give either this or `python_package_spec`."""
+    python_package_spec: Input[PythonPackageSpecArgs] | None = None
+    """Python packages to install and run. Give either this or `container_spec`."""
 
 
 @arguments_class
 class SchedulingArgs:
-    """Scheduling of a job.
+    """`timeout` is the longest running time, "3600s"; the service's own is 7 days.
 
-    `timeout` is a duration such as "3600s" (the service's default is 7 days). `strategy` is STANDARD, SPOT or
-    FLEX_START, which waits up to `max_wait_duration` for machines.
+    :param timeout: Longest running time of the job, such as "3600s". The service's default is 7 days.
+    :param restart_job_on_worker_restart: Restart the whole job if a worker is restarted.
+    :param strategy: STANDARD (the service's default), SPOT, or FLEX_START, which waits for machines.
+    :param disable_retries: Do not retry the job after internal errors. It overrides
+        `restart_job_on_worker_restart`.
+    :param max_wait_duration: Longest time that FLEX_START waits for machines, such as "7200s". The service's
+        default is 24 hours; "0s" means forever.
     """
 
     timeout: Input[str] | None = None
+    """Longest running time of the job, such as "3600s". The service's default is 7 days."""
     restart_job_on_worker_restart: Input[bool] | None = None
+    """Restart the whole job if a worker is restarted."""
     strategy: Input[str] | None = None
+    """STANDARD (the service's default), SPOT, or FLEX_START, which waits for machines."""
     disable_retries: Input[bool] | None = None
+    """Do not retry the job after internal errors. It overrides `restart_job_on_worker_restart`."""
     max_wait_duration: Input[str] | None = None
+    """Longest time that FLEX_START waits for machines, such as "7200s". The service's default is 24 hours;
+    "0s" means forever.
+    """
 
 
 @arguments_class
 class DnsPeeringConfigArgs:
-    """Domain, with a final dot, that the job resolves in another network."""
+    """A domain that the job resolves in another network; `domain` ends with a dot.
+
+    :param domain: Domain to resolve, with a final dot, such as "example.corp.".
+    :param target_project: Project id of the managed DNS zone that has the domain.
+    :param target_network: Name of the VPC network in `target_project` in which the domain is resolved.
+    """
 
     domain: Input[str]
+    """Domain to resolve, with a final dot, such as "example.corp."."""
     target_project: Input[str]
+    """Project id of the managed DNS zone that has the domain."""
     target_network: Input[str]
+    """Name of the VPC network in `target_project` in which the domain is resolved."""
 
 
 @arguments_class
 class PscInterfaceConfigArgs:
-    """Private Service Connect interface, through which the job reaches a network."""
+    """A Private Service Connect interface.
+
+    :param network_attachment: Network attachment, projects/PROJECT/regions/REGION/networkAttachments/NAME.
+    :param dns_peering_configs: Domains that are resolved in another network. Vertex AI's service agent needs
+        the role dns.peer in the other project.
+    """
 
     network_attachment: Input[str] | None = None
+    """Network attachment, projects/PROJECT/regions/REGION/networkAttachments/NAME."""
     dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]]] | None = None
+    """Domains that are resolved in another network. Vertex AI's service agent needs the role dns.peer in the
+    other project.
+    """
 
 
 @arguments_class
 class EncryptionSpecArgs:
-    """Customer-managed key that encrypts the job's resources."""
+    """A customer-managed key, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY.
+
+    :param kms_key_name: Full name of the key,
+        projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY. It must be in the region of the
+        resource.
+    """
 
     kms_key_name: Input[str]
-
-
-class JobSpecOptions(TypedDict, total=False):
-    """Arguments of a job besides its worker pools: the fields of the API's CustomJobSpec.
-
-    `JobOptions` extends it. `CustomJob` and `TrialJobSpecArgs` repeat the names in their signatures, for
-    editors and `help`. A test compares all of them with `JobSpec`.
+    """Full name of the key, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY. It must be in
+    the region of the resource.
     """
-
-    scheduling: Input[SchedulingArgs | Mapping[str, Any]] | None
-    service_account: ServiceAccountLike | None
-    network: Input[str] | None
-    reserved_ip_ranges: Input[Sequence[Input[str]]] | None
-    psc_interface_config: Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None
-    base_output_directory: Input[str] | None
-    persistent_resource_id: WithReadyId | Input[str] | None
-    protected_artifact_location_id: Input[str] | None
-    tensorboard: Input[str] | None
-    enable_web_access: Input[bool] | None
-    enable_dashboard_access: Input[bool] | None
-    experiment: Input[str] | None
-    experiment_run: Input[str] | None
-    models: Input[Sequence[Input[str]]] | None
-
-
-WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]
-
-
-_IMAGE_KEYS = {spelling for name in _IMAGES for spelling in (name, camel_case(name))}
-_TASK_KEYS = {
-    spelling for name in ("container_spec", "python_package_spec") for spelling in (name, camel_case(name))
-}
-
-
-def with_image_names(pools: Any) -> Any:
-    """Replace image resources in pools by their names, also in plain dictionaries."""
-    if isinstance(pools, (list, tuple)):
-        return [_with_image_names(pool) for pool in pools]
-    return pools.apply(with_image_names) if isinstance(pools, pulumi.Output) else pools
-
-
-def _with_image_names(pool: Any) -> Any:
-    """Replace image resources in a pool or a task; our own classes have already done it."""
-    if not isinstance(pool, Mapping):
-        return pool
-    return {
-        key: image_uri(value)
-        if key in _IMAGE_KEYS
-        else _with_image_names(value)
-        if key in _TASK_KEYS
-        else value
-        for key, value in pool.items()
-    }
-
-
-def topology(
-    *,
-    chief: WorkerPool,
-    workers: WorkerPool | None = None,
-    parameter_servers: WorkerPool | None = None,
-    reduction_servers: WorkerPool | Literal["auto"] | None = None,
-    evaluator: WorkerPool | None = None,
-) -> list[WorkerPool]:
-    """Return the list of worker pools for `CustomJob(worker_pool_specs=...)` from pools by role.
-
-    `reduction_servers="auto"` makes as many as the network bandwidth of chief and workers needs, with
-    Google's image for the job's region. To choose their machine, give a pool with `replica_count="auto"`.
-
-    Positions are chief, workers, parameter or reduction servers, evaluator; an unused one becomes the empty
-    pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` if both parameter
-    and reduction servers are given: they share one position.
-    """
-    if parameter_servers is not None and reduction_servers is not None:
-        raise pulumi.RunError(
-            "parameter_servers and reduction_servers are both given; they share the third worker pool. "
-            "Leave one of them out."
-        )
-    if reduction_servers == "auto":
-        reduction_servers = {"replica_count": "auto"}
-    servers = parameter_servers if parameter_servers is not None else reduction_servers
-    pools = [chief, workers, servers, evaluator]
-    while pools[-1] is None:
-        pools.pop()
-    return [{} if pool is None else _with_default_count(pool) for pool in pools]
-
-
-def _with_default_count(pool: WorkerPool) -> WorkerPool:
-    """Set the default of one replica in a dictionary, as `WorkerPoolSpecArgs` does."""
-    if not isinstance(pool, Mapping) or not pool or {"replica_count", "replicaCount"} & set(pool):
-        return pool
-    return {**pool, "replica_count": 1}
-
-
-def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[WorkerPool]:
-    """Return worker pools with `replica_count` equal replicas: one chief, and workers for the rest.
-
-    All have the same machine and task. Raises `pulumi.RunError` for a count below 1.
-    """
-    if isinstance(replica_count, pulumi.Output):
-        return [_with_replicas(pool, 1), _with_replicas(pool, replica_count.apply(_workers_of))]
-    try:
-        counts = chief_worker_counts(replica_count)  # type: ignore[arg-type]
-    except ValueError:
-        raise pulumi.RunError(
-            f"chief_worker_pool: replica_count is {replica_count!r}; give a whole number of 1 or more, "
-            "including the chief"
-        ) from None
-    return [_with_replicas(pool, count) for count in counts]
-
-
-def _workers_of(replica_count: int) -> int:
-    return sum(chief_worker_counts(int(replica_count))[1:])
-
-
-def _with_replicas(pool: WorkerPool, count: Input[int]) -> WorkerPool:
-    if isinstance(pool, Mapping):
-        return {
-            **{key: value for key, value in pool.items() if key != "replicaCount"},
-            "replica_count": count,
-        }
-    other = copy.copy(pool)
-    pulumi.set(other, "replica_count", count)
-    return other

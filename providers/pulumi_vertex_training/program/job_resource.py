@@ -46,12 +46,18 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     own_outputs: ClassVar[Sequence[str]] = ()
 
     name: pulumi.Output[str]
+    """Full name of the job."""
     job_id: pulumi.Output[str]
+    """Id of the job, the last part of its name."""
     create_time: pulumi.Output[str]
+    """Time when the job was created (RFC 3339)."""
     asked_by: pulumi.Output[str]
     endpoint: pulumi.Output[str]
+    """`emulator` or `google`."""
     project: pulumi.Output[str]
+    """Project id."""
     location: pulumi.Output[str]
+    """Region."""
 
     def __init__(
         self,

@@ -72,14 +72,6 @@ class WithRepoDigest(Protocol):
     def repo_digest(self) -> pulumi.Output[str]: ...
 
 
-@runtime_checkable
-class WithReadyId(Protocol):
-    """Our `PersistentResource`; `ready` is its id, known once jobs can run on it."""
-
-    @property
-    def ready(self) -> pulumi.Output[str]: ...
-
-
 RepositoryLike = WithUrl | GcpRepository | pulumi.Input[str]
 ImageLike = WithUri | WithRef | WithRepoDigest | pulumi.Input[str]
 BucketLike = NamedBucket | pulumi.Input[str]

@@ -55,30 +55,64 @@ def wait_findings(policy: WaitPolicy) -> list[str | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Options of a runnable resource; `CustomJob` documents them.
+    """Options of a runnable resource.
 
-    Each resource repeats them in its signature, for editors, `help` and the hint for a misspelt argument. A
-    test compares the signatures.
+    `make generate` writes them into the signature and the documentation of each resource, for editors, `help`
+    and the hint for a misspelt argument.
     """
 
     staging_bucket: BucketLike | None = None
+    """Bucket, or its name, in which each run gets an output directory of its own if `base_output_directory`
+    is left out. A rerun then never overwrites a good model.
+    """
     framework: str | None = None
+    """Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`, `ParameterServerStrategy`
+    or `pytorch`. The pools are checked against its requirements.
+    """
     allow_unknown_types: bool = False
+    """Report machine and accelerator types that this version does not know as a warning, not as an error, for
+    types that Google has added since.
+    """
     allow_legacy_types: bool = False
+    """Accept types that Google has retired, such as NVIDIA_TESLA_K80."""
     run_token: pulumi.Input[str] | None = None
-    rerun: str = "on_change"
+    """Any string. A different one reruns an unchanged job."""
+    rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
+    """When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md)."""
     rerun_limit: int = DEFAULT_LIMIT
+    """How often in a row `on_failure` reruns the job."""
     protect_running: bool = False
-    on_delete: str = "delete"
+    """Refuse to replace or destroy the job while it is live."""
+    on_delete: Literal["delete", "cancel"] = "delete"
+    """`delete` cancels a live job and deletes its record; `cancel` keeps the record. With a pipeline,
+    `delete` also deletes the model version that it uploaded, and the model with its last version; a replaced
+    pipeline always keeps its version.
+    """
     adopt: pulumi.Input[str] | None = None
+    """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
+    equal the declaration; otherwise every difference is listed. The option is read when the resource is
+    created: afterwards, leave it out or keep it.
+    """
     taking_over: pulumi.Input[str] | None = None
+    """Run of a declaration that is given up for good, whose job is adopted."""
     wait: Wait = "running"
+    """Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job fails the
+    deployment that started or joined it.
+    """
     wait_timeout: float = DEFAULT_WAIT_TIMEOUT
+    """Longest wait in seconds. After it the deployment continues with a warning."""
     on_interrupt: OnInterrupt = "leave"
+    """Treatment of the job if the deployment is interrupted while it waits: `leave` or `cancel`
+    (docs/waiting.md).
+    """
     stream_logs: bool = False
+    """Show the log of all replicas while the deployment waits."""
     project: pulumi.Input[str] | None = None
+    """Project id. Default: the stack's project."""
     location: pulumi.Input[str] | None = None
+    """Region. Default: the stack's location."""
     opts: pulumi.ResourceOptions | None = None
+    """Pulumi's options of the resource."""
 
     @property
     def wait_policy(self) -> WaitPolicy:

@@ -35,9 +35,11 @@ class CustomJobSpec(JobSpec, Named):
     encryption_spec: EncryptionSpec | None = field(
         default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
     )
+    """Customer-managed key that encrypts the job's resources."""
     labels: Mapping[str, str] = field(
         default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
     )
+    """Labels of the job."""
 
 
 OF_JOB = ("labels", "encryptionSpec")

@@ -34,8 +34,11 @@ class FractionSplit:
     """
 
     training_fraction: float = 0.0
+    """Fraction of the data for training, 0 to 1."""
     validation_fraction: float = 0.0
+    """Fraction of the data for validation, 0 to 1."""
     test_fraction: float = 0.0
+    """Fraction of the data for the test, 0 to 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +46,11 @@ class FilterSplit:
     """Filters that select the items of each set; "-" matches nothing. The first match decides."""
 
     training_filter: str
+    """Filter of the items for training; "-" matches nothing."""
     validation_filter: str
+    """Filter of the items for validation; "-" matches nothing."""
     test_filter: str
+    """Filter of the items for the test; "-" matches nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,7 @@ class PredefinedSplit:
     """A column `key` with the set of each row: `training`, `validation` or `test`."""
 
     key: str
+    """Column that has `training`, `validation` or `test` in each row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +66,7 @@ class TimestampSplit(FractionSplit):
     """Fractions by the times (RFC 3339) in the column `key`."""
 
     key: str
+    """Column with the times in RFC 3339 by which the rows are ordered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +74,7 @@ class StratifiedSplit(FractionSplit):
     """Fractions that keep the distribution of the values in the column `key`."""
 
     key: str
+    """Column whose distribution of values each set keeps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +86,29 @@ class InputDataConfig:
     """
 
     dataset_id: str
+    """Dataset, by its id or full name. It must be in the pipeline's project and location."""
     fraction_split: FractionSplit | None = None
+    """Split by fractions. At most one split can be set; the service's default is 0.8, 0.1 and 0.1."""
     filter_split: FilterSplit | None = None
+    """Split by filters."""
     predefined_split: PredefinedSplit | None = None
+    """Split by a column that names the set."""
     timestamp_split: TimestampSplit | None = None
+    """Split by the times in a column."""
     stratified_split: StratifiedSplit | None = None
+    """Split that keeps the distribution of a column."""
     gcs_destination: str | None = field(default=None, metadata=_inner("output_uri_prefix", "outputUriPrefix"))
+    """The gs:// directory to which the data is written. Default: the output directory of the run."""
     bigquery_destination: str | None = field(default=None, metadata=_inner("output_uri", "outputUri"))
+    """BigQuery project to which the data is written, bq://PROJECT."""
     annotations_filter: str | None = None
+    """Filter of the annotations to use."""
     annotation_schema_uri: str | None = None
+    """gs:// URI of the schema of the annotations to use."""
     saved_query_id: str | None = None
+    """Id of a saved query of the dataset, which selects the annotations."""
     persist_ml_use_assignment: bool = False
+    """Write the assigned set of each item into the dataset."""
 
 
 SPLITS = ("fraction_split", "filter_split", "predefined_split", "timestamp_split", "stratified_split")

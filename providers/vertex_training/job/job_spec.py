@@ -41,10 +41,17 @@ class Scheduling:
     """
 
     timeout: str | None = field(default=None, metadata={"convert": durations.seconds_text})
+    """Longest running time of the job, such as "3600s". The service's default is 7 days."""
     restart_job_on_worker_restart: bool = False
+    """Restart the whole job if a worker is restarted."""
     strategy: str | None = field(default=None, metadata={"convert": enumerations.by_number(STRATEGIES)})
+    """STANDARD (the service's default), SPOT, or FLEX_START, which waits for machines."""
     disable_retries: bool = False
+    """Do not retry the job after internal errors. It overrides `restart_job_on_worker_restart`."""
     max_wait_duration: str | None = field(default=None, metadata={"convert": durations.seconds_text})
+    """Longest time that FLEX_START waits for machines, such as "7200s". The service's default is 24 hours;
+    "0s" means forever.
+    """
 
 
 FLEX_START_WAIT = "86400s"
@@ -77,8 +84,11 @@ class DnsPeeringConfig:
     """A domain that the job resolves in another network; `domain` ends with a dot."""
 
     domain: str
+    """Domain to resolve, with a final dot, such as "example.corp."."""
     target_project: str
+    """Project id of the managed DNS zone that has the domain."""
     target_network: str
+    """Name of the VPC network in `target_project` in which the domain is resolved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +99,11 @@ class PscInterfaceConfig:
     """
 
     network_attachment: str | None = None
+    """Network attachment, projects/PROJECT/regions/REGION/networkAttachments/NAME."""
     dns_peering_configs: tuple[DnsPeeringConfig, ...] = ()
+    """Domains that are resolved in another network. Vertex AI's service agent needs the role dns.peer in the
+    other project.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +111,9 @@ class EncryptionSpec:
     """A customer-managed key, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY."""
 
     kms_key_name: str
+    """Full name of the key, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY. It must be in
+    the region of the resource.
+    """
 
 
 def _output_uri_prefix(value: object) -> object:
@@ -119,6 +136,7 @@ class Named:
     """
 
     display_name: str = field(metadata={CHANGES: replaces()})
+    """Name for people, up to 128 characters. Default: the resource's name."""
 
 
 _WHOLE = {CHANGES: replaces()}
@@ -134,22 +152,53 @@ class JobSpec:
     """
 
     worker_pool_specs: tuple[WorkerPoolSpec, ...] = field(metadata=_POOLS)
+    """Worker pools by position: chief, workers, parameter or reduction servers, evaluator. `topology` builds
+    this list from roles.
+    """
     scheduling: Scheduling | None = field(default=None, metadata=_WHOLE)
+    """Timeout, restarts and scheduling strategy."""
     service_account: str | None = field(default=None, metadata=_WHOLE)
+    """Service account that the job runs as: a resource with an `email`, or the address. Default: Vertex AI's
+    Custom Code Service Agent.
+    """
     network: str | None = field(default=None, metadata=_NETWORK)
+    """Full name of the VPC network to which the job is peered,
+    projects/PROJECT_NUMBER/global/networks/NETWORK.
+    """
     reserved_ip_ranges: tuple[str, ...] = field(default=(), metadata=_NETWORK)
+    """Names of reserved IP ranges of the network that the job may use. Default: any range."""
     psc_interface_config: PscInterfaceConfig | None = field(default=None, metadata=_NETWORK)
+    """Private Service Connect interface, through which the job reaches a network."""
     base_output_directory: str | None = field(
         default=None, metadata={"convert": _output_uri_prefix, "message": _as_message, **_WHOLE}
     )
+    """The gs:// directory for the output of all runs. Default: each run has a directory of its own in
+    `staging_bucket`.
+    """
     persistent_resource_id: str | None = field(default=None, metadata=_WHOLE)
+    """`PersistentResource`, or the id of one, on whose machines the job runs. The job waits for the resource,
+    and the preview checks the job against the resource's pools.
+    """
     protected_artifact_location_id: str | None = field(default=None, metadata=_WHOLE)
+    """Region in which protected artifacts are stored, if it is not that of the job."""
     tensorboard: str | None = field(default=None, metadata=_WHOLE)
+    """TensorBoard for the job's logs, projects/PROJECT/locations/LOCATION/tensorboards/ID. It needs a
+    `service_account`.
+    """
     enable_web_access: bool = field(default=False, metadata=_WHOLE)
+    """Allow interactive shells in the containers."""
     enable_dashboard_access: bool = field(default=False, metadata=_WHOLE)
+    """Allow access to a dashboard in the chief's container."""
     experiment: str | None = field(default=None, metadata=_WHOLE)
+    """Experiment of the job, projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT."""
     experiment_run: str | None = field(default=None, metadata=_WHOLE)
+    """Experiment run of the job,
+    projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
+    """
     models: tuple[str, ...] = field(default=(), metadata=_WHOLE)
+    """Models whose artifact URIs the job gets, projects/PROJECT/locations/LOCATION/models/MODEL, also with
+    @VERSION. Only for some jobs that Google provides.
+    """
 
 
 Job = TypeVar("Job", bound=JobSpec)

@@ -104,10 +104,15 @@ class TuningSpec:
     """
 
     study_spec: StudySpec = field(metadata={CHANGES: replaces("a study", "once {noun} has it")})
+    """Metrics, parameters, and the search for their values."""
     max_trial_count: int = field(metadata=_TRIALS)
+    """Number of trials in all."""
     parallel_trial_count: int = field(metadata=_TRIALS)
+    """Number of trials at the same time."""
     max_failed_trial_count: int = field(default=0, metadata=_TRIALS)
+    """Number of trials that may fail before the job does. Default: the service decides."""
     trial_job_spec: JobSpec
+    """Job of each trial. Each parameter is an argument of its tasks, after their own arguments."""
 
 
 Tuning = TypeVar("Tuning", bound=TuningSpec)

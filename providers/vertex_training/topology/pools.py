@@ -22,7 +22,9 @@ class EnvVar:
     """A variable of the container. `$(OTHER)` in the value refers to a variable before it."""
 
     name: str
+    """Name of the variable, a valid C identifier."""
     value: str = field(metadata={"secret": True})
+    """Value of the variable. `$(NAME)` refers to a variable that is set earlier."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +32,15 @@ class ContainerSpec:
     """A container image to run. `command` replaces the image's ENTRYPOINT, `args` its CMD."""
 
     image_uri: str
+    """Image to run, HOST/PATH:TAG or HOST/PATH@DIGEST. In a `DistributedTraining` with an image, it may be
+    left out.
+    """
     command: tuple[str, ...] = ()
+    """Command that replaces the image's ENTRYPOINT."""
     args: tuple[str, ...] = ()
+    """Arguments of the command; they replace the image's CMD."""
     env: tuple[EnvVar, ...] = ()
+    """Environment variables of the container."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +48,21 @@ class PythonPackageSpec:
     """Python packages to install in a prebuilt image, and the module to run with `python3 -m`."""
 
     executor_image_uri: str
+    """Image in which the packages are installed, such as a prebuilt training image. In a
+    `DistributedTraining` with an `executor_image_uri`, it may be left out.
+    """
     package_uris: tuple[str, ...]
+    """gs:// URIs of the packages, such as `StagedPackage.uri`; they are installed with pip on every replica.
+    In a `DistributedTraining` with a package, they may be left out.
+    """
     python_module: str
+    """Module to run with `python3 -m` once the packages are installed. In a `DistributedTraining` with a
+    `StagedPackage`, it may be left out.
+    """
     args: tuple[str, ...] = ()
+    """Command line arguments of the module."""
     env: tuple[EnvVar, ...] = ()
+    """Environment variables of the module."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +70,11 @@ class ReservationAffinity:
     """The reserved capacity that a machine may use; `key` and `values` name it for SPECIFIC_RESERVATION."""
 
     reservation_affinity_type: str = field(metadata={"convert": enumerations.reservation_by_number})
+    """NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION, which needs `key` and `values`."""
     key: str | None = None
+    """Label key of the reservation. To name a reservation, use `compute.googleapis.com/reservation-name`."""
     values: tuple[str, ...] = ()
+    """Full names of the reservations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +82,17 @@ class MachineSpec:
     """One machine of a pool. `accelerator_count` is per machine; newer TPUs have a `tpu_topology` instead."""
 
     machine_type: str
+    """Machine type of Compute Engine, such as "n1-standard-8"."""
     accelerator_type: str | None = field(default=None, metadata={"convert": accelerators.by_number})
+    """Type of the accelerators, such as "NVIDIA_TESLA_T4". Give type and count together or not at all."""
     accelerator_count: int = 0
+    """Number of accelerators of each machine."""
     gpu_partition_size: str | None = None
+    """Size of the partitions that each GPU is divided into, such as "1g.10gb"."""
     tpu_topology: str | None = None
+    """Topology of a newer TPU, such as "2x2x1"."""
     reservation_affinity: ReservationAffinity | None = field(default=None, metadata={"absent_if_empty": True})
+    """Reserved capacity that the machine may use."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +100,11 @@ class DiskSpec:
     """The boot disk of each machine. With the type "" the service chooses, see `normal.default_disk`."""
 
     boot_disk_type: str = ""
+    """Type of the boot disk, such as "pd-ssd", "pd-standard" or "hyperdisk-balanced". Without it, the machine
+    type decides: "pd-ssd" for most.
+    """
     boot_disk_size_gb: int = 100
+    """Size of the boot disk in GB, 100 to 64000."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +112,11 @@ class NfsMount:
     """A file share, mounted at `/mnt/nfs/<mount_point>`; `server` is an address in the job's network."""
 
     server: str
+    """IP address of the NFS server, in the job's network."""
     path: str
+    """Path that the server exports, with a leading slash."""
     mount_point: str
+    """Name of the folder in `/mnt/nfs/` at which the share is mounted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +124,13 @@ class LustreMount:
     """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`."""
 
     instance_ip: str
+    """IP address of the Lustre instance."""
     volume_handle: str
+    """Unique identifier of the Lustre volume."""
     filesystem: str
+    """Name of the Lustre file system."""
     mount_point: str
+    """Name of the folder in `/mnt/lustre/` at which the file system is mounted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +138,7 @@ class WorkerPoolSpec:
     """Replicas of one machine with one task. The position in the list decides the role (`topology.roles`)."""
 
     machine_spec: MachineSpec | None = None
+    """Machine of every replica."""
     replica_count: int = field(
         default=0,
         metadata={
@@ -106,11 +146,19 @@ class WorkerPoolSpec:
             "required_with": ("machine_spec", "container_spec", "python_package_spec", "disk_spec"),
         },
     )
+    """Number of replicas. "auto" is for reduction servers: as many as the network bandwidth of chief and
+    workers needs.
+    """
     nfs_mounts: tuple[NfsMount, ...] = ()
+    """NFS file shares to mount in every replica."""
     lustre_mounts: tuple[LustreMount, ...] = ()
+    """Managed Lustre file systems to mount in every replica."""
     disk_spec: DiskSpec | None = None
+    """Boot disk of every replica."""
     container_spec: ContainerSpec | None = None
+    """Container to run. Give either this or `python_package_spec`."""
     python_package_spec: PythonPackageSpec | None = None
+    """Python packages to install and run. Give either this or `container_spec`."""
 
     @property
     def is_empty(self) -> bool:

@@ -12,8 +12,9 @@ import pytest
 
 from pulumi_vertex_training.kinds.image_repository import spec as image_repository
 from pulumi_vertex_training.plugin.autonaming import object_prefix
-from pulumi_vertex_training.program.job_args import ContainerSpecArgs, PythonPackageSpecArgs, with_image_names
+from pulumi_vertex_training.program.job_args import ContainerSpecArgs, PythonPackageSpecArgs
 from pulumi_vertex_training.program.references import artifact_registry_url, image_uri, repository_url
+from pulumi_vertex_training.program.worker_pools import with_image_names
 
 
 def known(make: Callable[[], Any]) -> Any:

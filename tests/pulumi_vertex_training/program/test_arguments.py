@@ -11,9 +11,8 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
-from pulumi_vertex_training.kinds.custom_job.resource import JobOptions
+from pulumi_vertex_training.kinds.custom_job.args import JobOptions
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs
-from pulumi_vertex_training.program.job_args import JobSpecOptions
 from pulumi_vertex_training.program.run_options import RunOptions, WaitPolicy, wait_findings
 from support.tables import every_row
 from vertex_training.job.job_spec import JobSpec
@@ -119,10 +118,6 @@ def test_an_option_has_the_type_that_it_has_in_a_custom_job(resource: type, opti
 
 
 JOB_SPEC_FIELDS = {item.name for item in dataclasses.fields(JobSpec)}
-
-
-def test_the_options_of_a_job_are_the_fields_of_its_spec() -> None:
-    assert set(JobSpecOptions.__annotations__) == JOB_SPEC_FIELDS - {"worker_pool_specs"}
 
 
 @every_row("taker", [CustomJob, TrialJobSpecArgs])

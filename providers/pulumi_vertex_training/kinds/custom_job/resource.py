@@ -14,44 +14,15 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
 )
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,
-    JobSpecOptions,
     PscInterfaceConfigArgs,
     SchedulingArgs,
-    WorkerPool,
-    with_image_names,
 )
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
+from pulumi_vertex_training.program.worker_pools import WorkerPool, with_image_names
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
-
-
-class JobOptions(JobSpecOptions, total=False):
-    """The arguments of `CustomJob` that a component passes on, for editors and type checkers.
-
-    `CustomJob` documents each one. A test compares the two.
-    """
-
-    display_name: pulumi.Input[str] | None
-    staging_bucket: BucketLike | None
-    persistent_resource: PersistentResource | None
-    encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None
-    labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None
-    framework: str | None
-    allow_unknown_types: bool
-    allow_legacy_types: bool
-    run_token: pulumi.Input[str] | None
-    rerun: Literal["on_change", "on_failure", "always", "never"]
-    rerun_limit: int
-    protect_running: bool
-    on_delete: Literal["delete", "cancel"]
-    adopt: pulumi.Input[str] | None
-    taking_over: pulumi.Input[str] | None
-    wait: Wait
-    wait_timeout: float
-    on_interrupt: OnInterrupt
-    stream_logs: bool
 
 
 class CustomJob(JobResource, module="customJob", name="CustomJob"):
@@ -109,38 +80,67 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
     ) -> None:
         """Declare a job.
 
-        :param worker_pool_specs: the pools by position: chief, workers, servers, evaluators; `topology`
-            builds this list from roles.
-        :param display_name: default: `resource_name`.
-        :param base_output_directory: the gs:// directory for the output of all runs.
-        :param staging_bucket: the bucket in which each run gets its own output directory, if
+        :param resource_name: Name of the resource in the program.
+        :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
+            evaluator. `topology` builds this list from roles.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param scheduling: Timeout, restarts and scheduling strategy.
+        :param service_account: Service account that the job runs as: a resource with an `email`, or the
+            address. Default: Vertex AI's Custom Code Service Agent.
+        :param network: Full name of the VPC network to which the job is peered,
+            projects/PROJECT_NUMBER/global/networks/NETWORK.
+        :param reserved_ip_ranges: Names of reserved IP ranges of the network that the job may use. Default:
+            any range.
+        :param psc_interface_config: Private Service Connect interface, through which the job reaches a
+            network.
+        :param base_output_directory: The gs:// directory for the output of all runs. Default: each run has a
+            directory of its own in `staging_bucket`.
+        :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
             `base_output_directory` is left out. A rerun then never overwrites a good model.
-        :param persistent_resource_id: a `PersistentResource`, or the id of one, on whose machines the job
-            runs. The job waits for the resource, and the preview checks it against the resource's pools.
-        :param persistent_resource: the same, for a resource only.
-        :param framework: the strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
-            `ParameterServerStrategy` or `pytorch`: the pools are checked against its requirements.
-        :param allow_unknown_types: report machine and accelerator types that this version does not know as
-            a warning, not as an error, for types that Google has added since.
-        :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
-        :param run_token: any string; a different one reruns an unchanged job.
-        :param rerun: when the job runs again: `on_change` (default), `on_failure`, `always` or `never`
-            (docs/rerun.md).
-        :param rerun_limit: how often in a row `on_failure` reruns the job.
-        :param protect_running: refuse to replace or destroy the job while it is live.
-        :param on_delete: `delete` (default) cancels a live job and deletes its record; `cancel` keeps the
-            record. Editing this or one of the three options above does not replace the job.
-        :param adopt: the id or full name of an existing job, which becomes this resource's job instead of a
-            new one. It has to equal the declaration; otherwise every difference is listed. The option is
-            read when the resource is created: afterwards, leave it out or keep it.
-        :param taking_over: the run of a declaration that is given up for good, whose job is adopted.
-        :param wait: what a deployment waits for: `none`, `running` (default) or `done`. With `done`, a
-            failed job fails the deployment that started or joined it.
-        :param wait_timeout: the wait in seconds; after it the deployment continues with a warning.
-        :param on_interrupt: what happens to the job if the deployment is interrupted while it waits:
-            `leave` (default) or `cancel` (docs/waiting.md).
-        :param stream_logs: show the log of all replicas while the deployment waits.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param persistent_resource_id: `PersistentResource`, or the id of one, on whose machines the job runs.
+            The job waits for the resource, and the preview checks the job against the resource's pools.
+        :param persistent_resource: The same as `persistent_resource_id`, for a resource only.
+        :param protected_artifact_location_id: Region in which protected artifacts are stored, if it is not
+            that of the job.
+        :param tensorboard: TensorBoard for the job's logs,
+            projects/PROJECT/locations/LOCATION/tensorboards/ID. It needs a `service_account`.
+        :param enable_web_access: Allow interactive shells in the containers.
+        :param enable_dashboard_access: Allow access to a dashboard in the chief's container.
+        :param experiment: Experiment of the job,
+            projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT.
+        :param experiment_run: Experiment run of the job,
+            projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
+        :param models: Models whose artifact URIs the job gets,
+            projects/PROJECT/locations/LOCATION/models/MODEL, also with @VERSION. Only for some jobs that
+            Google provides.
+        :param encryption_spec: Customer-managed key that encrypts the job's resources.
+        :param labels: Labels of the job.
+        :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
+            `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
+        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
+            warning, not as an error, for types that Google has added since.
+        :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
+        :param run_token: Any string. A different one reruns an unchanged job.
+        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
+        :param rerun_limit: How often in a row `on_failure` reruns the job.
+        :param protect_running: Refuse to replace or destroy the job while it is live.
+        :param on_delete: `delete` cancels a live job and deletes its record; `cancel` keeps the record. With
+            a pipeline, `delete` also deletes the model version that it uploaded, and the model with its last
+            version; a replaced pipeline always keeps its version.
+        :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
+            one. It has to equal the declaration; otherwise every difference is listed. The option is read
+            when the resource is created: afterwards, leave it out or keep it.
+        :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
+        :param wait: Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job
+            fails the deployment that started or joined it.
+        :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
+        :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
+            `cancel` (docs/waiting.md).
+        :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         super().__init__(
             resource_name,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pulumi
 
-from pulumi_vertex_training.kinds.custom_job.resource import CustomJob, JobOptions
+from pulumi_vertex_training.kinds.custom_job.args import JobOptions
+from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
 from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
@@ -17,9 +18,10 @@ from pulumi_vertex_training.plugin.autonaming import derived_name
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import resource as common
 from pulumi_vertex_training.program import task_defaults
-from pulumi_vertex_training.program.job_args import WorkerPool, WorkerPoolSpecArgs, topology
+from pulumi_vertex_training.program.job_args import WorkerPoolSpecArgs
 from pulumi_vertex_training.program.references import BucketLike, ImageLike, RepositoryLike, image_uri
 from pulumi_vertex_training.program.task_defaults import Tasks
+from pulumi_vertex_training.program.worker_pools import WorkerPool, topology
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,14 +32,19 @@ class DistributedTraining(pulumi.ComponentResource):
 
     The parts are `bucket`, `repository`, `image`, `package` and `job`. A dictionary of arguments creates a
     part, and an existing resource is used as it is. A part that is left out is created with defaults if the
-    job needs it.
+    job needs it. Every other argument of `CustomJob`, such as `wait="done"`, is passed on to the job.
     """
 
     bucket: BucketLike
+    """Bucket of the training."""
     repository: RepositoryLike | None
+    """Repository of the image, None without an image to build."""
     image: ImageLike | None
+    """Image of the tasks, None without one."""
     package: StagedPackage | None
+    """Package of the tasks, None without a `StagedPackage`."""
     job: CustomJob
+    """Job of the training."""
 
     def __init__(
         self,
@@ -64,20 +71,29 @@ class DistributedTraining(pulumi.ComponentResource):
     ) -> None:
         """Declare a training.
 
-        :param chief: a pool, as are the other roles. A pool without `container_spec.image_uri` and
+        :param resource_name: Name of the resource in the program.
+        :param chief: Pool of the chief. A pool without `container_spec.image_uri` and
             `python_package_spec.package_uris` runs the image, or the package if there is no image. A pool
             with a `container_spec` or `python_package_spec` that lacks them runs the image or the package.
-        :param image: the arguments of a `TrainingImage` to build, or an existing image: a resource of this
-            or another package, a reference, or an output of one.
-        :param package: the arguments of a `StagedPackage`, an existing one, or one or more gs:// addresses.
-        :param executor_image_uri: the image in which the package is installed, such as a prebuilt one.
-        :param bucket: the arguments of a `StagingBucket`, or an existing bucket. Default: a bucket named
-            after project, stack and training.
-        :param repository: the arguments of an `ImageRepository`, or an existing one; only for an image that
-            is built. Default: a repository named after stack and training. A repository that is created here
-            is destroyed with its images, which can be built again, unless `force_destroy` is False. The
-            bucket, which holds the models, is not destroyed with its content.
-        :param job: every other argument of `CustomJob`, such as `wait="done"`.
+        :param workers: Pool of the workers.
+        :param parameter_servers: Pool of the parameter servers.
+        :param reduction_servers: Pool of the reduction servers. With "auto", as many as the network bandwidth
+            of chief and workers needs. Parameter servers and reduction servers exclude each other.
+        :param evaluator: Pool of the evaluator.
+        :param image: Arguments of a `TrainingImage` to build, or an existing image: a resource of this or
+            another package, a reference, or an output of one.
+        :param package: Arguments of a `StagedPackage`, an existing one, or one or more gs:// addresses.
+        :param executor_image_uri: Image in which the package is installed, such as a prebuilt one.
+        :param bucket: Arguments of a `StagingBucket`, or an existing bucket. Default: a bucket named after
+            project, stack and training.
+        :param repository: Arguments of an `ImageRepository`, or an existing one; only for an image that is
+            built. Default: a repository named after stack and training. A repository that is created here is
+            destroyed with its images, which can be built again, unless `force_destroy` is False. The bucket,
+            which holds the models, is not destroyed with its content.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param job: Every other argument of `CustomJob`, such as `wait="done"`.
         """
         pools = {
             "chief": chief,

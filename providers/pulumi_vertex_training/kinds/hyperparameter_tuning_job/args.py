@@ -1,363 +1,407 @@
-"""Typed arguments of a tuning job, as the API's messages or in short forms; dictionaries are accepted too."""
+"""Typed arguments of a tuning job. Written by `make generate` from the messages: do not edit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
 
-import pulumi
 from pulumi import Input
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
-from pulumi_vertex_training.program.job_args import (
-    PscInterfaceConfigArgs,
-    SchedulingArgs,
-    WorkerPool,
-    arguments_class,
-    with_image_names,
-)
-from pulumi_vertex_training.program.references import ServiceAccountLike, service_account_email
-from vertex_training.findings.words import nearest, one_of
+from pulumi_vertex_training.program.arguments_class import arguments_class
+from pulumi_vertex_training.program.job_args import PscInterfaceConfigArgs, SchedulingArgs
+from pulumi_vertex_training.program.references import ServiceAccountLike
+from pulumi_vertex_training.program.worker_pools import WorkerPool
 
 
 @arguments_class
 class SafetyMetricConfigArgs:
-    """The limits of a safety metric.
+    """Makes a metric one that a trial must keep, not one that it improves.
 
-    They are a threshold between safe and unsafe values, and the fraction of trials, 0 to 1, that should be
-    safe.
+    :param safety_threshold: Limit between safe and unsafe values of the metric.
+    :param desired_min_safe_trials_fraction: Fraction of trials that should be safe, 0 to 1. Default: no
+        target.
     """
 
     safety_threshold: Input[float] | None = None
+    """Limit between safe and unsafe values of the metric."""
     desired_min_safe_trials_fraction: Input[float] | None = None
+    """Fraction of trials that should be safe, 0 to 1. Default: no target."""
 
 
 @arguments_class
 class MetricSpecArgs:
-    """A number that trials report under the tag `metric_id`; `goal` is MAXIMIZE or MINIMIZE."""
+    """A number that trials report, and whether it is to grow or to shrink.
+
+    :param metric_id: Id of the metric: the tag under which trials report it.
+    :param goal: MAXIMIZE or MINIMIZE.
+    :param safety_config: Limit that the metric must keep. The metric is then not optimized.
+    """
 
     metric_id: Input[str]
+    """Id of the metric: the tag under which trials report it."""
     goal: Input[str]
+    """MAXIMIZE or MINIMIZE."""
     safety_config: Input[SafetyMetricConfigArgs] | None = None
+    """Limit that the metric must keep. The metric is then not optimized."""
 
 
 @arguments_class
 class DoubleValueSpecArgs:
-    """Any number between two bounds, both included."""
+    """Any number between two bounds, both included.
+
+    :param min_value: Smallest value, included.
+    :param max_value: Largest value, included.
+    :param default_value: Starting point of the search. Not supported in tuning jobs.
+    """
 
     min_value: Input[float]
+    """Smallest value, included."""
     max_value: Input[float]
+    """Largest value, included."""
     default_value: Input[float] | None = None
+    """Starting point of the search. Not supported in tuning jobs."""
 
 
 @arguments_class
 class IntegerValueSpecArgs:
-    """Any whole number between two bounds, both included."""
+    """Any whole number between two bounds, both included.
+
+    :param min_value: Smallest value, included.
+    :param max_value: Largest value, included.
+    :param default_value: Starting point of the search. Not supported in tuning jobs.
+    """
 
     min_value: Input[int]
+    """Smallest value, included."""
     max_value: Input[int]
+    """Largest value, included."""
     default_value: Input[int] | None = None
+    """Starting point of the search. Not supported in tuning jobs."""
 
 
 @arguments_class
 class CategoricalValueSpecArgs:
-    """One text of a list."""
+    """One of some texts.
+
+    :param values: Values to choose from.
+    :param default_value: Starting point of the search. Not supported in tuning jobs.
+    """
 
     values: Input[Sequence[Input[str]]]
+    """Values to choose from."""
     default_value: Input[str] | None = None
+    """Starting point of the search. Not supported in tuning jobs."""
 
 
 @arguments_class
 class DiscreteValueSpecArgs:
-    """One number of a list in increasing order, of at most 1,000."""
+    """One of some numbers, which increase.
+
+    :param values: Values to choose from, in increasing order; 1,000 at most.
+    :param default_value: Starting point of the search. Not supported in tuning jobs.
+    """
 
     values: Input[Sequence[Input[float]]]
+    """Values to choose from, in increasing order; 1,000 at most."""
     default_value: Input[float] | None = None
+    """Starting point of the search. Not supported in tuning jobs."""
 
 
 @arguments_class
 class DiscreteValueConditionArgs:
-    """Values of a discrete parent."""
+    """Values of a parent that has numbers to choose from.
+
+    :param values: Values of the parent with which the parameter is active.
+    """
 
     values: Input[Sequence[Input[float]]]
+    """Values of the parent with which the parameter is active."""
 
 
 @arguments_class
 class IntValueConditionArgs:
-    """Values of an integer parent."""
+    """Values of a parent that has whole numbers.
+
+    :param values: Values of the parent with which the parameter is active.
+    """
 
     values: Input[Sequence[Input[int]]]
+    """Values of the parent with which the parameter is active."""
 
 
 @arguments_class
 class CategoricalValueConditionArgs:
-    """Values of a categorical parent."""
+    """Values of a parent that has texts to choose from.
+
+    :param values: Values of the parent with which the parameter is active.
+    """
 
     values: Input[Sequence[Input[str]]]
+    """Values of the parent with which the parameter is active."""
 
 
 @arguments_class
 class ConditionalParameterSpecArgs:
-    """A parameter that a trial has only if its parent has one of the values.
+    """A parameter that a trial has only where its parent has one of the values of the condition.
 
-    Exactly one of the conditions is given.
+    :param parameter_spec: Parameter that depends on its parent.
+    :param parent_discrete_values: Condition on a parent with discrete values.
+    :param parent_int_values: Condition on a parent with integer values.
+    :param parent_categorical_values: Condition on a parent with categorical values.
     """
 
     parameter_spec: Input[ParameterSpecArgs]
+    """Parameter that depends on its parent."""
     parent_discrete_values: Input[DiscreteValueConditionArgs] | None = None
+    """Condition on a parent with discrete values."""
     parent_int_values: Input[IntValueConditionArgs] | None = None
+    """Condition on a parent with integer values."""
     parent_categorical_values: Input[CategoricalValueConditionArgs] | None = None
+    """Condition on a parent with categorical values."""
 
 
 @arguments_class
 class ParameterSpecArgs:
-    """A value that each trial gets as the argument `--<parameter_id>`, with exactly one of the value specs.
+    """A value that each trial gets as the argument `--<parameter_id>`.
 
-    `double_parameter` and the other functions of this module are shorter.
+    :param parameter_id: Id of the parameter: trials get its value as the argument `--<parameter_id>`.
+    :param double_value_spec: Range of a number.
+    :param integer_value_spec: Range of a whole number.
+    :param categorical_value_spec: List of texts.
+    :param discrete_value_spec: List of numbers.
+    :param scale_type: UNIT_LINEAR_SCALE, UNIT_LOG_SCALE or UNIT_REVERSE_LOG_SCALE. Leave it out for a
+        categorical parameter.
+    :param conditional_parameter_specs: Parameters that a trial has only with certain values of this one.
     """
 
     parameter_id: Input[str]
+    """Id of the parameter: trials get its value as the argument `--<parameter_id>`."""
     double_value_spec: Input[DoubleValueSpecArgs] | None = None
+    """Range of a number."""
     integer_value_spec: Input[IntegerValueSpecArgs] | None = None
+    """Range of a whole number."""
     categorical_value_spec: Input[CategoricalValueSpecArgs] | None = None
+    """List of texts."""
     discrete_value_spec: Input[DiscreteValueSpecArgs] | None = None
+    """List of numbers."""
     scale_type: Input[str] | None = None
+    """UNIT_LINEAR_SCALE, UNIT_LOG_SCALE or UNIT_REVERSE_LOG_SCALE. Leave it out for a categorical parameter.
+    """
     conditional_parameter_specs: Input[Sequence[Input[ConditionalParameterSpecArgs]]] | None = None
+    """Parameters that a trial has only with certain values of this one."""
 
 
 @arguments_class
 class DecayCurveAutomatedStoppingSpecArgs:
-    """A rule that stops trials whose predicted final value is unlikely to be better than the best so far."""
+    """Stops a trial whose predicted end is unlikely to be better than the best so far.
+
+    :param use_elapsed_duration: Compare trials by elapsed time instead of steps.
+    """
 
     use_elapsed_duration: Input[bool] | None = None
+    """Compare trials by elapsed time instead of steps."""
 
 
 @arguments_class
 class MedianAutomatedStoppingSpecArgs:
-    """A rule that stops trials that are worse than the median of completed trials."""
+    """Stops a trial that is worse than the median of the running averages of completed trials.
+
+    :param use_elapsed_duration: Compare trials by elapsed time instead of steps.
+    """
 
     use_elapsed_duration: Input[bool] | None = None
+    """Compare trials by elapsed time instead of steps."""
 
 
 @arguments_class
 class ConvexAutomatedStoppingSpecArgs:
-    """A rule that stops trials whose overestimated final value is worse than the best so far.
+    """Stops a trial whose overestimated end is worse than the best so far.
 
-    Counts are of steps, or of seconds with `use_elapsed_duration`.
+    :param max_step_count: Steps of a complete trial, for the prediction. Default: learned from completed
+        trials.
+    :param min_step_count: Steps before a trial may be stopped. The service's default is a tenth of
+        `max_step_count`.
+    :param min_measurement_count: Measurements before a trial may be stopped. The service's default is 5.
+    :param learning_rate_parameter_name: Id of the parameter that is the learning rate, if there is one.
+    :param use_elapsed_duration: Count elapsed seconds instead of steps.
+    :param update_all_stopped_trials: Update the final measurement of all stopped trials, not only of those
+        that are stopped next.
     """
 
     max_step_count: Input[int] | None = None
+    """Steps of a complete trial, for the prediction. Default: learned from completed trials."""
     min_step_count: Input[int] | None = None
+    """Steps before a trial may be stopped. The service's default is a tenth of `max_step_count`."""
     min_measurement_count: Input[int] | None = None
+    """Measurements before a trial may be stopped. The service's default is 5."""
     learning_rate_parameter_name: Input[str] | None = None
+    """Id of the parameter that is the learning rate, if there is one."""
     use_elapsed_duration: Input[bool] | None = None
+    """Count elapsed seconds instead of steps."""
     update_all_stopped_trials: Input[bool] | None = None
+    """Update the final measurement of all stopped trials, not only of those that are stopped next."""
 
 
 @arguments_class
 class StudyTimeConstraintArgs:
-    """A duration such as "3600s", or a time in RFC 3339; exactly one of them is given."""
+    """A length of time since the study began, "3600s", or a moment in RFC 3339; one of them.
+
+    :param max_duration: Time since the study began, such as "3600s".
+    :param end_time: Moment in RFC 3339, such as "2030-01-31T12:00:00Z".
+    """
 
     max_duration: Input[str] | None = None
+    """Time since the study began, such as "3600s"."""
     end_time: Input[str] | None = None
+    """Moment in RFC 3339, such as "2030-01-31T12:00:00Z"."""
 
 
 @arguments_class
 class StudyStoppingConfigArgs:
-    """Limits that end the study before its last trial.
+    """When the whole study ends before its last trial.
 
-    With `should_stop_asap`, running trials are stopped as well.
+    :param should_stop_asap: Also stop running trials when the study ends.
+    :param minimum_runtime_constraint: Time before which no other condition ends the study.
+    :param maximum_runtime_constraint: Time after which the study ends.
+    :param min_num_trials: Number of completed trials before which no other condition ends the study.
+    :param max_num_trials: Number of trials after which the study ends.
+    :param max_num_trials_no_progress: Number of trials in a row without a better value after which the study
+        ends. Only for a single objective.
+    :param max_duration_no_progress: Time without a better value after which the study ends, such as "3600s".
+        Only for a single objective.
     """
 
     should_stop_asap: Input[bool] | None = None
+    """Also stop running trials when the study ends."""
     minimum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
+    """Time before which no other condition ends the study."""
     maximum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
+    """Time after which the study ends."""
     min_num_trials: Input[int] | None = None
+    """Number of completed trials before which no other condition ends the study."""
     max_num_trials: Input[int] | None = None
+    """Number of trials after which the study ends."""
     max_num_trials_no_progress: Input[int] | None = None
+    """Number of trials in a row without a better value after which the study ends. Only for a single
+    objective.
+    """
     max_duration_no_progress: Input[str] | None = None
+    """Time without a better value after which the study ends, such as "3600s". Only for a single objective.
+    """
 
 
 @arguments_class
 class StudySpecArgs:
-    """The metrics and parameters of the search, and its algorithm.
+    """Metrics, parameters, and how the next values are chosen.
 
-    `algorithm` is GRID_SEARCH or RANDOM_SEARCH; the default is Bayesian optimization.
-    `measurement_selection_type` is LAST_MEASUREMENT (default) or BEST_MEASUREMENT.
+    :param metrics: Metrics to optimize.
+    :param parameters: Parameters to search.
+    :param algorithm: GRID_SEARCH or RANDOM_SEARCH. Default: Bayesian optimization.
+    :param observation_noise: LOW or HIGH. Not supported in tuning jobs.
+    :param measurement_selection_type: Measurement of a trial that counts: LAST_MEASUREMENT (the service's
+        default) or BEST_MEASUREMENT.
+    :param decay_curve_stopping_spec: Stop trials by the decay curve rule. At most one of the three stopping
+        rules can be set.
+    :param median_automated_stopping_spec: Stop trials by the median rule.
+    :param convex_automated_stopping_spec: Stop trials by the convex rule.
+    :param study_stopping_config: Conditions that end the study before its last trial.
     """
 
     metrics: Input[Sequence[Input[MetricSpecArgs]]]
+    """Metrics to optimize."""
     parameters: Input[Sequence[Input[ParameterSpecArgs]]]
+    """Parameters to search."""
     algorithm: Input[str] | None = None
+    """GRID_SEARCH or RANDOM_SEARCH. Default: Bayesian optimization."""
     observation_noise: Input[str] | None = None
+    """LOW or HIGH. Not supported in tuning jobs."""
     measurement_selection_type: Input[str] | None = None
+    """Measurement of a trial that counts: LAST_MEASUREMENT (the service's default) or BEST_MEASUREMENT."""
     decay_curve_stopping_spec: Input[DecayCurveAutomatedStoppingSpecArgs] | None = None
+    """Stop trials by the decay curve rule. At most one of the three stopping rules can be set."""
     median_automated_stopping_spec: Input[MedianAutomatedStoppingSpecArgs] | None = None
+    """Stop trials by the median rule."""
     convex_automated_stopping_spec: Input[ConvexAutomatedStoppingSpecArgs] | None = None
+    """Stop trials by the convex rule."""
     study_stopping_config: Input[StudyStoppingConfigArgs] | None = None
+    """Conditions that end the study before its last trial."""
 
 
 @arguments_class
 class TrialJobSpecArgs:
-    """The job of each trial: the fields of a custom job without its name."""
+    """Worker pools and all that they run with.
+
+    :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
+        evaluator. `topology` builds this list from roles.
+    :param scheduling: Timeout, restarts and scheduling strategy.
+    :param service_account: Service account that the job runs as: a resource with an `email`, or the address.
+        Default: Vertex AI's Custom Code Service Agent.
+    :param network: Full name of the VPC network to which the job is peered,
+        projects/PROJECT_NUMBER/global/networks/NETWORK.
+    :param reserved_ip_ranges: Names of reserved IP ranges of the network that the job may use. Default: any
+        range.
+    :param psc_interface_config: Private Service Connect interface, through which the job reaches a network.
+    :param base_output_directory: The gs:// directory for the output of all runs. Default: each run has a
+        directory of its own in `staging_bucket`.
+    :param persistent_resource_id: `PersistentResource`, or the id of one, on whose machines the job runs. The
+        job waits for the resource, and the preview checks the job against the resource's pools.
+    :param protected_artifact_location_id: Region in which protected artifacts are stored, if it is not that
+        of the job.
+    :param tensorboard: TensorBoard for the job's logs, projects/PROJECT/locations/LOCATION/tensorboards/ID.
+        It needs a `service_account`.
+    :param enable_web_access: Allow interactive shells in the containers.
+    :param enable_dashboard_access: Allow access to a dashboard in the chief's container.
+    :param experiment: Experiment of the job,
+        projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT.
+    :param experiment_run: Experiment run of the job,
+        projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
+    :param models: Models whose artifact URIs the job gets, projects/PROJECT/locations/LOCATION/models/MODEL,
+        also with @VERSION. Only for some jobs that Google provides.
+    """
 
     worker_pool_specs: Input[Sequence[Input[WorkerPool]]]
-    scheduling: Input[SchedulingArgs] | None = None
-    service_account: ServiceAccountLike | None = None
-    network: Input[str] | None = None
-    reserved_ip_ranges: Input[Sequence[Input[str]]] | None = None
-    psc_interface_config: Input[PscInterfaceConfigArgs] | None = None
-    base_output_directory: Input[str] | None = None
-    persistent_resource_id: PersistentResource | Input[str] | None = None
-    protected_artifact_location_id: Input[str] | None = None
-    tensorboard: Input[str] | None = None
-    enable_web_access: Input[bool] | None = None
-    enable_dashboard_access: Input[bool] | None = None
-    experiment: Input[str] | None = None
-    experiment_run: Input[str] | None = None
-    models: Input[Sequence[Input[str]]] | None = None
-
-
-_NAMED: Mapping[str, Callable[[Any], Any]] = {
-    "worker_pool_specs": with_image_names,
-    "workerPoolSpecs": with_image_names,
-    "service_account": service_account_email,
-    "serviceAccount": service_account_email,
-}
-"""Fields that accept resources, in either spelling, and the function that returns their names."""
-
-
-def with_names(job_spec: Any) -> Any:
-    """Replace images and a service account that are resources by their names in the job of a trial."""
-    if isinstance(job_spec, pulumi.Output):
-        return job_spec.apply(with_names)
-    if isinstance(job_spec, Mapping):
-        return {key: _NAMED.get(key, _as_it_is)(value) for key, value in job_spec.items()}
-    if isinstance(job_spec, TrialJobSpecArgs):
-        for key in ("worker_pool_specs", "service_account"):
-            value = pulumi.get(job_spec, key)
-            if value is not None:
-                pulumi.set(job_spec, key, _NAMED[key](value))
-    return job_spec
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-Scale = Literal["linear", "log", "reverse_log"]
-
-SCALES = {"linear": "UNIT_LINEAR_SCALE", "log": "UNIT_LOG_SCALE", "reverse_log": "UNIT_REVERSE_LOG_SCALE"}
-
-
-@dataclass(frozen=True)
-class Conditional:
-    """A parameter with a condition, as `when` returns it."""
-
-    values: Sequence[Input[Any]]
-    parameter: Input[ParameterSpecArgs]
-
-
-def when(values: Sequence[Input[Any]], parameter: Input[ParameterSpecArgs]) -> Conditional:
-    """Make a parameter conditional: a trial has it only if its parent has one of these values."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
-        raise pulumi.RunError(f"when: {values!r} is not a list of values of the parent; write [{values!r}]")
-    return Conditional(values, parameter)
-
-
-def double_parameter(
-    parameter_id: Input[str], min_value: Input[float], max_value: Input[float], *, scale: Scale | None = None
-) -> ParameterSpecArgs:
-    """Return a parameter of any number between two bounds, both included.
-
-    The `scale` "log" is for orders of magnitude, such as those of a learning rate.
+    """Worker pools by position: chief, workers, parameter or reduction servers, evaluator. `topology` builds
+    this list from roles.
     """
-    return ParameterSpecArgs(
-        parameter_id=parameter_id,
-        double_value_spec=DoubleValueSpecArgs(min_value=min_value, max_value=max_value),
-        scale_type=_scale(scale),
-    )
-
-
-def integer_parameter(
-    parameter_id: Input[str],
-    min_value: Input[int],
-    max_value: Input[int],
-    *,
-    scale: Scale | None = None,
-    conditions: Sequence[Conditional] = (),
-) -> ParameterSpecArgs:
-    """Return a parameter of any whole number between two bounds, both included."""
-    return ParameterSpecArgs(
-        parameter_id=parameter_id,
-        integer_value_spec=IntegerValueSpecArgs(min_value=min_value, max_value=max_value),
-        scale_type=_scale(scale),
-        conditional_parameter_specs=[
-            ConditionalParameterSpecArgs(
-                parameter_spec=one.parameter, parent_int_values=IntValueConditionArgs(values=one.values)
-            )
-            for one in conditions
-        ]
-        or None,
-    )
-
-
-def categorical_parameter(
-    parameter_id: Input[str], values: Input[Sequence[Input[str]]], *, conditions: Sequence[Conditional] = ()
-) -> ParameterSpecArgs:
-    """Return a parameter that is one text of a list."""
-    return ParameterSpecArgs(
-        parameter_id=parameter_id,
-        categorical_value_spec=CategoricalValueSpecArgs(values=values),
-        conditional_parameter_specs=[
-            ConditionalParameterSpecArgs(
-                parameter_spec=one.parameter,
-                parent_categorical_values=CategoricalValueConditionArgs(values=one.values),
-            )
-            for one in conditions
-        ]
-        or None,
-    )
-
-
-def discrete_parameter(
-    parameter_id: Input[str],
-    values: Input[Sequence[Input[float]]],
-    *,
-    scale: Scale | None = None,
-    conditions: Sequence[Conditional] = (),
-) -> ParameterSpecArgs:
-    """Return a parameter that is one number of a list in increasing order."""
-    return ParameterSpecArgs(
-        parameter_id=parameter_id,
-        discrete_value_spec=DiscreteValueSpecArgs(values=values),
-        scale_type=_scale(scale),
-        conditional_parameter_specs=[
-            ConditionalParameterSpecArgs(
-                parameter_spec=one.parameter,
-                parent_discrete_values=DiscreteValueConditionArgs(values=one.values),
-            )
-            for one in conditions
-        ]
-        or None,
-    )
-
-
-def minimize(metric_id: Input[str]) -> MetricSpecArgs:
-    """Return a metric to minimize."""
-    return MetricSpecArgs(metric_id=metric_id, goal="MINIMIZE")
-
-
-def maximize(metric_id: Input[str]) -> MetricSpecArgs:
-    """Return a metric to maximize."""
-    return MetricSpecArgs(metric_id=metric_id, goal="MAXIMIZE")
-
-
-def _scale(scale: str | None) -> str | None:
-    if scale is None or scale in SCALES.values():
-        return scale
-    if scale not in SCALES:
-        hint = nearest(str(scale), SCALES) or f"use {one_of(list(SCALES))}"
-        raise pulumi.RunError(f"scale is {scale!r}; {hint}")
-    return SCALES[scale]
+    scheduling: Input[SchedulingArgs] | None = None
+    """Timeout, restarts and scheduling strategy."""
+    service_account: ServiceAccountLike | None = None
+    """Service account that the job runs as: a resource with an `email`, or the address. Default: Vertex AI's
+    Custom Code Service Agent.
+    """
+    network: Input[str] | None = None
+    """Full name of the VPC network to which the job is peered,
+    projects/PROJECT_NUMBER/global/networks/NETWORK.
+    """
+    reserved_ip_ranges: Input[Sequence[Input[str]]] | None = None
+    """Names of reserved IP ranges of the network that the job may use. Default: any range."""
+    psc_interface_config: Input[PscInterfaceConfigArgs] | None = None
+    """Private Service Connect interface, through which the job reaches a network."""
+    base_output_directory: Input[str] | None = None
+    """The gs:// directory for the output of all runs. Default: each run has a directory of its own in
+    `staging_bucket`.
+    """
+    persistent_resource_id: PersistentResource | Input[str] | None = None
+    """`PersistentResource`, or the id of one, on whose machines the job runs. The job waits for the resource,
+    and the preview checks the job against the resource's pools.
+    """
+    protected_artifact_location_id: Input[str] | None = None
+    """Region in which protected artifacts are stored, if it is not that of the job."""
+    tensorboard: Input[str] | None = None
+    """TensorBoard for the job's logs, projects/PROJECT/locations/LOCATION/tensorboards/ID. It needs a
+    `service_account`.
+    """
+    enable_web_access: Input[bool] | None = None
+    """Allow interactive shells in the containers."""
+    enable_dashboard_access: Input[bool] | None = None
+    """Allow access to a dashboard in the chief's container."""
+    experiment: Input[str] | None = None
+    """Experiment of the job, projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT."""
+    experiment_run: Input[str] | None = None
+    """Experiment run of the job,
+    projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
+    """
+    models: Input[Sequence[Input[str]]] | None = None
+    """Models whose artifact URIs the job gets, projects/PROJECT/locations/LOCATION/models/MODEL, also with
+    @VERSION. Only for some jobs that Google provides.
+    """

@@ -10,8 +10,8 @@ import pulumi
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
     StudySpecArgs,
     TrialJobSpecArgs,
-    with_names,
 )
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.parameters import with_names
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
 from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
@@ -74,20 +74,52 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         opts: pulumi.ResourceOptions | None = None,
         **more: Any,
     ) -> None:
-        """Declare a tuning job; docs/tuning.md has a complete example. The options are those of `CustomJob`.
+        """Declare a tuning job; docs/tuning.md has a complete example.
 
-        :param study_spec: the metrics, the parameters, and the search for their values.
-        :param max_trial_count: the number of trials in all.
-        :param parallel_trial_count: the number of trials at a time.
-        :param trial_job_spec: the job of each trial; each parameter is an argument of its tasks, after their
-            own arguments.
-        :param max_failed_trial_count: the number of trials that may fail before the job does. The service
-            decides if it is left out.
-        :param persistent_resource: the resource on whose machines the trials run, as `persistent_resource_id`
-            in `trial_job_spec`. The trials wait for it, and the preview checks them against its pools.
-        :param staging_bucket: the bucket in which each run gets its own output directory, if
-            `trial_job_spec.base_output_directory` is left out. Trial 3 writes its model to `3/model/` in it.
-        :param more: unsupported arguments; each one is rejected by name.
+        Trial 3 writes its model to `3/model/` in the output directory of the run.
+
+        :param resource_name: Name of the resource in the program.
+        :param study_spec: Metrics, parameters, and the search for their values.
+        :param max_trial_count: Number of trials in all.
+        :param parallel_trial_count: Number of trials at the same time.
+        :param trial_job_spec: Job of each trial. Each parameter is an argument of its tasks, after their own
+            arguments.
+        :param max_failed_trial_count: Number of trials that may fail before the job does. Default: the
+            service decides.
+        :param persistent_resource: Resource on whose machines the trials run, as `persistent_resource_id` in
+            `trial_job_spec`. The trials wait for it, and the preview checks them against its pools.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param encryption_spec: Customer-managed key that encrypts the resources of the tuning job and its
+            trials.
+        :param labels: Labels of the tuning job.
+        :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
+            `base_output_directory` is left out. A rerun then never overwrites a good model.
+        :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
+            `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
+        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
+            warning, not as an error, for types that Google has added since.
+        :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
+        :param run_token: Any string. A different one reruns an unchanged job.
+        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
+        :param rerun_limit: How often in a row `on_failure` reruns the job.
+        :param protect_running: Refuse to replace or destroy the job while it is live.
+        :param on_delete: `delete` cancels a live job and deletes its record; `cancel` keeps the record. With
+            a pipeline, `delete` also deletes the model version that it uploaded, and the model with its last
+            version; a replaced pipeline always keeps its version.
+        :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
+            one. It has to equal the declaration; otherwise every difference is listed. The option is read
+            when the resource is created: afterwards, leave it out or keep it.
+        :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
+        :param wait: Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job
+            fails the deployment that started or joined it.
+        :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
+        :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
+            `cancel` (docs/waiting.md).
+        :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         trial, machines = part_with_persistent_resource(
             resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"

@@ -36,9 +36,11 @@ class HyperparameterTuningJobSpec(TuningSpec, Named):
     encryption_spec: EncryptionSpec | None = field(
         default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
     )
+    """Customer-managed key that encrypts the resources of the tuning job and its trials."""
     labels: Mapping[str, str] = field(
         default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
     )
+    """Labels of the tuning job."""
 
 
 def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:

@@ -21,10 +21,15 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
     """
 
     name: pulumi.Output[str]
+    """Id of the repository."""
     location: pulumi.Output[str]
+    """Location of the repository."""
     project: pulumi.Output[str]
+    """Project id."""
     registry_host: pulumi.Output[str]
+    """Host of the registry, LOCATION-docker.pkg.dev."""
     url: pulumi.Output[str]
+    """Prefix of the image names, LOCATION-docker.pkg.dev/PROJECT/NAME. Known in a preview."""
 
     def __init__(
         self,
@@ -48,18 +53,25 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
     ) -> None:
         """Declare a repository.
 
-        :param name: the repository's id; default: the resource's name.
-        :param format: only DOCKER, the default; repositories of other formats hold no images.
-        :param mode: only STANDARD_REPOSITORY, the default; repositories of other modes accept no pushes.
-        :param kms_key_name: full name of the encryption key, in the repository's location.
-        :param cleanup_policies: `{"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}`,
-            `{"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count": 5}}`, or similar.
-        :param cleanup_policy_dry_run: only log what the policies would delete; default false.
-        :param immutable_tags: forbid moving or removing tags; default false.
-        :param vulnerability_scanning: `INHERITED` from the project (default) or `DISABLED`.
-        :param force_destroy: delete the images together with the repository. Default false: a repository with
+        :param resource_name: Name of the resource in the program.
+        :param name: Id of the repository. Default: the resource's name.
+        :param format: Only DOCKER: repositories of other formats hold no images.
+        :param mode: Only STANDARD_REPOSITORY: repositories of other modes accept no pushes.
+        :param description: Description of the repository.
+        :param labels: Labels of the repository.
+        :param kms_key_name: Full name of the encryption key, in the repository's location.
+        :param cleanup_policies: Policies that delete or keep versions, such as `{"id": "old", "action":
+            "DELETE", "condition": {"older_than": "30d"}}` or `{"id": "new", "action": "KEEP",
+            "most_recent_versions": {"keep_count": 5}}`.
+        :param cleanup_policy_dry_run: Only log what the policies would delete.
+        :param immutable_tags: Forbid moving or removing tags.
+        :param vulnerability_scanning: `INHERITED` from the project, or `DISABLED`.
+        :param force_destroy: Delete the images together with the repository. By default, a repository with
             images is not deleted.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param project: Project id. Default: the stack's project.
+        :param location: Location of the repository. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "name": resource_name if name is None else name,

@@ -26,11 +26,17 @@ class CleanupCondition:
     """
 
     tag_state: TagState = "ANY"
+    """ANY, TAGGED or UNTAGGED."""
     tag_prefixes: tuple[str, ...] = ()
+    """Prefixes of tags; one must match."""
     version_name_prefixes: tuple[str, ...] = ()
+    """Prefixes of version names (digests); one must match."""
     package_name_prefixes: tuple[str, ...] = ()
+    """Prefixes of image names; one must match."""
     older_than: str | None = None
+    """Smallest time since the version was pushed, such as "30d" or "2592000s"."""
     newer_than: str | None = None
+    """Largest time since the version was pushed, such as "30d" or "2592000s"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +44,9 @@ class MostRecentVersions:
     """The `keep_count` newest versions of each image."""
 
     keep_count: int
+    """Number of versions of each image to keep."""
     package_name_prefixes: tuple[str, ...] = ()
+    """Prefixes of image names. Default: all images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +54,13 @@ class CleanupPolicy:
     """Policy by which the service deletes or keeps versions. `id` is unique in the repository."""
 
     id: str
+    """Id of the policy, unique in the repository."""
     action: Literal["DELETE", "KEEP"]
+    """DELETE or KEEP."""
     condition: CleanupCondition | None = None
+    """Versions to delete or keep. Give this or `most_recent_versions`."""
     most_recent_versions: MostRecentVersions | None = None
+    """Newest versions of each image, only for KEEP."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +88,31 @@ class RepositorySpec:
     )
 
     name: str
+    """Id of the repository. Default: the resource's name."""
     location: str
+    """Location of the repository. Default: the stack's location."""
     format: str = "DOCKER"
+    """Only DOCKER: repositories of other formats hold no images."""
     mode: str = "STANDARD_REPOSITORY"
+    """Only STANDARD_REPOSITORY: repositories of other modes accept no pushes."""
     description: str = ""
+    """Description of the repository."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the repository."""
     kms_key_name: str | None = None
+    """Full name of the encryption key, in the repository's location."""
     cleanup_policies: tuple[CleanupPolicy, ...] = ()
+    """Policies that delete or keep versions, such as `{"id": "old", "action": "DELETE", "condition":
+    {"older_than": "30d"}}` or `{"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count": 5}}`.
+    """
     cleanup_policy_dry_run: bool = False
+    """Only log what the policies would delete."""
     immutable_tags: bool = False
+    """Forbid moving or removing tags."""
     vulnerability_scanning: Literal["INHERITED", "DISABLED"] = "INHERITED"
+    """`INHERITED` from the project, or `DISABLED`."""
     force_destroy: bool = False
+    """Delete the images together with the repository. By default, a repository with images is not deleted."""
 
 
 Repository = TypeVar("Repository", bound=RepositorySpec)

@@ -31,11 +31,17 @@ class RegisteredModelSpec(ModelSpec):
     """
 
     model_id: str | None = field(default=None, metadata=_MODEL)
+    """Id of the model. The first version creates the model. Default: derived from the resource's name, and
+    kept when an alias renames the resource.
+    """
     parent_model: str | None = field(default=None, metadata=_MODEL)
+    """Model that gets this version: a `Model`, or its id or full name."""
     is_default_version: bool = field(default=True, metadata=IN_PLACE)
+    """Make this version the one that is used when none is named."""
     service_account: str | None = field(
         default=None, metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it is of the upload only")}
     )
+    """Address of the account that reads the files during the upload."""
 
 
 EFFECTS = field_table(RegisteredModelSpec, noun="a version")

@@ -12,11 +12,11 @@ from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model.args import (
     ModelContainerSpecArgs,
     PredictSchemataArgs,
-    with_serving_image,
 )
 from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.references import image_uri
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 
@@ -30,20 +30,28 @@ class Model(Resource, module="model", name="Model"):
     """
 
     name: pulumi.Output[str]
+    """Full name of the model."""
     version_id: pulumi.Output[str]
+    """Number of the version."""
     create_time: pulumi.Output[str]
+    """Time when the version was created (RFC 3339)."""
     update_time: pulumi.Output[str]
+    """Time of the last update (RFC 3339)."""
     model_id: pulumi.Output[str | None]
+    """Id of the model, if it is declared or derived."""
     display_name: pulumi.Output[str]
+    """Name for people."""
     location: pulumi.Output[str]
+    """Region."""
     project: pulumi.Output[str]
+    """Project id."""
 
     def __init__(
         self,
         resource_name: str,
         *,
         artifact_uri: pulumi.Input[str] | None = None,
-        container_spec: pulumi.Input[ModelContainerSpecArgs] | Mapping[str, Any] | None = None,
+        container_spec: pulumi.Input[ModelContainerSpecArgs | Mapping[str, Any]] | None = None,
         display_name: pulumi.Input[str] | None = None,
         model_id: pulumi.Input[str] | None = None,
         parent_model: Model | pulumi.Input[str] | None = None,
@@ -52,14 +60,14 @@ class Model(Resource, module="model", name="Model"):
         version_description: pulumi.Input[str] | None = None,
         description: pulumi.Input[str] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        predict_schemata: pulumi.Input[PredictSchemataArgs] | Mapping[str, Any] | None = None,
+        predict_schemata: pulumi.Input[PredictSchemataArgs | Mapping[str, Any]] | None = None,
         metadata_schema_uri: pulumi.Input[str] | None = None,
         metadata: pulumi.Input[Any] | None = None,
         explanation_spec: pulumi.Input[Mapping[str, Any]] | None = None,
         default_checkpoint_id: pulumi.Input[str] | None = None,
         pipeline_job: pulumi.Input[str] | None = None,
         base_model_source: pulumi.Input[Mapping[str, Any]] | None = None,
-        encryption_spec: pulumi.Input[EncryptionSpecArgs] | Mapping[str, Any] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
         service_account: pulumi.Input[str] | None = None,
         adopt: str | None = None,
         project: pulumi.Input[str] | None = None,
@@ -69,19 +77,36 @@ class Model(Resource, module="model", name="Model"):
     ) -> None:
         """Declare a version.
 
-        :param artifact_uri: the directory of the model's files, gs://BUCKET/PREFIX, such as
+        :param resource_name: Name of the resource in the program.
+        :param artifact_uri: Directory of the model's files, gs://BUCKET/PREFIX, such as
             `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, an
-            existing version keeps its files, and a new version is rejected.
-        :param container_spec: the serving container; required with an `artifact_uri`.
-        :param display_name: default: the resource's name.
-        :param model_id: the model's id. Default: derived from the resource's name, and kept when an alias
-            renames the resource. The first version creates the model.
-        :param parent_model: the model that gets this version, by its id or full name.
-        :param is_default_version: whether this version is used when none is named; default true.
-        :param version_aliases: names for this version, such as `golden`; other versions lose them.
-        :param service_account: the account that reads the files during the upload.
-        :param adopt: an existing version to adopt, MODEL@VERSION, instead of uploading one.
-        :param more: unsupported arguments; each one is rejected by name.
+            existing version keeps its files, and a new version is rejected. Default in a pipeline: the run's
+            model directory.
+        :param container_spec: Serving container. It is required with an `artifact_uri`.
+        :param display_name: Name for people, up to 128 characters. Default of a `Model`: the resource's name.
+        :param model_id: Id of the model. The first version creates the model. Default: derived from the
+            resource's name, and kept when an alias renames the resource.
+        :param parent_model: Model that gets this version: a `Model`, or its id or full name.
+        :param is_default_version: Make this version the one that is used when none is named.
+        :param version_aliases: Names for the version, such as `golden`. Other versions lose them.
+        :param version_description: Description of the version.
+        :param description: Description of the model.
+        :param labels: Labels of the model.
+        :param predict_schemata: Schemas of instances, parameters and predictions.
+        :param metadata_schema_uri: gs:// URI of the schema of `metadata`.
+        :param metadata: Further information about the model: any JSON value.
+        :param explanation_spec: Explanation of the model's predictions, as a dictionary of the API's message
+            ExplanationSpec.
+        :param default_checkpoint_id: Id of the version's default checkpoint.
+        :param pipeline_job: Full name of the pipeline job that made the model.
+        :param base_model_source: Source of a base model, as a dictionary of the API's message.
+        :param encryption_spec: Customer-managed key that encrypts the model.
+        :param service_account: Address of the account that reads the files during the upload.
+        :param adopt: Existing version to adopt, MODEL@VERSION, instead of uploading one.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "artifact_uri": model_files.empty_if_none(artifact_uri),
@@ -109,6 +134,23 @@ class Model(Resource, module="model", name="Model"):
             **target_inputs(project, location),
         }
         super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS, "model_id"), opts)
+
+
+def with_serving_image(value: Any) -> Any:
+    """Replace an image that is a resource by its name in a dictionary of a model or of its container.
+
+    The argument classes do so themselves.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: image_uri(item)
+        if key in ("image_uri", "imageUri")
+        else with_serving_image(item)
+        if key in ("container_spec", "containerSpec")
+        else item
+        for key, item in value.items()
+    }
 
 
 def parent_name(

@@ -11,7 +11,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.persistent_resource import readiness
-from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePools, ResourceRuntimeSpecArgs
+from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
 from pulumi_vertex_training.plugin import connection, timeouts
 from pulumi_vertex_training.program import checks as arguments
@@ -29,11 +29,16 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
     """
 
     persistent_resource_id: pulumi.Output[str]
+    """Id, known when the resource runs unless `wait` is False."""
     resource_pools: pulumi.Output[list[dict[str, Any]]]
+    """Pools as the service has them."""
     asked_by: pulumi.Output[str | None]
     endpoint: pulumi.Output[str]
+    """`emulator` or `google`."""
     project: pulumi.Output[str]
+    """Project id."""
     location: pulumi.Output[str]
+    """Region."""
     declared: Mapping[str, Any]
     """Declared inputs that jobs on the resource are checked against."""
 
@@ -41,7 +46,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         self,
         resource_name: str,
         *,
-        resource_pools: ResourcePools,
+        resource_pools: pulumi.Input[Sequence[pulumi.Input[ResourcePoolArgs | Mapping[str, Any]]]],
         persistent_resource_id: pulumi.Input[str] | None = None,
         display_name: pulumi.Input[str] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
@@ -62,23 +67,32 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
     ) -> None:
         """Declare a persistent resource.
 
-        :param resource_pools: pools of equal machines: `machine_spec`, `replica_count`, and optionally `id`,
-            `disk_spec` and `autoscaling_spec`. A worker pool of a job needs a pool with exactly its machine
-            and disk.
-        :param persistent_resource_id: default: derived from the resource's name, and kept when an alias
-            renames the resource.
-        :param display_name: a name for people; default: none.
-        :param network: full name of a peered network. Jobs on the resource must have the same network.
-        :param encryption_spec: the encryption key. Jobs on the resource must have the same key.
-        :param resource_runtime_spec: custom service accounts of jobs, and the settings of a Ray cluster.
-        :param reboot_token: any string. A change restarts all machines; no job may be using them.
-        :param allow_unknown_types: only warn about machine and accelerator types that this version does not
-            know, for types that are newer than it.
-        :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
-        :param wait: wait in the deployment until the resource runs; the output `persistent_resource_id` is
+        :param resource_name: Name of the resource in the program.
+        :param resource_pools: Pools of equal machines.
+        :param persistent_resource_id: Id of the persistent resource. Default: derived from the resource's
+            name, and kept when an alias renames the resource.
+        :param display_name: Name for people, up to 128 characters.
+        :param labels: Labels of the persistent resource.
+        :param network: Full name of a peered VPC network, projects/PROJECT_NUMBER/global/networks/NETWORK.
+            Jobs on the resource must have the same network.
+        :param reserved_ip_ranges: Names of reserved IP ranges of the network that the machines may use.
+            Default: any range.
+        :param psc_interface_config: Private Service Connect interface, through which the machines reach a
+            network.
+        :param encryption_spec: Customer-managed key that encrypts the machines. Jobs on the resource must
+            have the same key.
+        :param resource_runtime_spec: Service accounts of the jobs, and the settings of a Ray cluster.
+        :param reboot_token: Any string. A change restarts all machines; no job may be using them.
+        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
+            warning, not as an error, for types that Google has added since.
+        :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
+        :param wait: Wait in the deployment until the resource runs; the output `persistent_resource_id` is
             known only then. `ready` always waits.
-        :param wait_timeout: seconds, after which the deployment continues with a warning.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param wait_timeout: Seconds after which the deployment continues with a warning.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         arguments.require(
             resource_name,

@@ -30,7 +30,9 @@ class ServiceAccountSpec:
     """
 
     enable_custom_service_account: bool
+    """Let jobs run as a service account of their own. Each job must then name one."""
     service_account: str | None = None
+    """Address of the service account of a Ray cluster, and of jobs that name none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,7 @@ class RayMetricSpec:
     """Collection of Ray's metrics."""
 
     disabled: bool = False
+    """Do not collect Ray's metrics."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,7 @@ class RayLogsSpec:
     """Export of Ray's logs to Cloud Logging."""
 
     disabled: bool = False
+    """Do not export Ray's logs to Cloud Logging."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +56,15 @@ class RaySpec:
     """Settings of a Ray cluster: one image for all pools, or an image for each pool by its id."""
 
     image_uri: str | None = None
+    """Image of all pools. Give this or `resource_pool_images`."""
     resource_pool_images: Mapping[str, str] = field(default_factory=dict)
+    """Image of each pool by the pool's id."""
     head_node_resource_pool_id: str | None = None
+    """Id of the pool with the head node. Default: the first pool."""
     ray_metric_spec: RayMetricSpec | None = None
+    """Collection of Ray's metrics."""
     ray_logs_spec: RayLogsSpec | None = None
+    """Export of Ray's logs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +72,9 @@ class ResourceRuntimeSpec:
     """Service account and Ray cluster of the machines."""
 
     service_account_spec: ServiceAccountSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    """Service accounts of the jobs."""
     ray_spec: RaySpec | None = None
+    """Ray cluster on the machines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +86,23 @@ class PersistentResource:
     )
 
     resource_pools: tuple[ResourcePool, ...]
+    """Pools of equal machines."""
     display_name: str = ""
+    """Name for people, up to 128 characters."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the persistent resource."""
     network: str | None = None
+    """Full name of a peered VPC network, projects/PROJECT_NUMBER/global/networks/NETWORK. Jobs on the
+    resource must have the same network.
+    """
     reserved_ip_ranges: tuple[str, ...] = ()
+    """Names of reserved IP ranges of the network that the machines may use. Default: any range."""
     psc_interface_config: PscInterfaceConfig | None = None
+    """Private Service Connect interface, through which the machines reach a network."""
     encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    """Customer-managed key that encrypts the machines. Jobs on the resource must have the same key."""
     resource_runtime_spec: ResourceRuntimeSpec | None = None
+    """Service accounts of the jobs, and the settings of a Ray cluster."""
 
 
 _IN_PLACE = FieldEffect(

@@ -23,10 +23,15 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     """
 
     uri: pulumi.Output[str]
+    """gs:// URI of the object. Known in a preview."""
     object_name: pulumi.Output[str]
+    """Name of the object in the bucket."""
     sha256: pulumi.Output[str]
+    """SHA-256 of the content, in hex digits."""
     size: pulumi.Output[int]
+    """Size in bytes."""
     python_module: pulumi.Output[str]
+    """Module to run. Known in a preview."""
 
     def __init__(
         self,
@@ -48,17 +53,25 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     ) -> None:
         """Declare a package.
 
-        :param source: a script, a folder of modules, or a project with pyproject.toml; relative to the Pulumi
+        :param resource_name: Name of the resource in the program.
+        :param bucket: Bucket, or its name, that the object is uploaded to.
+        :param source: Script, a folder of modules, or a project with pyproject.toml; relative to the Pulumi
             program's folder. It is packed reproducibly, and none of its code is run. A finished `.whl` or
             `.tar.gz` is checked and staged unchanged.
-        :param package_name, version: of a script or a folder; a project or a finished file must match them.
-        :param requirements: of a script or a folder; a project declares its own.
-        :param extra_files: path inside the package -> file or folder to add.
-        :param exclude: patterns of paths to leave out, as for `fnmatch`.
-        :param format: `sdist` (default), which pip builds on each replica, or `wheel`, which it only unpacks.
-            A wheel needs pure Python whose build follows from its files.
-        :param prefix: folder of the object in the bucket; default `packages/<resource name>`.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param package_name: Name of the package, of a script or a folder. A project or a finished file must
+            match it.
+        :param version: Version of the package, of a script or a folder. A project or a finished file must
+            match it.
+        :param requirements: Requirements of a script or a folder. A project declares its own.
+        :param extra_files: Files or folders to add, by their path inside the package.
+        :param exclude: Patterns of paths to leave out, as for `fnmatch`.
+        :param format: Format of the package: `sdist` (default), which pip builds on each replica, or `wheel`,
+            which it only unpacks. A wheel needs pure Python whose build follows from its files.
+        :param prefix: Folder of the object in the bucket. Default: `packages/<resource name>`.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "bucket": bucket_name(bucket),
@@ -81,10 +94,15 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
     """A file, staged unchanged. `uri` is its gs:// URI, `path` its path below /gcs in a replica."""
 
     uri: pulumi.Output[str]
+    """gs:// URI of the object. Known in a preview."""
     path: pulumi.Output[str]
+    """Path of the file in a replica, below /gcs."""
     object_name: pulumi.Output[str]
+    """Name of the object in the bucket."""
     sha256: pulumi.Output[str]
+    """SHA-256 of the content, in hex digits."""
     size: pulumi.Output[int]
+    """Size in bytes."""
 
     def __init__(
         self,
@@ -100,9 +118,14 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
     ) -> None:
         """Declare a file.
 
-        :param source: the file, relative to the Pulumi program's folder.
-        :param prefix: folder of the object in the bucket; default `files/<resource name>`.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param resource_name: Name of the resource in the program.
+        :param bucket: Bucket, or its name, that the object is uploaded to.
+        :param source: File, relative to the Pulumi program's folder.
+        :param prefix: Folder of the object in the bucket. Default: `files/<resource name>`.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "bucket": bucket_name(bucket),

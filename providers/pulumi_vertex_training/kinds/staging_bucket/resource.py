@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -23,10 +23,6 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
-T = TypeVar("T")
-Message = pulumi.Input[T] | pulumi.Input[Mapping[str, Any]]
-Messages = pulumi.Input[Sequence[Message[T]]]
-
 
 class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     """A bucket in the region of its jobs, private by default.
@@ -38,9 +34,13 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     """
 
     name: pulumi.Output[str]
+    """Name of the bucket."""
     location: pulumi.Output[str]
+    """Location of the bucket."""
     project: pulumi.Output[str]
+    """Project id."""
     url: pulumi.Output[str]
+    """gs:// URL of the bucket."""
 
     def __init__(
         self,
@@ -52,23 +52,24 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         uniform_bucket_level_access: pulumi.Input[bool] | None = None,
         public_access_prevention: pulumi.Input[str] | None = None,
         versioning: pulumi.Input[bool] | None = None,
-        lifecycle_rules: Messages[LifecycleRuleArgs] | None = None,
+        lifecycle_rules: pulumi.Input[Sequence[pulumi.Input[LifecycleRuleArgs | Mapping[str, Any]]]]
+        | None = None,
         force_destroy: pulumi.Input[bool] | None = None,
         release_holds: pulumi.Input[bool] | None = None,
-        autoclass: Message[AutoclassArgs] | None = None,
-        cors: Messages[CorsRuleArgs] | None = None,
-        custom_placement_config: Message[CustomPlacementConfigArgs] | None = None,
+        autoclass: pulumi.Input[AutoclassArgs | Mapping[str, Any]] | None = None,
+        cors: pulumi.Input[Sequence[pulumi.Input[CorsRuleArgs | Mapping[str, Any]]]] | None = None,
+        custom_placement_config: pulumi.Input[CustomPlacementConfigArgs | Mapping[str, Any]] | None = None,
         default_event_based_hold: pulumi.Input[bool] | None = None,
         enable_object_retention: pulumi.Input[bool] | None = None,
-        encryption: Message[BucketEncryptionArgs] | None = None,
+        encryption: pulumi.Input[BucketEncryptionArgs | Mapping[str, Any]] | None = None,
         hierarchical_namespace: pulumi.Input[bool] | None = None,
-        ip_filter: Message[IpFilterArgs] | None = None,
-        logging: Message[BucketLoggingArgs] | None = None,
+        ip_filter: pulumi.Input[IpFilterArgs | Mapping[str, Any]] | None = None,
+        logging: pulumi.Input[BucketLoggingArgs | Mapping[str, Any]] | None = None,
         requester_pays: pulumi.Input[bool] | None = None,
-        retention_policy: Message[RetentionPolicyArgs] | None = None,
+        retention_policy: pulumi.Input[RetentionPolicyArgs | Mapping[str, Any]] | None = None,
         rpo: pulumi.Input[str] | None = None,
-        soft_delete_policy: Message[SoftDeletePolicyArgs] | None = None,
-        website: Message[WebsiteArgs] | None = None,
+        soft_delete_policy: pulumi.Input[SoftDeletePolicyArgs | Mapping[str, Any]] | None = None,
+        website: pulumi.Input[WebsiteArgs | Mapping[str, Any]] | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -76,33 +77,39 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     ) -> None:
         """Declare a bucket.
 
-        :param name: must be globally unique on Google Cloud. Default: derived from the names of project,
-            program, stack and resource, and kept when an alias renames the resource.
-        :param storage_class: default STANDARD.
-        :param uniform_bucket_level_access: default true.
-        :param public_access_prevention: `enforced` (default) or `inherited`.
-        :param versioning: default false.
-        :param lifecycle_rules: `{"action": {"type": "Delete"}, "condition": {"age": 30}}` and so on, or
-            `LifecycleRuleArgs`.
-        :param force_destroy: delete the objects together with the bucket. Default false: a bucket that is not
+        :param resource_name: Name of the resource in the program.
+        :param name: Name of the bucket, globally unique on Google Cloud. Default: derived from the names of
+            project, program, stack and resource, and kept when an alias renames the resource.
+        :param storage_class: Storage class of new objects.
+        :param labels: Labels of the bucket.
+        :param uniform_bucket_level_access: Grant access by IAM only, without access lists of objects.
+        :param public_access_prevention: `enforced` or `inherited`.
+        :param versioning: Keep noncurrent versions of objects.
+        :param lifecycle_rules: Lifecycle rules, such as `{"action": {"type": "Delete"}, "condition": {"age":
+            30}}`.
+        :param force_destroy: Delete the objects together with the bucket. By default, a bucket that is not
             empty is not deleted. The value of the last deployment counts.
-        :param release_holds: with `force_destroy`, release temporary and event-based holds before deleting.
-            Default false: a bucket with held objects is not deleted.
-        :param autoclass: move objects between storage classes as they are used.
-        :param cors: requests that pages of other origins may send.
-        :param custom_placement_config: the two regions of a dual-region.
-        :param default_event_based_hold: put new objects on hold until the hold is released; default false.
-        :param enable_object_retention: allow retention of single objects; default false.
-        :param encryption: your own key, and the allowed kinds of keys.
-        :param hierarchical_namespace: real folders; default false.
-        :param ip_filter: networks that may reach the bucket.
-        :param logging: bucket for usage logs.
-        :param requester_pays: bill requests to the requester; default false.
-        :param retention_policy: minimum age of objects to be deleted. Locking it is permanent.
-        :param rpo: `ASYNC_TURBO` for turbo replication of a dual-region.
-        :param soft_delete_policy: how long deleted objects can be restored; the service's default is 7 days.
-        :param website: pages of a static website.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param release_holds: With `force_destroy`, release temporary and event-based holds before deleting.
+            By default, a bucket with held objects is not deleted.
+        :param autoclass: Move objects between storage classes as they are used.
+        :param cors: Requests that pages of other origins may send.
+        :param custom_placement_config: The two regions of a configurable dual-region.
+        :param default_event_based_hold: Put new objects on hold until the hold is released.
+        :param enable_object_retention: Allow retention of single objects.
+        :param encryption: Default encryption key, and the kinds of keys that are allowed.
+        :param hierarchical_namespace: Give the bucket real folders.
+        :param ip_filter: Networks that may reach the bucket.
+        :param logging: Bucket for usage logs.
+        :param requester_pays: Bill requests to the requester.
+        :param retention_policy: Minimum age of objects to be deleted. Locking it is permanent.
+        :param rpo: `ASYNC_TURBO` for turbo replication of a dual-region, or `DEFAULT`.
+        :param soft_delete_policy: Time for which deleted objects can be restored. The service's default is 7
+            days.
+        :param website: Pages of a static website.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region of the bucket. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "name": name,

@@ -78,29 +78,59 @@ class BucketSpec:
     )
 
     name: str
+    """Name of the bucket, globally unique on Google Cloud. Default: derived from the names of project,
+    program, stack and resource, and kept when an alias renames the resource.
+    """
     location: str
+    """Region of the bucket. Default: the stack's location."""
     storage_class: str = "STANDARD"
+    """Storage class of new objects."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the bucket."""
     uniform_bucket_level_access: bool = True
+    """Grant access by IAM only, without access lists of objects."""
     public_access_prevention: Literal["inherited", "enforced"] = "enforced"
+    """`enforced` or `inherited`."""
     versioning: bool = False
+    """Keep noncurrent versions of objects."""
     lifecycle_rules: tuple[LifecycleRule, ...] = ()
+    """Lifecycle rules, such as `{"action": {"type": "Delete"}, "condition": {"age": 30}}`."""
     force_destroy: bool = False
+    """Delete the objects together with the bucket. By default, a bucket that is not empty is not deleted. The
+    value of the last deployment counts.
+    """
     release_holds: bool = False
+    """With `force_destroy`, release temporary and event-based holds before deleting. By default, a bucket
+    with held objects is not deleted.
+    """
     autoclass: Autoclass | None = None
+    """Move objects between storage classes as they are used."""
     cors: tuple[CorsRule, ...] = ()
+    """Requests that pages of other origins may send."""
     custom_placement_config: CustomPlacementConfig | None = None
+    """The two regions of a configurable dual-region."""
     default_event_based_hold: bool = False
+    """Put new objects on hold until the hold is released."""
     enable_object_retention: bool = False
+    """Allow retention of single objects."""
     encryption: BucketEncryption | None = None
+    """Default encryption key, and the kinds of keys that are allowed."""
     hierarchical_namespace: bool = False
+    """Give the bucket real folders."""
     ip_filter: IpFilter | None = None
+    """Networks that may reach the bucket."""
     logging: BucketLogging | None = None
+    """Bucket for usage logs."""
     requester_pays: bool = False
+    """Bill requests to the requester."""
     retention_policy: RetentionPolicy | None = None
+    """Minimum age of objects to be deleted. Locking it is permanent."""
     rpo: Literal["DEFAULT", "ASYNC_TURBO"] | None = None
+    """`ASYNC_TURBO` for turbo replication of a dual-region, or `DEFAULT`."""
     soft_delete_policy: SoftDeletePolicy | None = None
+    """Time for which deleted objects can be restored. The service's default is 7 days."""
     website: Website | None = None
+    """Pages of a static website."""
 
 
 Bucket = TypeVar("Bucket", bound=BucketSpec)

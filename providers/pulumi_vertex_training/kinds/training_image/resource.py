@@ -33,12 +33,19 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
     """
 
     content_hash: pulumi.Output[str]
+    """Hash of the content that the image is built from."""
     base_images: pulumi.Output[list[str]]
+    """Names of the base images."""
     base_digests: pulumi.Output[dict[str, str]]
+    """Digest of each base image at build time."""
     tag_uris: pulumi.Output[list[str]]
+    """Names of the image with its tags."""
     size: pulumi.Output[int]
+    """Size of the image in bytes."""
     sent_bytes: pulumi.Output[int]
+    """Bytes that the push sent."""
     drift: pulumi.Output[list[str]]
+    """Tags that have moved since the build, found by a refresh."""
 
     def __init__(
         self,
@@ -73,29 +80,40 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
     ) -> None:
         """Declare an image.
 
-        :param repository: an ImageRepository, a `pulumi_gcp.artifactregistry.Repository`, or its address
-            LOCATION-docker.pkg.dev/PROJECT/NAME.
-        :param source: the folder, relative to the Pulumi program's folder. Without a Dockerfile, its content
-            is copied into the image.
-        :param name: name of the image in its repository; default: the resource's name.
-        :param dockerfile: name of the Dockerfile in the folder. Default: `Dockerfile`, if it exists and there
-            is no base_image.
-        :param base_image: the image that the folder's content is added to: a name, or another image.
-        :param requirements: a lock file with a hash in every line; its wheels become a layer.
-        :param env: environment variables of the image. Do not put secrets here: everyone who pulls the image
+        :param resource_name: Name of the resource in the program.
+        :param repository: Repository to push to: an `ImageRepository`, a
+            `pulumi_gcp.artifactregistry.Repository`, or the address LOCATION-docker.pkg.dev/PROJECT/NAME.
+        :param source: Folder, relative to the Pulumi program's folder. Without a Dockerfile, its content is
+            copied into the image.
+        :param name: Name of the image in its repository. Default: the resource's name.
+        :param dockerfile: Name of the Dockerfile in the folder. Default: `Dockerfile`, if it exists and there
+            is no `base_image`.
+        :param base_image: Image that the folder's content is added to: a name, or another image.
+        :param requirements: Lock file with a hash in every line. Its wheels become a layer.
+        :param entrypoint: ENTRYPOINT of the image.
+        :param command: CMD of the image.
+        :param env: Environment variables of the image. Do not put secrets here: everyone who pulls the image
             can read them.
-        :param build_contexts: further folders, by name. `COPY --from=NAME` in the Dockerfile copies from
+        :param labels: Labels of the image.
+        :param working_dir: Working directory of the image.
+        :param user: User that the image runs as.
+        :param build_args: Build arguments of the Dockerfile.
+        :param build_contexts: Further folders, by name. `COPY --from=NAME` in the Dockerfile copies from
             them; without a Dockerfile, each is copied into the image under its name.
-        :param platform: `linux/amd64` (default), which Vertex AI runs, or `linux/arm64`.
+        :param target: Stage of the Dockerfile to build. Default: the last.
+        :param platform: `linux/amd64`, which Vertex AI runs, or `linux/arm64`.
         :param python_version: Python version of the requirements' wheels, such as "3.11".
-        :param exclude: patterns of files to leave out, as in a .dockerignore file.
-        :param tags: tags of the image; default ["latest"].
-        :param on_delete: `keep` (default) leaves the image in the repository when the resource is replaced or
-            deleted; `delete` removes it, unless it has tags that are not declared here.
-        :param builder: builder of a Dockerfile that has a RUN: `auto` (default), `docker`, `podman`,
-            `buildah` or `cloud_build`.
-        :param build_bucket: the bucket for Cloud Build's source.
-        :param more: unsupported arguments; each one is rejected by name.
+        :param exclude: Patterns of files to leave out, as in a .dockerignore file.
+        :param tags: Tags of the image.
+        :param on_delete: `keep` leaves the image in the repository when the resource is replaced or deleted;
+            `delete` removes it, unless it has tags that are not declared here.
+        :param builder: Builder of a Dockerfile that has a RUN: `auto`, `docker`, `podman`, `buildah` or
+            `cloud_build`.
+        :param build_bucket: Bucket for Cloud Build's source.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "repository": repository_url(repository),

@@ -54,27 +54,60 @@ class TrainingImageSpec:
     """
 
     repository: str
+    """Repository to push to: an `ImageRepository`, a `pulumi_gcp.artifactregistry.Repository`, or the address
+    LOCATION-docker.pkg.dev/PROJECT/NAME.
+    """
     name: str
+    """Name of the image in its repository. Default: the resource's name."""
     source: str
+    """Folder, relative to the Pulumi program's folder. Without a Dockerfile, its content is copied into the
+    image.
+    """
     dockerfile: str | None = None
+    """Name of the Dockerfile in the folder. Default: `Dockerfile`, if it exists and there is no `base_image`.
+    """
     base_image: str | None = None
+    """Image that the folder's content is added to: a name, or another image."""
     requirements: str | None = None
+    """Lock file with a hash in every line. Its wheels become a layer."""
     entrypoint: tuple[str, ...] | None = None
+    """ENTRYPOINT of the image."""
     command: tuple[str, ...] | None = None
+    """CMD of the image."""
     env: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables of the image. Do not put secrets here: everyone who pulls the image can read
+    them.
+    """
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the image."""
     working_dir: str | None = None
+    """Working directory of the image."""
     user: str | None = None
+    """User that the image runs as."""
     build_args: Mapping[str, str] = field(default_factory=dict)
+    """Build arguments of the Dockerfile."""
     build_contexts: Mapping[str, str] = field(default_factory=dict)
+    """Further folders, by name. `COPY --from=NAME` in the Dockerfile copies from them; without a Dockerfile,
+    each is copied into the image under its name.
+    """
     target: str | None = None
+    """Stage of the Dockerfile to build. Default: the last."""
     platform: str = "linux/amd64"
+    """`linux/amd64`, which Vertex AI runs, or `linux/arm64`."""
     python_version: str | None = None
+    """Python version of the requirements' wheels, such as "3.11"."""
     exclude: tuple[str, ...] = ()
+    """Patterns of files to leave out, as in a .dockerignore file."""
     tags: tuple[str, ...] = ("latest",)
+    """Tags of the image."""
     on_delete: OnDelete = "keep"
+    """`keep` leaves the image in the repository when the resource is replaced or deleted; `delete` removes
+    it, unless it has tags that are not declared here.
+    """
     builder: Builder = "auto"
+    """Builder of a Dockerfile that has a RUN: `auto`, `docker`, `podman`, `buildah` or `cloud_build`."""
     build_bucket: str | None = None
+    """Bucket for Cloud Build's source."""
 
     @property
     def image(self) -> ImageName:

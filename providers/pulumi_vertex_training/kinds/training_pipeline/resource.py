@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import pulumi
 
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import with_names
-from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs, with_serving_image
-from pulumi_vertex_training.kinds.model.resource import Model, parent_name
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.parameters import with_names
+from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs
+from pulumi_vertex_training.kinds.model.resource import Model, parent_name, with_serving_image
 from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     part_with_persistent_resource,
@@ -49,8 +49,8 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         *,
         custom_task: pulumi.Input[Mapping[str, Any]] | None = None,
         tuning_task: pulumi.Input[Mapping[str, Any]] | None = None,
-        input_data_config: pulumi.Input[InputDataConfigArgs] | Mapping[str, Any] | None = None,
-        model_to_upload: pulumi.Input[ModelArgs] | Mapping[str, Any] | None = None,
+        input_data_config: pulumi.Input[InputDataConfigArgs | Mapping[str, Any]] | None = None,
+        model_to_upload: pulumi.Input[ModelArgs | Mapping[str, Any]] | None = None,
         model_id: pulumi.Input[str] | None = None,
         parent_model: Model | pulumi.Input[str] | None = None,
         persistent_resource: PersistentResource | None = None,
@@ -77,21 +77,51 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         opts: pulumi.ResourceOptions | None = None,
         **more: Any,
     ) -> None:
-        """Declare a pipeline. The arguments from `staging_bucket` on are those of `CustomJob`.
+        """Declare a pipeline.
 
-        :param custom_task: the fields of the API's CustomJobSpec, such as `worker_pool_specs`;
+        :param resource_name: Name of the resource in the program.
+        :param custom_task: Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`.
             `task_from_script`, `task_from_package` and `task_from_image` return one.
-        :param tuning_task: `study_spec`, `max_trial_count`, `parallel_trial_count`, `trial_job_spec`; exactly
-            one of the two tasks is given.
-        :param input_data_config: the dataset, its split and its destination.
-        :param model_to_upload: the model to upload when the task has succeeded, with its serving container.
-        :param model_id: the id of the model; an existing model of this id gets a new version.
-        :param parent_model: the model that gets a new version, by its id or full name.
-        :param persistent_resource: the resource on whose machines the pipeline trains, as
+        :param tuning_task: Tuning to run: `study_spec`, `max_trial_count`, `parallel_trial_count`,
+            `trial_job_spec`. Give exactly one of the two tasks.
+        :param input_data_config: Dataset, its split and its destination.
+        :param model_to_upload: Model to upload when the task has succeeded, with its serving container.
+        :param model_id: Id of the model. An existing model of this id gets a new version.
+        :param parent_model: Model that gets a new version: a `Model`, or its id or full name.
+        :param persistent_resource: Resource on whose machines the pipeline trains, as
             `persistent_resource_id` in the task or its `trial_job_spec`. The preview checks the task against
             its pools.
-        :param on_delete: `delete` (default) deletes with the pipeline the version that it uploaded, and the
-            model with its last version; `cancel` keeps both. A replaced pipeline always keeps its version.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param encryption_spec: Customer-managed key that encrypts the pipeline's resources.
+        :param labels: Labels of the pipeline.
+        :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
+            `base_output_directory` is left out. A rerun then never overwrites a good model.
+        :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
+            `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
+        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
+            warning, not as an error, for types that Google has added since.
+        :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
+        :param run_token: Any string. A different one reruns an unchanged job.
+        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
+        :param rerun_limit: How often in a row `on_failure` reruns the job.
+        :param protect_running: Refuse to replace or destroy the job while it is live.
+        :param on_delete: `delete` cancels a live job and deletes its record; `cancel` keeps the record. With
+            a pipeline, `delete` also deletes the model version that it uploaded, and the model with its last
+            version; a replaced pipeline always keeps its version.
+        :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
+            one. It has to equal the declaration; otherwise every difference is listed. The option is read
+            when the resource is created: afterwards, leave it out or keep it.
+        :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
+        :param wait: Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job
+            fails the deployment that started or joined it.
+        :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
+        :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
+            `cancel` (docs/waiting.md).
+        :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        :param more: Unsupported arguments; each one is rejected by name.
         """
         custom_task, machines = part_with_persistent_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"

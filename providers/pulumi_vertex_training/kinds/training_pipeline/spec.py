@@ -64,22 +64,35 @@ class TrainingPipelineSpec:
     )
 
     display_name: str = field(metadata={CHANGES: replaces()})
+    """Name for people, up to 128 characters. Default: the resource's name."""
     custom_task: JobSpec | None = None
+    """Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`. `task_from_script`,
+    `task_from_package` and `task_from_image` return one.
+    """
     tuning_task: TuningSpec | None = None
+    """Tuning to run: `study_spec`, `max_trial_count`, `parallel_trial_count`, `trial_job_spec`. Give exactly
+    one of the two tasks.
+    """
     input_data_config: InputDataConfig | None = field(
         default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the data of {noun}")}
     )
+    """Dataset, its split and its destination."""
     model_to_upload: ModelSpec | None = field(
         default=None, metadata={"absent_if_empty": True, WHOLE: True, **_MODEL_EFFECT}
     )
+    """Model to upload when the task has succeeded, with its serving container."""
     model_id: str | None = field(default=None, metadata=_MODEL_EFFECT)
+    """Id of the model. An existing model of this id gets a new version."""
     parent_model: str | None = field(default=None, metadata=_MODEL_EFFECT)
+    """Model that gets a new version: a `Model`, or its id or full name."""
     encryption_spec: EncryptionSpec | None = field(
         default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
     )
+    """Customer-managed key that encrypts the pipeline's resources."""
     labels: Mapping[str, str] = field(
         default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
     )
+    """Labels of the pipeline."""
 
 
 Pipeline = TypeVar("Pipeline", bound=TrainingPipelineSpec)

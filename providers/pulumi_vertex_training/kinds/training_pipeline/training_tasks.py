@@ -15,7 +15,6 @@ from pulumi import Input
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
-from pulumi_vertex_training.program.job_args import chief_worker_pool
 from pulumi_vertex_training.program.references import (
     BucketLike,
     ImageLike,
@@ -23,6 +22,7 @@ from pulumi_vertex_training.program.references import (
     image_uri,
     service_account_email,
 )
+from pulumi_vertex_training.program.worker_pools import chief_worker_pool
 from vertex_training.findings.words import all_of, nearest
 
 if TYPE_CHECKING:

@@ -36,7 +36,9 @@ class AutoscalingSpec:
     """The bounds between which the service scales a resource pool."""
 
     min_replica_count: int = field(default=0, metadata={"int64": True})
+    """Smallest number of machines."""
     max_replica_count: int = field(default=0, metadata={"int64": True})
+    """Largest number of machines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +51,16 @@ class ResourcePool:
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"used_replica_count"})
 
     machine_spec: MachineSpec
+    """Machine of the pool. A worker pool of a job needs a resource pool with exactly its machine and disk."""
     id: str = ""
+    """Id of the pool, unique in the persistent resource. Default: the service chooses one."""
     replica_count: int = field(default=0, metadata={"int64": True})
+    """Number of machines; with `autoscaling_spec`, the initial number."""
     disk_spec: DiskSpec | None = None
+    """Boot disk of the machines."""
     autoscaling_spec: AutoscalingSpec | None = None
+    """Limits between which the service changes the number of machines. Give this, `replica_count`, or both.
+    """
 
     @property
     def capacity(self) -> int:

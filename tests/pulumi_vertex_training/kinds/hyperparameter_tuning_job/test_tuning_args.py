@@ -11,6 +11,7 @@ import pytest
 
 import pulumi_vertex_training as vt
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import args as tuning_args
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.parameters import with_names
 from support.tables import every_row
 from vertex_training.fields.decode import decode
 from vertex_training.job import job_spec
@@ -146,7 +147,7 @@ POOL = {"machine_spec": {"machine_type": "n1-standard-4"}, "container_spec": {"i
     ids=["snake case", "camel case", "typed"],
 )
 def test_resources_become_their_names(job_spec_):
-    named = plain(tuning_args.with_names(job_spec_))
+    named = plain(with_names(job_spec_))
     pools, account = named.values()
     assert pools[0]["container_spec"]["image_uri"] == Image.uri
     assert account == Account.email
