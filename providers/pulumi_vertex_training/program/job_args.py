@@ -214,7 +214,7 @@ class WorkerPoolSpecArgs:
 
 @arguments_class
 class SchedulingArgs:
-    """`timeout` is the longest running time, "3600s"; the service's own is 7 days.
+    """Time limits, restarts, and the strategy for machines.
 
     :param timeout: Longest running time of the job, such as "3600s". The service's default is 7 days.
     :param restart_job_on_worker_restart: Restart the whole job if a worker is restarted.

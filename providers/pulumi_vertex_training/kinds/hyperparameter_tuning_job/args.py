@@ -15,7 +15,7 @@ from pulumi_vertex_training.program.worker_pools import WorkerPool
 
 @arguments_class
 class SafetyMetricConfigArgs:
-    """Makes a metric one that a trial must keep, not one that it improves.
+    """Marks a metric that a trial must keep within a threshold instead of improving it.
 
     :param safety_threshold: Limit between safe and unsafe values of the metric.
     :param desired_min_safe_trials_fraction: Fraction of trials that should be safe, 0 to 1. Default: no
@@ -30,7 +30,7 @@ class SafetyMetricConfigArgs:
 
 @arguments_class
 class MetricSpecArgs:
-    """A number that trials report, and whether it is to grow or to shrink.
+    """A number that trials report, to be maximized or minimized.
 
     :param metric_id: Id of the metric: the tag under which trials report it.
     :param goal: MAXIMIZE or MINIMIZE.
@@ -81,7 +81,7 @@ class IntegerValueSpecArgs:
 
 @arguments_class
 class CategoricalValueSpecArgs:
-    """One of some texts.
+    """One of a list of texts.
 
     :param values: Values to choose from.
     :param default_value: Starting point of the search. Not supported in tuning jobs.
@@ -95,7 +95,7 @@ class CategoricalValueSpecArgs:
 
 @arguments_class
 class DiscreteValueSpecArgs:
-    """One of some numbers, which increase.
+    """One of a list of increasing numbers.
 
     :param values: Values to choose from, in increasing order; 1,000 at most.
     :param default_value: Starting point of the search. Not supported in tuning jobs.
@@ -109,7 +109,7 @@ class DiscreteValueSpecArgs:
 
 @arguments_class
 class DiscreteValueConditionArgs:
-    """Values of a parent that has numbers to choose from.
+    """Values of a parent with a list of numbers.
 
     :param values: Values of the parent with which the parameter is active.
     """
@@ -120,7 +120,7 @@ class DiscreteValueConditionArgs:
 
 @arguments_class
 class IntValueConditionArgs:
-    """Values of a parent that has whole numbers.
+    """Values of a parent with whole numbers.
 
     :param values: Values of the parent with which the parameter is active.
     """
@@ -131,7 +131,7 @@ class IntValueConditionArgs:
 
 @arguments_class
 class CategoricalValueConditionArgs:
-    """Values of a parent that has texts to choose from.
+    """Values of a parent with a list of texts.
 
     :param values: Values of the parent with which the parameter is active.
     """
@@ -142,7 +142,7 @@ class CategoricalValueConditionArgs:
 
 @arguments_class
 class ConditionalParameterSpecArgs:
-    """A parameter that a trial has only where its parent has one of the values of the condition.
+    """A parameter that a trial has only if its parent has one of the condition's values.
 
     :param parameter_spec: Parameter that depends on its parent.
     :param parent_discrete_values: Condition on a parent with discrete values.
@@ -162,7 +162,7 @@ class ConditionalParameterSpecArgs:
 
 @arguments_class
 class ParameterSpecArgs:
-    """A value that each trial gets as the argument `--<parameter_id>`.
+    """A value that each trial gets as the argument `--<parameter_id>`; it has exactly one value spec.
 
     :param parameter_id: Id of the parameter: trials get its value as the argument `--<parameter_id>`.
     :param double_value_spec: Range of a number.
@@ -193,7 +193,7 @@ class ParameterSpecArgs:
 
 @arguments_class
 class DecayCurveAutomatedStoppingSpecArgs:
-    """Stops a trial whose predicted end is unlikely to be better than the best so far.
+    """Stops a trial whose predicted result is unlikely to beat the best so far.
 
     :param use_elapsed_duration: Compare trials by elapsed time instead of steps.
     """
@@ -215,7 +215,7 @@ class MedianAutomatedStoppingSpecArgs:
 
 @arguments_class
 class ConvexAutomatedStoppingSpecArgs:
-    """Stops a trial whose overestimated end is worse than the best so far.
+    """Stops a trial whose optimistic prediction is worse than the best result so far.
 
     :param max_step_count: Steps of a complete trial, for the prediction. Default: learned from completed
         trials.
@@ -244,7 +244,7 @@ class ConvexAutomatedStoppingSpecArgs:
 
 @arguments_class
 class StudyTimeConstraintArgs:
-    """A length of time since the study began, "3600s", or a moment in RFC 3339; one of them.
+    """A duration since the start of the study, "3600s", or a time in RFC 3339; exactly one of them.
 
     :param max_duration: Time since the study began, such as "3600s".
     :param end_time: Moment in RFC 3339, such as "2030-01-31T12:00:00Z".
@@ -258,7 +258,7 @@ class StudyTimeConstraintArgs:
 
 @arguments_class
 class StudyStoppingConfigArgs:
-    """When the whole study ends before its last trial.
+    """Conditions that end the study before its last trial.
 
     :param should_stop_asap: Also stop running trials when the study ends.
     :param minimum_runtime_constraint: Time before which no other condition ends the study.
@@ -329,7 +329,7 @@ class StudySpecArgs:
 
 @arguments_class
 class TrialJobSpecArgs:
-    """Worker pools and all that they run with.
+    """Worker pools, and the settings that they share.
 
     :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
         evaluator. `topology` builds this list from roles.

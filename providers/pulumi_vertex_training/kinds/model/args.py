@@ -14,7 +14,7 @@ from pulumi_vertex_training.program.references import ImageLike
 
 @arguments_class
 class FractionSplitArgs:
-    """The part of the data in each set, from 0 to 1; the service assigns what is left.
+    """Fractions of the data in each set, from 0 to 1.
 
     :param training_fraction: Fraction of the data for training, 0 to 1.
     :param validation_fraction: Fraction of the data for validation, 0 to 1.
@@ -31,7 +31,7 @@ class FractionSplitArgs:
 
 @arguments_class
 class FilterSplitArgs:
-    """The items of each set by a filter; "-" matches nothing.
+    """Filters that select the items of each set; "-" matches nothing.
 
     :param training_filter: Filter of the items for training; "-" matches nothing.
     :param validation_filter: Filter of the items for validation; "-" matches nothing.
@@ -48,7 +48,7 @@ class FilterSplitArgs:
 
 @arguments_class
 class PredefinedSplitArgs:
-    """The column `key` says `training`, `validation` or `test` of each row.
+    """A column `key` with the set of each row: `training`, `validation` or `test`.
 
     :param key: Column that has `training`, `validation` or `test` in each row.
     """

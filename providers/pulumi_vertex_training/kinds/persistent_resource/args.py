@@ -12,7 +12,7 @@ from pulumi_vertex_training.program.job_args import DiskSpecArgs, MachineSpecArg
 
 @arguments_class
 class AutoscalingSpecArgs:
-    """Between how many replicas the service keeps a resource pool.
+    """The bounds between which the service scales a resource pool.
 
     :param min_replica_count: Smallest number of machines.
     :param max_replica_count: Largest number of machines.
@@ -26,7 +26,7 @@ class AutoscalingSpecArgs:
 
 @arguments_class
 class ResourcePoolArgs:
-    """Machines of one kind in a persistent resource; the service chooses `id` where none is given.
+    """Machines of one kind in a persistent resource; the service chooses `id` if it is not given.
 
     :param machine_spec: Machine of the pool. A worker pool of a job needs a resource pool with exactly its
         machine and disk.
