@@ -58,7 +58,7 @@ def test_never_keeps_the_job_and_its_spec(engine: Engine) -> None:
     engine.up().ok()
     before = names(engine)
     write(engine, "print('other')", 'wait="done", rerun="never"')
-    stays = "train stays: its spec changed, and rerun is never"
+    stays = "train stays: its spec changed, but rerun is never"
     assert stays in engine.preview("--expect-no-changes").ok().output
     assert stays in engine.up("--expect-no-changes").ok().output
     assert "rerun is never; set rerun to on_change first" in engine.up("--replace", URN).failed().output
@@ -105,7 +105,7 @@ def test_a_protected_job_is_not_replaced_on_demand_after_a_refresh_either(engine
     engine.up().ok()
     before = names(engine)
     refused = engine.up("--refresh", "--replace", URN).failed().output
-    assert "the deployment was told to replace it, but it is running" in refused
+    assert "a replacement was requested, but it is running" in refused
     assert names(engine) == before
     write(engine, LONG)
     engine.up().ok()
@@ -136,7 +136,7 @@ def test_a_protected_job_is_neither_replaced_nor_destroyed_while_it_is_live(engi
     assert "train cannot be destroyed: it is running" in engine.destroy().failed().output
     write(engine, LONG, "protect_running=True")
     replaced = engine.up("--replace", URN).failed().output
-    assert "the deployment was told to replace it, but it is running" in replaced
+    assert "a replacement was requested, but it is running" in replaced
     assert names(engine) == before
     assert in_state(engine, "RUNNING")
 
@@ -183,9 +183,7 @@ def test_a_job_that_changed_behind_our_back_is_shown_as_what_it_is(engine: Engin
     )
 
     custom_jobs.delete(engine.endpoint(), job.name)
-    assert (
-        "train will run again: it was deleted, and no end of it is on record" in engine.preview().ok().output
-    )
+    assert "train will run again: it was deleted, and its end is not recorded" in engine.preview().ok().output
     engine.up().ok()
     (again,) = jobs(engine)
     assert again.name != job.name

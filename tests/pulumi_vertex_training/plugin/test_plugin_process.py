@@ -65,7 +65,7 @@ def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     said = plugin.said()
-    assert "train: stays as it is. A new job like it would be refused:" in said
+    assert "train: is kept. A new job with this spec would be refused:" in said
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
 
 
