@@ -190,7 +190,7 @@ def test_folders_that_the_history_of_the_base_names_are_left_as_they_are(tmp_pat
 UNFIT = [
     pytest.param("", {"document": {"architecture": "arm64"}}, "is for linux/arm64", id="platform"),
     pytest.param("", {"settings": {"OnBuild": ["RUN x"]}}, "ONBUILD triggers (RUN x)", id="triggers"),
-    pytest.param("", {"document": {"rootfs": {}}}, "another number", id="diff_ids"),
+    pytest.param("", {"document": {"rootfs": {}}}, "a different number", id="diff_ids"),
     pytest.param("COPY --chown=you a.txt /x", {}, "no user 'you' in /etc/passwd", id="unknown user"),
     pytest.param("COPY --chown=me:you a.txt /x", {}, "no group 'you' in /etc/group", id="unknown group"),
     pytest.param("COPY --chown=me a.txt /x", {"readable": False}, "cannot be read here", id="unread"),

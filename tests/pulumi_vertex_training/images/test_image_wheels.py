@@ -140,7 +140,7 @@ def test_the_password_of_an_index_is_not_reported(tmp_path: Path) -> None:
 def test_other_bytes_than_locked_are_refused(tmp_path: Path) -> None:
     make_wheel(tmp_path / "index")
     message = refused(tmp_path, f"tiny==1.0 --hash=sha256:{'0' * 64}\n")
-    assert "its bytes are not what was locked" in message
+    assert "the file is not the locked one" in message
     assert list((tmp_path / "wheels").iterdir()) == []
 
 

@@ -19,7 +19,7 @@ from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
 HEAD = '[project]\nname = "net"\nversion = "1"\n'
-APART = "Stage it as a package of its own instead, and name both in package_uris."
+APART = "Stage it as a separate package instead, and name both in package_uris."
 
 
 def problems(source: Path, extra_files: Mapping[str, Path]) -> list[str]:
@@ -206,7 +206,7 @@ def test_extra_files_that_cannot_be_packed(tree: WriteTree, extra: dict[str, str
 def test_extra_files_of_a_project_must_not_clash_either(tree: WriteTree, cluster: Path) -> None:
     project = tree("project", {"pyproject.toml": HEAD, "src/net/task.py": ""})
     assert problems(project, {"net/task.py": cluster / "__init__.py"}) == [
-        "extra_files: src/net/task.py: exists already. Choose another path for the extra file."
+        "extra_files: src/net/task.py: already exists. Choose another path for the extra file."
     ]
 
 

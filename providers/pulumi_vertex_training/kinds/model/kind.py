@@ -35,7 +35,8 @@ class RegisteredModelSpec(ModelSpec):
     parent_model: str | None = field(default=None, metadata=_MODEL)
     is_default_version: bool = field(default=True, metadata=IN_PLACE)
     service_account: str | None = field(
-        default=None, metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it is of the upload only")}
+        default=None,
+        metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it only applies to the upload")},
     )
 
 

@@ -207,4 +207,6 @@ def _persistent(record: ResourceRecord) -> PersistentRecord:
     )
 
 
-PERSISTENT = PersistentKind(noun="persistent resource", labelled=_labelled, get=_get_persistent, delete=delete)
+PERSISTENT = PersistentKind(
+    noun="persistent resource", labelled=_labelled, get=_get_persistent, delete=delete
+)

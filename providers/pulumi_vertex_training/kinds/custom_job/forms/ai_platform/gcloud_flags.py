@@ -154,8 +154,8 @@ class _Reader:
             self.problems.append(
                 COMMAND.broken(
                     KEY,
-                    f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
-                    "the program's own arguments go after --",
+                    f"{shown(words[1])} is not expected after the name of the job, {shown(words[0])}; the "
+                    "program's own arguments go after --",
                 )
             )
         if named and not words:
