@@ -209,7 +209,7 @@ def test_a_base_that_does_not_do(line: str, options: dict[str, Any], part: str, 
 def test_a_source_named_by_the_base_alone_is_refused(tmp_path: Path) -> None:
     base = base_image(ROOT, settings={"Env": ["F=a.txt"]})
     (problem,) = refused(tmp_path / "c", FROM + "COPY $F /x\n", {"a.txt": ""}, bases={base.name: base})
-    assert "Declare it before, as in ARG F=value" in problem.message
+    assert "Declare it before this line, for example ARG F=value" in problem.message
 
 
 def test_a_source_that_the_base_renames_is_refused(tmp_path: Path) -> None:

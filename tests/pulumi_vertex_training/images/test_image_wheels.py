@@ -95,9 +95,9 @@ def test_markers_are_decided_for_the_image(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    pytest.param("tiny==2.0", "no wheel of tiny==2.0 is available", id="version that is not there"),
-    pytest.param("other==1.0", "no wheel of other==1.0 is available", id="name that is not there"),
-    pytest.param("built==1.0", "no wheel of built==1.0 is available", id="sources alone"),
+    pytest.param("tiny==2.0", "tiny==2.0 has no wheel for this Python", id="version that is not there"),
+    pytest.param("other==1.0", "other==1.0 has no wheel for this Python", id="name that is not there"),
+    pytest.param("built==1.0", "built==1.0 has no wheel for this Python", id="sources alone"),
 ]
 
 

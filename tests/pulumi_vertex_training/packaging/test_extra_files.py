@@ -183,8 +183,8 @@ def test_hostile_paths_are_refused(tree: WriteTree, cluster: Path, path: str) ->
     [
         ({"gone": "gone"}, "extra_files['gone']: {root}/gone does not exist. Correct the path."),
         ({"empty": "empty"}, "extra_files['empty']: the folder {root}/empty has no file to pack."),
-        ({"net/task.py": "a.txt"}, "extra_files: net/task.py: exists already."),
-        ({"setup.py": "a.txt"}, "extra_files: setup.py: exists already."),
+        ({"net/task.py": "a.txt"}, "extra_files: net/task.py: already exists."),
+        ({"setup.py": "a.txt"}, "extra_files: setup.py: already exists."),
         ({"a.txt": "a.txt"}, "extra_files: a.txt: is outside any package, so nothing installs it."),
         ({"data/a.txt": "a.txt"}, "extra_files: data/a.txt: is outside any package"),
         ({"links": "links"}, "extra_files['links']: out: is a link to /etc/passwd, outside the source."),

@@ -664,7 +664,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**PACKAGE, "runtimeVersion": "1.15", "scaleTier": "BASIC_TPU"},
-            "runtime_version: 1.15 has TensorFlow 1, and there is no prebuilt image of that for TPUs",
+            "runtime_version: 1.15 has TensorFlow 1, and Google has no prebuilt image with TensorFlow 1 "
+            "for TPUs",
             id="TensorFlow 1 on a TPU",
         ),
         pytest.param(
@@ -679,8 +680,9 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**CUSTOM, "masterConfig": COMMAND, "args": ["x"]},
-            "args: is given, and masterConfig.containerCommand and masterConfig.containerArgs, too; AI "
-            "Platform takes one of them. Args go to every replica: move them to masterConfig.containerArgs",
+            "args: is given together with masterConfig.containerCommand and masterConfig.containerArgs; AI "
+            "Platform accepts only one of them. Every replica gets args: move them to "
+            "masterConfig.containerArgs",
             id="args and a command",
         ),
         pytest.param(
