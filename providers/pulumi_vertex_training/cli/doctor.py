@@ -121,7 +121,11 @@ def _replicas(machine: Machine) -> Finding:
         message = "run in their own namespaces, with the buckets at /gcs"
         return Finding(about=about, level="ok", message=message)
     message = f"run as plain processes without /gcs: {machine.sandbox_reason}"
-    remedy = "On Linux, allow unprivileged user namespaces. Elsewhere, let programs open gs:// addresses."
+    remedy = (
+        "On Linux, allow unprivileged user namespaces (Ubuntu: `sudo sysctl "
+        "kernel.apparmor_restrict_unprivileged_userns=0`). Elsewhere, let programs open gs:// "
+        "addresses."
+    )
     return Finding(about=about, level="warning", message=message, remedy=remedy)
 
 

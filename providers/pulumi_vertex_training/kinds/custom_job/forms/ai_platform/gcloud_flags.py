@@ -25,7 +25,7 @@ _GROUPS = ("ai-platform", "ml-engine")
 _TRACKS = ("alpha", "beta")
 _VERTEX_AI = frozenset({"custom-jobs", "hp-tuning-jobs"})
 
-UNKNOWN_FLAG = Rule(name="gcloud-flag", says="a flag is one of the command's", source=_GCLOUD)
+UNKNOWN_FLAG = Rule(name="gcloud-flag", says="a flag is a flag of the command", source=_GCLOUD)
 FLAG_VALUE = Rule(name="gcloud-value", says="a flag has the value that it needs", source=_GCLOUD)
 COMMAND = Rule(
     name="gcloud-command",

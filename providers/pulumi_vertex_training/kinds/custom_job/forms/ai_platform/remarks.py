@@ -59,8 +59,8 @@ COMMAND = _rule(
 )
 NO_TASK = _rule(
     "no-task",
-    "an input without a task is checked without it",
-    "ours: a --config file may leave it to the flags of its command",
+    "an input without a task is checked, except for the task",
+    "ours: the flags of the command can give the task instead of the --config file",
 )
 RUNTIME_IMAGE = _rule("runtime-image", "a runtime version is a prebuilt image", _IMAGES)
 RUNTIME = _rule(
@@ -73,8 +73,8 @@ PYTHON = _rule("python-version", "the prebuilt images have Python 3.7", _IMAGES)
 JOB_DIR = _rule("job-dir", "Vertex AI does not pass --job-dir to the program", f"{_INPUT}.jobDir")
 MAX_WAIT = _rule("max-wait-time", "only FLEX_START waits for a limited time", "Vertex AI API, Scheduling")
 PRIORITY = _rule("priority", "jobs have no priority", "Vertex AI API, Scheduling")
-TPU_VERSION = _rule("tpu-tf-version", "the image alone decides the TensorFlow of a TPU", "Vertex AI API")
-CHIEF_FIELD = _rule("chief-in-tf-config", "TF_CONFIG has always a chief, never a master", _TF_CONFIG)
+TPU_VERSION = _rule("tpu-tf-version", "the image decides the TensorFlow version of a TPU", "Vertex AI API")
+CHIEF_FIELD = _rule("chief-in-tf-config", "TF_CONFIG always has a chief, never a master", _TF_CONFIG)
 TUNING = _rule("hyperparameters", "trials belong to a tuning job", "Vertex AI API, HyperparameterTuningJob")
 
 
