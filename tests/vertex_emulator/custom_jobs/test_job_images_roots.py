@@ -292,5 +292,5 @@ def test_a_root_of_the_image_s_own_has_what_points_clients_at_the_emulator(
     image_of(tmp_path, program)
     words = [f"r:{REDIRECT_PATH}/sitecustomize.py", f"w:{REDIRECT_PATH}/new"]
     _, said = output_of(tmp_path, sandbox, own=True, words=words, shown={REDIRECT_PATH: REDIRECT})
-    assert said.startswith('"""Loaded by Python at its start')
+    assert said.startswith('"""Redirect Google')
     assert not (REDIRECT / "new").exists()
