@@ -89,9 +89,7 @@ def test_a_move_says_so(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(JOB, job(pool(1.0)))
     moved, _ = plugin.check(JOB, job(pool(1.0), location="europe-west4"))
     assert plugin.diff(JOB, inputs, moved) == (True, ["location"])
-    said = (
-        "train: location: us-central1 -> europe-west4; the job is replaced, because a job stays where it was"
-    )
+    said = "train: location: us-central1 -> europe-west4; the job is replaced, because a job cannot move"
     assert said in plugin.said()
 
 
