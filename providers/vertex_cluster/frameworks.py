@@ -58,7 +58,7 @@ def all_replicas(cluster: Cluster) -> Ranks:
         raise ClusterError(
             variable=cluster.source,
             path="cluster",
-            message="does not list evaluators, so it is not possible to count all replicas",
+            message="does not list evaluators, so not all replicas can be counted",
             remedy="Read CLUSTER_SPEC, or count the trainers only",
         )
     before = sum(len(pool) for pool in cluster.pools[: cluster.pool])

@@ -116,7 +116,7 @@ class _Reader:
                 if pools[position] != found:
                     raise self._error(
                         path,
-                        f"lists different {ROLES[position]}s than its other name",
+                        f"lists different {ROLES[position]}s than the other name of this pool",
                         "Keep one of the two",
                     )
                 continue
@@ -213,9 +213,11 @@ class _Reader:
             value: object = json.loads(text)
         except ValueError as error:
             shown = "" if path else f"begins with {_shown(text[:40])} and "  # `job` may be secret
-            raise self._error(path, f"{shown}is not JSON: {error}", "Print it, and fix its quotes") from None
+            raise self._error(
+                path, f"{shown}is not JSON: {error}", "Print the variable, and correct its quotes"
+            ) from None
         except RecursionError:
-            raise self._error(path, "is nested too deeply", "Give the JSON that Vertex AI writes") from None
+            raise self._error(path, "is nested too deeply", "Use the JSON that Vertex AI writes") from None
         return value
 
     def _object(self, path: str, value: object) -> Mapping[str, Any]:

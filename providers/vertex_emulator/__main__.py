@@ -112,12 +112,14 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Serve the Vertex AI and Cloud Storage emulator of one data folder on 127.0.0.1.",
     )
     parser.add_argument("--data-dir", type=Path, required=True, help="folder for all data")
-    parser.add_argument("--port", type=int, help="default: the last one if it is free, or else any")
+    parser.add_argument(
+        "--port", type=int, help="port to listen on (default: the last one if it is free, else any)"
+    )
     parser.add_argument(
         "--idle-minutes",
         type=float,
         default=30.0,
-        help="stop after that many minutes without a request or a live job; 0 is never (default: 30)",
+        help="stop after that many minutes without a request or a live job; 0 means never (default: 30)",
     )
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)

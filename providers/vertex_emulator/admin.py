@@ -158,7 +158,7 @@ class ClockControl:
         return self._show(request, match)
 
     def _post_scale(self, request: Request, match: re.Match[str]) -> Response:
-        what = "how many seconds pass in one, a number"
+        what = "a number, the emulator's seconds for each real second,"
         factor = number(body_of(request, "factor"), "factor", least=1 / FASTEST, most=FASTEST, what=what)
         self.scale(factor)
         return self._show(request, match)

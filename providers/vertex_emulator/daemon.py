@@ -283,7 +283,7 @@ class Daemon:
             try:
                 server = listen(int(row["value"]))
             except OSError:
-                log.info("Port %s, the last one, is in use: using another", row["value"])
+                log.info("The last port, %s, is in use: using another port", row["value"])
         server = server or listen(0)
         self._database.execute(
             "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

@@ -124,7 +124,7 @@ def ensure(
     except LockHeldError as error:
         raise LauncherError(
             f"Process {error.holder or '(unknown)'} has been starting the emulator of {folder.root} for "
-            f"{timeout:.0f} seconds. Look at {folder.log}. If that process hangs, end it and try again."
+            f"{timeout:.0f} seconds. See {folder.log}. If that process hangs, end it and try again."
         ) from error
 
 
@@ -272,14 +272,14 @@ def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None
     )
     if status not in (0, 200):
         raise LauncherError(
-            f"The emulator at {running.url} (process {running.pid}) refused to stop: {answer}. "
-            f"Look at {folder.log}."
+            f"The emulator at {running.url} (process {running.pid}) refused to stop: {answer}. See "
+            f"{folder.log}."
         )
     while _lock_holder(folder) == running.pid:
         if time.monotonic() >= until:
             raise LauncherError(
                 f"The emulator of {folder.root} (process {running.pid}) has not stopped within "
-                f"{timeout:.0f} seconds. Look at {folder.log}, or end it with: kill {running.pid}"
+                f"{timeout:.0f} seconds. See {folder.log}, or end it with: kill {running.pid}"
             )
         time.sleep(0.01)
 
@@ -328,8 +328,8 @@ def _not_responding(folder: DataFolder, holder: object) -> str:
     known = isinstance(holder, int) and holder > 0
     who, how = (f"Process {holder}", f" with: kill {holder}") if known else ("Another process", "")
     return (
-        f"{who} serves the data folder {folder.root} but does not respond. Look at {folder.log}. If it "
-        f"hangs, end it{how}, and try again."
+        f"{who} serves the data folder {folder.root} but does not respond. See {folder.log}. If it hangs, "
+        f"end it{how}, and try again."
     )
 
 

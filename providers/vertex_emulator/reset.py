@@ -90,7 +90,7 @@ def _end_jobs(
         while job.is_held():
             if clock() >= until:
                 raise ResetError(
-                    f"Job {job.path.name} has not ended within {wait:g} s, so nothing was deleted. Look at "
+                    f"Job {job.path.name} has not ended within {wait:g} s, so nothing was deleted. See "
                     f"{job.supervisor_log}."
                 )
             sleep(_POLL_SECONDS)

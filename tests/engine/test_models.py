@@ -230,7 +230,7 @@ def test_a_version_that_a_killed_deployment_uploaded_is_adopted(life: Life) -> N
 
 def test_a_model_of_somebody_else_is_not_touched(life: Life) -> None:
     output = diagnostics(life.created.failed().output, "touched")
-    assert "model touched exists already" in output
+    assert "model touched already exists" in output
     assert 'parent_model="touched"' in output
     assert numbers(life.first["touched"]) == ["1"]
     newer, older = life.second["touched"]

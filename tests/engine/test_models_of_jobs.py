@@ -127,10 +127,10 @@ def test_replacing_a_job_on_demand_takes_no_model_away(steps: Steps) -> None:
 def test_no_model_is_made_of_a_job_that_has_not_ended(engine: Engine) -> None:
     engine.write(HEAD + LIVE + UNTIMELY)
     output = engine.up().failed().output
-    assert "artifact_uri: is None: the job that it comes from has not succeeded, or not yet" in output
+    assert "artifact_uri: is None: its job has failed, or has not ended yet" in output
     assert versions(engine, "untimely") == []
     engine.write(HEAD + LIVE + PARENT)
     output = engine.up().failed().output
-    assert "adds: parent_model is None; its source has uploaded no model" in output
+    assert "adds: parent_model is None; its source has not uploaded a model" in output
     (only,) = training_pipelines.GATEWAY.list_jobs(engine.endpoint())
     assert only.display_name == "makes"

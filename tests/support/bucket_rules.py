@@ -48,7 +48,7 @@ CASES = {
         bucket(),
         {"location": "EU"},
         "location",
-        "eu is more than one",
+        "eu spans more than one",
         "Give the region of the jobs",
         level="warning",
     ),

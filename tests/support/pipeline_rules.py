@@ -85,7 +85,7 @@ CASES = {
         {f"{DATA}.fraction_split": {"test_fraction": 0.5}, f"{DATA}.predefined_split": {"key": "set"}},
         f"{DATA}.predefined_split",
         "fraction_split and predefined_split",
-        "keep one",
+        "Keep one",
     ),
     "data-fraction": case(
         {f"{DATA}.fraction_split": {"test_fraction": 80}},
@@ -97,7 +97,7 @@ CASES = {
         {f"{DATA}.fraction_split": {"training_fraction": 0.9, "test_fraction": 0.2}},
         f"{DATA}.fraction_split",
         "the fractions is 1.1",
-        "1 at most",
+        "the maximum is 1",
         right={DATA: {"dataset_id": "1", "fraction_split": {"training_fraction": 0.8, "test_fraction": 0.2}}},
     ),
     "data-filters": case(
@@ -112,7 +112,7 @@ CASES = {
     "data-destinations": case(
         {f"{DATA}.gcs_destination": "gs://staging/d", f"{DATA}.bigquery_destination": "bq://project"},
         f"{DATA}.bigquery_destination",
-        "gcs_destination is, too",
+        "together with gcs_destination",
         "keep one",
     ),
     "data-destination-missing": case(
@@ -141,8 +141,8 @@ CASES = {
     "data-schema-and-query": case(
         {f"{DATA}.annotation_schema_uri": "gs://b/s.yaml", f"{DATA}.saved_query_id": "7"},
         f"{DATA}.saved_query_id",
-        "'7' is given, and annotation_schema_uri is, too",
-        "give one",
+        "'7' is given together with annotation_schema_uri",
+        "Keep one",
     ),
     "data-kinds": case(
         {f"{DATA}.annotations_filter": "a", f"{DATA}.predefined_split": {"key": "set"}},
@@ -158,14 +158,14 @@ CASES = {
     "model-id-or-parent": case(
         {"model_id": "digits", "parent_model": "digits"},
         "model_id",
-        "'digits' is given, and parent_model is, too",
-        "leave one",
+        "'digits' is given together with parent_model",
+        "Leave one",
     ),
     "parent-model": case(
         {"parent_model": "digits@2"},
         "parent_model",
         "'digits@2' is not a model",
-        "leave out the version",
+        "Leave out the version",
         right={"parent_model": "projects/p/locations/us-central1/models/digits"},
     ),
     "model-alias": case(
@@ -218,8 +218,8 @@ CASES = {
     "serving-routes": case(
         {f"{SERVING}.predict_route": "/predict", f"{SERVING}.invoke_route_prefix": "/*"},
         f"{SERVING}.invoke_route_prefix",
-        "'/*' is given, and predict_route is, too",
-        "give one",
+        "'/*' is given together with predict_route",
+        "keep one",
     ),
     "serving-prefix": case(
         {f"{SERVING}.invoke_route_prefix": "/x"}, f"{SERVING}.invoke_route_prefix", "'/x'", "write '/*'"

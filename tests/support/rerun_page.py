@@ -214,7 +214,7 @@ def _example(cases: Iterable[Facts]) -> str:
 def _conditions(row: Row) -> str:
     parts = [
         "`protect_running`" if row.protect_running else "",
-        "with `--replace`" if row.on_demand else "",
+        "replacement requested" if row.on_demand else "",
         "below the limit" if row.below_limit else "",
     ]
     return ", ".join(filter(None, parts))

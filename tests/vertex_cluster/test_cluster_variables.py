@@ -217,7 +217,7 @@ BAD = {
     "two names disagree": (
         spec({"workerpool0": ["a:1"], "chief": ["b:1"]}),
         "cluster.chief",
-        "lists different chiefs than its other name",
+        "lists different chiefs than the other name of this pool",
     ),
     "no chief": (spec({"workerpool1": ["b:1"]}), "cluster", "has 0 replicas in the first pool"),
     "two chiefs": (spec({"workerpool0": ["a:1", "b:1"]}), "cluster", "has 2 replicas in the first pool"),

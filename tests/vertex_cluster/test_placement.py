@@ -321,13 +321,15 @@ def test_reduction_servers_are_excluded_manually() -> None:
 
 @pytest.mark.parametrize(("pool", "role"), [(2, "server"), (3, "evaluator")])
 def test_a_replica_that_is_not_a_worker(pool: int, role: str) -> None:
-    with pytest.raises(PlacementError, match=f"^cluster is seen from workerpool{pool}-0, the role {role},"):
+    with pytest.raises(
+        PlacementError, match=f"^cluster is seen from workerpool{pool}-0, whose role, {role},"
+    ):
         PlacedWorker.of(seen_from(pool), subnetworks=3)
 
 
 def test_an_evaluator_with_only_tf_config() -> None:
     text = '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "evaluator", "index": 0}}'
-    with pytest.raises(PlacementError, match="the role evaluator"):
+    with pytest.raises(PlacementError, match="whose role, evaluator"):
         PlacedWorker.of(parse_tf_config(text), subnetworks=3)
 
 

@@ -12,7 +12,7 @@ from pulumi_vertex_training.views.failure import InputError, did_you_mean
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 """A group of commands of a parser, as `add_subparsers` returns it."""
 
-JOB_HELP = "full name, id or display name; of several jobs with this display name, the live one"
+JOB_HELP = "full name, id or display name; if several jobs have this display name, the live one"
 
 
 class Parser(argparse.ArgumentParser):

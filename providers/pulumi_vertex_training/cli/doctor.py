@@ -118,10 +118,14 @@ def _emulator(machine: Machine) -> Finding:
 def _replicas(machine: Machine) -> Finding:
     about = "Replicas"
     if machine.sandbox_reason is None:
-        message = "run in namespaces of their own, with the buckets at /gcs"
+        message = "run in their own namespaces, with the buckets at /gcs"
         return Finding(about=about, level="ok", message=message)
     message = f"run as plain processes without /gcs: {machine.sandbox_reason}"
-    remedy = "On Linux, allow unprivileged user namespaces. Elsewhere, let programs open gs:// addresses."
+    remedy = (
+        "On Linux, allow unprivileged user namespaces (Ubuntu: `sudo sysctl "
+        "kernel.apparmor_restrict_unprivileged_userns=0`). Elsewhere, let programs open gs:// "
+        "addresses."
+    )
     return Finding(about=about, level="warning", message=message, remedy=remedy)
 
 
@@ -146,7 +150,7 @@ def _container_tools(machine: Machine) -> Finding:
     about = "Container tools"
     if machine.container_tools:
         return Finding(about=about, level="ok", message=", ".join(machine.container_tools))
-    message = "no docker, podman or buildah; only a Dockerfile with RUN needs one"
+    message = "docker, podman and buildah were not found; only a Dockerfile with RUN needs one of them"
     remedy = "For such a Dockerfile, install one of them, or build with Cloud Build (build_bucket=)."
     return Finding(about=about, level="note", message=message, remedy=remedy)
 
@@ -157,7 +161,9 @@ def _google(machine: Machine) -> Finding:
     if machine.credentials_problem:
         return Finding(about=about, level="warning", message=machine.credentials_problem, remedy=remedy)
     if machine.credentials is None:
-        return Finding(about=about, level="note", message="none; the emulator needs none", remedy=remedy)
+        return Finding(
+            about=about, level="note", message="not found; the emulator does not need them", remedy=remedy
+        )
     return Finding(about=about, level="ok", message=machine.credentials)
 
 

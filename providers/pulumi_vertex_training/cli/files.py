@@ -67,7 +67,11 @@ def _values(text: str, *, only_json: bool) -> Any:
 def _text(name: str, argument: str) -> str:
     data = _standard_input(argument) if name == STANDARD_INPUT else _content(name, argument)
     if len(data) > MAX_BYTES:
-        raise _error(name, argument, f"the file has more than {MAX_BYTES >> 20} MiB; a job is far smaller")
+        raise _error(
+            name,
+            argument,
+            f"the file has more than {MAX_BYTES >> 20} MiB, which is too large for a job; give another file",
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

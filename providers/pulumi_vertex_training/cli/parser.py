@@ -52,7 +52,7 @@ def build() -> Parser:
     parser.command(
         commands,
         "doctor",
-        "check this machine for what deployments and the emulator need, and print remedies",
+        "check that this machine has what deployments and the emulator need, and print remedies",
         parents=[_json_options(), _data_dir_options()],
     )
     return parser
@@ -101,7 +101,7 @@ def _add_declarations(parser: Parser, commands: Subparsers) -> None:
         "--contract",
         choices=("observed", "documented"),
         default="observed",
-        help="CLUSTER_SPEC as real jobs get it, or as it is documented (default: observed)",
+        help="CLUSTER_SPEC as in real jobs, or as documented (default: observed)",
     )
     explain.add_argument(
         "--trial",
@@ -216,7 +216,8 @@ def _endpoint_options() -> argparse.ArgumentParser:
     options.add_argument(
         "--endpoint",
         choices=("emulator", "google"),
-        help="default: the emulator if it is running, else Google Cloud if --project or --location is given",
+        help="service to use (default: the emulator if it is running, else Google Cloud if --project or "
+        "--location is given)",
     )
     options.add_argument("--project", metavar="P", help="project id (default in the emulator: local)")
     options.add_argument("--location", metavar="L", help="region (default: us-central1)")

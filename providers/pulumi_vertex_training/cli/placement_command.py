@@ -77,8 +77,8 @@ def _unused_options(options: argparse.Namespace) -> list[str]:
         return []
     given = {"--drop-remainder": options.drop_remainder, "--no-dedicate": options.no_dedicate}
     return [
-        f"{name} has no effect: with replication, every worker trains everything on all parameter servers. "
-        "Leave it out, or use --strategy round-robin."
+        f"{name} has no effect: with replication, every worker trains all subnetworks on all parameter "
+        "servers. Leave it out, or use --strategy round-robin."
         for name, present in given.items()
         if present
     ]

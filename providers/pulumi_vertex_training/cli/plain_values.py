@@ -50,7 +50,7 @@ def has_half_characters(text: str) -> bool:
 
 def too_deep() -> str:
     """Return the message for too many levels."""
-    return f"lists and mappings are more than {MAX_DEPTH} levels deep; a job has less than 20"
+    return f"lists and mappings are more than {MAX_DEPTH} levels deep; a job has fewer than 20 levels"
 
 
 def too_many() -> str:

@@ -146,7 +146,7 @@ class JobClient:
             if cause is None or retry.was_refused(cause):
                 raise
             raise Unavailable(
-                f"{error} It may have been submitted nevertheless: check with `vertex-training jobs`.",
+                f"{error} It may have been submitted anyway. To check, run `vertex-training jobs`.",
                 code=error.code,
                 reason=error.reason,
                 resource=error.resource,

@@ -178,7 +178,7 @@ def _of_crash(error: Exception) -> _Finding | None:
     response = frame.f_locals.get("response")
     code = int(response.status_code) if response is not None else None
     return _Finding(
-        kind=errors.UnexpectedAnswer, text=f"answered {code}, though not in the service's own form", code=code
+        kind=errors.UnexpectedAnswer, text=f"answered {code}, but not in the service's format", code=code
     )
 
 
@@ -210,7 +210,7 @@ def _of_foreign_response(response: Any, code: int) -> _Finding:
     """Translate an answer without Google's envelope, such as Cloud Storage's plain text for downloads."""
     text = " ".join(str(getattr(response, "text", "")).split())
     if code == 404 and not text.startswith("No such object: "):
-        text = f"answered 404, though not in the service's own form: {_cut(text) or 'an empty answer'}"
+        text = f"answered 404, but not in the service's format: {_cut(text) or 'an empty answer'}"
         return _Finding(kind=errors.UnexpectedAnswer, text=text, code=code)
     return _Finding(kind=_kind(code, None), text=_cut(text) or f"HTTP {code}", code=code)
 

@@ -81,7 +81,9 @@ def base_problems(
         message = f"{name} is for {system}/{architecture}, not {platform}. Set the image's platform to that."
         problems.append(BASE_IMAGE.broken(place, message))
     if len((config.get("rootfs") or {}).get("diff_ids") or ()) != len(manifest["layers"]):
-        message = f"{name} has {len(manifest['layers'])} layers, but its configuration lists another number."
+        message = (
+            f"{name} has {len(manifest['layers'])} layers, but its configuration lists a different number."
+        )
         problems.append(BASE_IMAGE.broken(place, f"{message} Push the image again."))
     triggers = (config.get("config") or {}).get("OnBuild") or ()
     if triggers:

@@ -77,14 +77,14 @@ def inspect_built_package(path: Path, ending: str) -> tuple[BuiltPackage, list[P
         return BuiltPackage(), [*_named(path, ending)[1], unreadable("source", error)]
     (name, version), problems = _named(path, ending)
     if start != signature:
-        message = f"{path.name} is not {what}: it does not begin like one. {_REBUILD}"
+        message = f"{path.name} is not {what}: its first bytes differ. {_REBUILD}"
         return BuiltPackage(), [*problems, _about(message)]
     if problems and any(problem.level == "error" for problem in problems):
         return BuiltPackage(), problems
     try:
         metadata, modules = _of_wheel(path) if ending == ".whl" else (_of_sdist(path), ())
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
-        message = f"{path.name} is not {what} that can be read: {error}. {_REBUILD}"
+        message = f"{path.name} cannot be read as {what}: {error}. {_REBUILD}"
         return BuiltPackage(), [*problems, _about(message)]
     fields = HeaderParser().parsestr(metadata)
     found = BuiltPackage(

@@ -16,7 +16,7 @@ from pulumi_vertex_training.packaging.project import Project
 from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 from vertex_training.findings.problems import Problem
 
-_STAGE_SEPARATELY = "Stage it as a package of its own instead, and name both in package_uris."
+_STAGE_SEPARATELY = "Stage it as a separate package instead, and name both in package_uris."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def extra_file_conflicts(extras: Extras, taken: Collection[str], *, root: str = 
     for file in extras.files:
         path = f"{root}/{file.path}" if root else file.path
         if path in seen:
-            message = "exists already. Choose another path for the extra file."
+            message = "already exists. Choose another path for the extra file."
             problems.append(Problem(path=f"extra_files: {path}", message=message))
         seen.add(path)
     return problems

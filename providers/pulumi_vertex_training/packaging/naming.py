@@ -85,11 +85,11 @@ def requirement_problems(text: str, *, path: str) -> list[Problem]:
 
 def _reason(text: str, error: InvalidRequirement) -> str:
     if text.lstrip().startswith("-"):
-        return "a package cannot have options of pip. List the packages themselves, as in 'numpy>=2'."
+        return "a package cannot have options of pip. List the packages themselves, such as 'numpy>=2'."
     if re.search(r"(^\.{0,2}/|\.(whl|gz|zip)$)", text) and "@" not in text:
         return "a path does not exist on a replica. Stage that package too and name both in package_uris."
     reason = str(error).partition("\n")[0].rstrip(".")
-    return f"{reason[:1].lower()}{reason[1:]}. Write it as in 'numpy>=2'."
+    return f"{reason[:1].lower()}{reason[1:]}. Write it like 'numpy>=2'."
 
 
 def runnable(paths: Iterable[str], *, top_level: Collection[str] | None = None) -> tuple[str, ...]:

@@ -242,8 +242,8 @@ def _no_name(project: Project) -> str:
 def _no_version(project: Project) -> str:
     if "version" in project.metadata.get("dynamic", ()):
         return (
-            f"the project leaves its version to its build backend ({project.backend.partition(':')[0]}), and "
-            "packing runs no build. Set version, here or in pyproject.toml."
+            f"the project gets its version from its build backend ({project.backend.partition(':')[0]}), "
+            "but packing does not run a build. Set version, here or in pyproject.toml."
         )
     if project.metadata or not project.has_setup_py:
         return "the project has no version. Add `version` to the [project] table of pyproject.toml."

@@ -87,8 +87,8 @@ def _checked(
     folder = Path(data_dir).expanduser() if data_dir else None
     if folder is not None and not folder.is_absolute():
         problems.append(
-            f"{NAMESPACE}:dataDir is {data_dir!r}; a relative path would name another folder for every "
-            "command. Give an absolute path, or one that begins with ~."
+            f"{NAMESPACE}:dataDir is {data_dir!r}; a relative path depends on the folder that a command "
+            "runs in. Give an absolute path, or one that begins with ~."
         )
     if problems:
         raise SettingsError(" ".join(problems))

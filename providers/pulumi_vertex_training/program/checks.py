@@ -78,4 +78,8 @@ def not_none(resource: str, name: str, value: T, *, remedy: str) -> T:
 
 def shown(value: object) -> str:
     """Return a value in words of a finding."""
-    return "an Output, whose value is known too late" if isinstance(value, pulumi.Output) else repr(value)
+    return (
+        "an Output, whose value is not known while the program runs"
+        if isinstance(value, pulumi.Output)
+        else repr(value)
+    )

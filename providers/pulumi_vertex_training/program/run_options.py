@@ -131,7 +131,7 @@ class RunOptions:
         yield flag("protect_running", self.protect_running)
         yield one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
         if self.taking_over is not None and self.adopt is None:
-            yield "taking_over names the run whose job is adopted, but adopt is not given; give both"
+            yield "taking_over is given without adopt; set adopt to the job of that run"
 
     def declaration(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of the spec and the options of the declaration that are given."""

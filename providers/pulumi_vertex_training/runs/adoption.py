@@ -84,10 +84,9 @@ def adopt(
         listed = "\n".join(f"  {line}" for line in lines)
         short = resource_id(record.name)
         raise AdoptionError(
-            f"{gateway.noun} {short} is not what is declared; each line is `path: live -> declared`:\n"
-            f"{listed}\n"
-            "Declare what the job has, or leave adopt out to run a new job. "
-            f"`vertex-training import {short}` prints the whole declaration.",
+            f"{gateway.noun} {short} differs from the declaration; each line is `path: live -> "
+            f"declared`:\n{listed}\nChange the declaration to the live values, or leave adopt out to run a "
+            f"new job. `vertex-training import {short}` prints the whole declaration.",
             differences=lines,
         )
     return record
@@ -157,8 +156,8 @@ def _require_no_other_owner(
     owner = f"run {carried}" + (f" ({where})" if where else "")
     wrong = f", not to {shown(taking_over)}" if taking_over else ""
     raise AdoptionError(
-        f"{gateway.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for it "
-        "or delete it, also from another machine. If that stack is gone for good, adopt the job with "
+        f"{gateway.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for the "
+        "job or delete it, even from another machine. If that stack is gone for good, adopt the job with "
         f"taking_over={carried!r}."
     )
 

@@ -66,7 +66,7 @@ def show_study(study: StudySpec, output: Output) -> None:
             [metric.metric_id or "?", goal_in_words(metric.goal), _safe(study, i)]
             for i, metric in enumerate(study.metrics)
         ]
-        output.table(["METRIC", "GOAL", "HAS TO BE"], table, indent=2)
+        output.table(["METRIC", "GOAL", "MUST BE"], table, indent=2)
 
 
 def _show_parameters(rows: list[ParameterRow], output: Output) -> None:

@@ -71,7 +71,7 @@ class PlacedWorker:
         if cluster.role not in ("chief", "worker"):
             raise PlacementError(
                 path="cluster",
-                message=f"is seen from {cluster.name}, the role {cluster.role}, which has no worker index",
+                message=f"is seen from {cluster.name}, whose role, {cluster.role}, has no worker index",
                 remedy="Branch by cluster.role first: only chief and workers build parts of an ensemble",
             )
         return cls(

@@ -74,7 +74,7 @@ def lines(member: Member, *, most: int = MAX_LINE) -> Iterator[bytes]:
 def check_manifest(value: Mapping[str, Any]) -> None:
     """Check that this emulator can read the archive."""
     if value.get("format") != FORMAT:
-        raise ArchiveError("its manifest does not say that it is the state of an emulator.")
+        raise ArchiveError("its manifest is not the manifest of an emulator's state.")
     version = value.get("version")
     if isinstance(version, bool) or version not in _READ:
         raise ArchiveError(
@@ -97,9 +97,9 @@ def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[Place, Any]:
     except (json_format.ParseError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArchiveError(f"{path} has no custom job: {error}.") from error
     if message.name != names.name_of(place, "customJobs", job_id):
-        raise ArchiveError(f"{path}: the job's name is {message.name!r}, which is another job's.")
+        raise ArchiveError(f"{path}: the job's name is {message.name!r}, which is the name of another job.")
     if store.state_of(message) not in store.TRANSITIONS:
-        raise ArchiveError(f"{path}: no job comes into the state {store.state_of(message)} here.")
+        raise ArchiveError(f"{path}: the emulator has no jobs in the state {store.state_of(message)}.")
     if not message.HasField("create_time"):
         raise ArchiveError(f"{path}: the job has no create_time.")
     return place, message
@@ -233,7 +233,7 @@ def _settings(value: Mapping[str, Any], path: str) -> dict[str, Any]:
 def _text(value: Mapping[str, Any], name: str, path: str) -> str:
     given = value.get(name)
     if not isinstance(given, str) or not given:
-        raise ArchiveError(f"{path}: {name} must be a text.")
+        raise ArchiveError(f"{path}: {name} must be a string.")
     return given
 
 

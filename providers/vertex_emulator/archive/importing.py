@@ -123,7 +123,7 @@ class _Unpacking:
             if match is None:
                 raise ArchiveError(f"{member.name!r} is not the name of a member.")
             if (count == 1) != (member.name == "manifest.json"):
-                raise ArchiveError("manifest.json must be the first member, and no other.")
+                raise ArchiveError("manifest.json must be the first member and occur only once.")
             if self._next is not None and member.name != self._next[0]:
                 raise ArchiveError(f"{self._next[0]} is missing.")
             self._take(member, match)

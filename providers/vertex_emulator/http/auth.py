@@ -91,13 +91,13 @@ class Authenticator:
             _check_browser(headers)
         if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
             if not _same(metadata[1], self.metadata_secret):
-                raise _unauthenticated("The secret in the path is not the one of this emulator.")
+                raise _unauthenticated("The secret in the path does not belong to this emulator.")
             return AuthenticatedRequest(
                 path=metadata[2], base_url=f"http://{host}/m/{metadata[1]}", metadata_only=True
             )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
-                raise _unauthenticated("The secret in the path is not the one of this emulator.")
+                raise _unauthenticated("The secret in the path does not belong to this emulator.")
             if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
                 raise HttpError(
                     403,
@@ -136,7 +136,7 @@ class Authenticator:
                 )
             return
         if not _same(token.strip(), self.token):
-            raise _unauthenticated("The token is not the one of this emulator.", registry=registry)
+            raise _unauthenticated("The token does not belong to this emulator.", registry=registry)
 
 
 def is_registry(path: str) -> bool:

@@ -15,14 +15,14 @@ def _redirect(url: str) -> None:
     try:
         importlib.import_module("vertex_training_redirect").install(url)
     except Exception as error:  # an error here must not keep the program from running
-        sys.stderr.write(f"vertex-training: Google's clients do not find the emulator: {error}\n")
+        sys.stderr.write(f"vertex-training: Google's clients cannot find the emulator: {error}\n")
 
 
 def _divide(count: str) -> None:
     try:
         importlib.import_module("vertex_training_redirect").install_devices(int(count))
     except Exception as error:  # as above
-        sys.stderr.write(f"vertex-training: TensorFlow does not find {count} devices: {error}\n")
+        sys.stderr.write(f"vertex-training: TensorFlow cannot find {count} devices: {error}\n")
 
 
 def _load_next() -> None:

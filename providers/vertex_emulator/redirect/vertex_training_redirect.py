@@ -70,8 +70,8 @@ def _for_generated(options: dict[str, Any], *, url: str) -> dict[str, Any]:
         return options
     if transport is not None and transport.endswith("asyncio"):
         raise RuntimeError(
-            "The emulator of vertex-training answers over REST, and this client is asynchronous, which needs "
-            "gRPC. Use the client of the same name without Async."
+            "This client is asynchronous and needs gRPC, but the emulator of vertex-training only has "
+            "REST. Use the client of the same name without Async."
         )
     return {**options, "transport": "rest", "client_options": changed}
 
@@ -122,7 +122,7 @@ def _divide(tensorflow: Any, count: int) -> None:
 def _after_import(change_of: Callable[[str], Optional[_Change]], trouble: str) -> None:  # noqa: UP045
     """Apply a change to each module imported from now on for whose name `change_of` returns one.
 
-    An exception in a change becomes one line on standard error, `NAME does not find TROUBLE`, and the import
+    An exception in a change becomes one line on standard error, `NAME cannot find TROUBLE`, and the import
     succeeds: an unknown version of a module must not keep the program from running.
     """
     sys.meta_path.insert(0, _Finder(change_of, trouble))
@@ -150,7 +150,7 @@ class _Finder:
             try:
                 change(module)
             except Exception as error:
-                sys.stderr.write(f"vertex-training: {name} does not find {self._trouble}: {error}\n")
+                sys.stderr.write(f"vertex-training: {name} cannot find {self._trouble}: {error}\n")
 
         spec.loader.exec_module = execute_and_change
         return spec

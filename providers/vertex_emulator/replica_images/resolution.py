@@ -124,8 +124,8 @@ def look_up(images: Images, image_uri: str) -> ReplicaImage:
             found = None
     if found is None:
         raise ImageError(
-            f"there is no image {name} in the emulator. Push it to the emulator's registry first, or use one "
-            "of Google's prebuilt training images, such as "
+            f"the emulator has no image {name}. Push it to the emulator's registry first, or use one of "
+            "Google's prebuilt training images, such as "
             "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
         )
     return _read(images, found, name)
@@ -190,8 +190,8 @@ def _image(
         raise ImageError(f"{name} is an image for {config.get('os')!r}; the service runs Linux images only")
     if foreign and not stand_in:
         raise ImageError(
-            f"{name} is an image for linux/{foreign}, and this machine is linux/{host_architecture()}. Build "
-            "it for this platform too, or run the job on Google Cloud"
+            f"{name} is an image for linux/{foreign}, but this machine is linux/{host_architecture()}. "
+            "Build it for this platform too, or run the job on Google Cloud"
         )
     return ReplicaImage(
         name=pinned,

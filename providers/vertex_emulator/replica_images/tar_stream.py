@@ -88,7 +88,8 @@ class LayerReader:
             raise ImageError(f"{self._what} is damaged: its content does not have that digest and size")
         if not _is(self._plain, self._diff_id):
             raise ImageError(
-                f"{self._what} is damaged: unpacked, its digest is not {self._diff_id}, which the image names"
+                f"{self._what} is damaged: its unpacked content does not have the digest {self._diff_id} "
+                "that the image names"
             )
 
     def _more(self, size: int) -> bytes:
@@ -109,7 +110,7 @@ class LayerReader:
             self._unpacked += len(chunk)
             if self._unpacked > _RATIO_FROM and self._unpacked > _RATIO * self._packed:
                 raise ImageError(
-                    f"{self._what} unpacks to more than {_RATIO} times its size, which would fill the disk "
+                    f"{self._what} unpacks to more than {_RATIO} times its size, which could fill the disk "
                     "and is not expected of an image"
                 )
             yield chunk

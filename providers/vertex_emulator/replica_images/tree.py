@@ -229,7 +229,7 @@ class Tree:
                     follow_symlinks=False,
                 )
             except FileNotFoundError:
-                raise self._error(entry.name, f"it takes the place of {entry.target!r} itself") from None
+                raise self._error(entry.name, f"it would replace its own target, {entry.target!r}") from None
 
     # Whiteouts
 

@@ -180,7 +180,9 @@ def main(request_file: Path) -> None:
         problem = f"The image {wanted['name']} cannot be unpacked: {error}."
     except OSError as error:
         why = error.strerror or str(error)
-        remedy = "Free space on that disk" if is_out_of_space(error) else "Make the folder usable"
+        remedy = (
+            "Free space on that disk" if is_out_of_space(error) else "Make the folder readable and writable"
+        )
         problem = (
             f"The image {wanted['name']} could not be unpacked: {why} ({images}). {remedy}, and create the "
             "job again."

@@ -229,7 +229,7 @@ class PipelineService(Service):
                 [
                     Violation(
                         "training_pipeline.model_to_upload.artifact_uri",
-                        "The folder of the model is not known. Set this field, or base_output_directory in "
+                        "The folder of the model is unknown. Set this field, or base_output_directory in "
                         "training_task_inputs.",
                     )
                 ]

@@ -70,7 +70,7 @@ class RestoredTuningJob(RestoredRecord):
         self._at = at
         self._count = 0
         if self.message.trials:
-            raise ValueError("its trials must be in a file of their own")
+            raise ValueError("its trials must be in a separate file")
         if found := [
             *validation.problems(self.message),
             *names.label_problems(self.message.labels, "labels"),

@@ -82,10 +82,10 @@ def test_a_program_without_tensorflow_does_not_import_it(tmp_path: Path) -> None
 def test_another_version_is_imported_all_the_same(tmp_path: Path) -> None:
     done = run(tmp_path, source="results = ['as it is']", VERTEX_CLUSTER_LOCAL_DEVICES="2")
     assert done.stdout == '["as it is"]\n'
-    assert "tensorflow does not find 2 devices of the CPU" in done.stderr
+    assert "tensorflow cannot find 2 devices of the CPU" in done.stderr
 
 
 def test_a_number_that_is_none_keeps_no_program_from_running(tmp_path: Path) -> None:
     done = run(tmp_path, VERTEX_CLUSTER_LOCAL_DEVICES="many")
     assert done.stdout == "[]\n"
-    assert "TensorFlow does not find many devices" in done.stderr
+    assert "TensorFlow cannot find many devices" in done.stderr

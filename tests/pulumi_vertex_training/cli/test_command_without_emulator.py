@@ -360,8 +360,8 @@ def test_ctrl_c_while_following_is_quiet(service: Service, env: dict[str, str]) 
 
 def test_a_service_that_answers_nonsense_is_one_clean_line(service: Service, env: dict[str, str]) -> None:
     service.script(Answer(status=404, text="<html>proxy</html>", content_type="text/html"))
-    assert_clean_error(run("jobs", env=env), "not in the service's own form", code=1)
-    assert_json_error(run("jobs", "--json", env=env), "not in the service's own form", code=1)
+    assert_clean_error(run("jobs", env=env), "not in the service's format", code=1)
+    assert_json_error(run("jobs", "--json", env=env), "not in the service's format", code=1)
 
 
 def test_characters_that_the_locale_lacks_do_not_end_the_log(service: Service, env: dict[str, str]) -> None:

@@ -252,7 +252,7 @@ def test_a_repair_of_what_broke_a_rule_can_be_seen(diff: Diff, old: Job) -> None
     (warning,) = found["warnings"]
     assert (warning["file"], bool(warning["rule"])) == ("old.json", True)
     _, err = diff(old, pools(pool()))
-    assert err.startswith("old.json has 1 error, but as the old version it is still compared.")
+    assert err.startswith("old.json has 1 error. It is compared anyway, because it is the old version.")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_what_is_in_order_has_no_remedy() -> None:
             id="no hypertune",
         ),
         pytest.param({"container_tools": ()}, "Container tools", "note", "RUN", id="no container tool"),
-        pytest.param({"credentials": None}, "Google credentials", "note", "none", id="no credentials"),
+        pytest.param({"credentials": None}, "Google credentials", "note", "not found", id="no credentials"),
         pytest.param(
             {"credentials_problem": "it is torn"},
             "Google credentials",

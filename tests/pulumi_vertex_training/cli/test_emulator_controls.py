@@ -207,8 +207,8 @@ def test_unknown_types(env: dict[str, str], control: Control) -> None:
 
 
 def test_contract(env: dict[str, str], control: Control) -> None:
-    assert said("contract", env=env) == "New jobs get CLUSTER_SPEC as real jobs do.\n"
-    assert said("contract", "documented", env=env).endswith("as it is documented.\n")
+    assert said("contract", env=env) == "New jobs get the same CLUSTER_SPEC as real jobs.\n"
+    assert said("contract", "documented", env=env).endswith("as documented.\n")
     assert control.contract() == "documented"
     assert printed("contract", env=env) == {"contract": "documented"}
     assert printed("contract", "observed", env=env) == {"contract": "observed"}

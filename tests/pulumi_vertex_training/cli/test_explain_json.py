@@ -349,7 +349,7 @@ def test_a_retired_gpu_is_allowed_for_old_jobs(explain: Explain) -> None:
 def test_too_many_replicas_are_a_warning_of_ours(explain: Explain) -> None:
     (warning,) = explain(pools(pool(), pool(5000)))["warnings"]
     assert warning["rule"] == "listed-replicas"
-    assert warning["message"].startswith("5001 replicas; the environments of at most 2000 are listed")
+    assert warning["message"].startswith("5001 replicas are too many to list their environments")
     assert warning["source"].startswith("ours")
 
 

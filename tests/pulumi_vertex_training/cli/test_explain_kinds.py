@@ -175,7 +175,7 @@ replica; the service chooses the time in them, 2026-01-31T12:00:00.000Z is a sam
 
 The model
   uploads    digits
-  becomes    the model digits, or a further version of it where there is one
+  becomes    the model digits, or a new version of it if it exists
   files      gs://bucket/out/model/, the AIP_MODEL_DIR of its task
   served by  gcr.io/p/serve:1
 
@@ -319,7 +319,7 @@ WRONG: list[tuple[str, Document, str, str]] = [
         "a task that is not read",
         changed(PIPELINE, "trainingTaskDefinition", f"{DEFINITIONS}automl_tabular_1.0.0.yaml"),
         "training_task_definition",
-        "custom_task_1.0.0.yaml and hyperparameter_tuning_task_1.0.0.yaml are",
+        "custom_task_1.0.0.yaml or hyperparameter_tuning_task_1.0.0.yaml, in",
     ),
     ("no task", changed(PIPELINE, "trainingTaskInputs", None), "training_task_inputs", "workerPoolSpecs"),
     ("a task beside", {**PIPELINE, "customTask": JOB}, "custom_task", "keep one"),
@@ -481,8 +481,16 @@ def test_what_one_leaves_to_gcloud_is_said(command: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (TUNING, PIPELINE, "this is a training pipeline, but OLD is a tuning job; compare two of one kind"),
-        (TUNING, JOB, "this is a custom job, but OLD is a tuning job; compare two of one kind"),
+        (
+            TUNING,
+            PIPELINE,
+            "this is a training pipeline, but OLD is a tuning job; compare two documents of the same kind",
+        ),
+        (
+            TUNING,
+            JOB,
+            "this is a custom job, but OLD is a tuning job; compare two documents of the same kind",
+        ),
     ],
     ids=["tuning and pipeline", "tuning and job"],
 )

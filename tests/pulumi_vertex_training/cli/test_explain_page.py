@@ -377,12 +377,12 @@ def test_a_slice_of_several_machines(env: dict[str, str], machine: dict[str, Any
     text = pools({**json.loads(pools(pool()))["workerPoolSpecs"][0], "machineSpec": machine})
     ended = explained(env, text, "--framework", "jax")
     assert said in ended.out.splitlines()[0]
-    assert "those of the others are not known" in ended.out
+    assert "the environments of the others are not known" in ended.out
     assert "num_processes" not in ended.out
     assert "warning: framework: each replica of worker pool 0 is a TPU slice of 4 machines" in ended.out
     one = explained(env, text, "--framework", "jax", "--replica", "workerpool0-0")
     assert "num_processes" not in one.out
-    assert "those of the others are not known" in one.err
+    assert "the environments of the others are not known" in one.err
     (replica,) = explained(env, text, "--framework", "jax", "--json").json["replicas"]
     assert (replica["machines"], "frameworkSettings" in replica) == (4, False)
 

@@ -100,7 +100,7 @@ def test_a_create_that_may_have_succeeded_is_not_tried_again_and_says_so(
     service: Service, endpoint: Endpoint, trouble: Answer
 ) -> None:
     service.script(trouble)
-    with pytest.raises(errors.Unavailable, match="may have been submitted nevertheless") as caught:
+    with pytest.raises(errors.Unavailable, match="may have been submitted anyway") as caught:
         custom_jobs.create(endpoint, {"displayName": "d"})
     assert len(service.asked) == 1
     assert caught.value.__cause__ is not None

@@ -296,7 +296,7 @@ def test_what_is_not_there_is_none(endpoint: Endpoint, name: ImageName) -> None:
 
 
 def test_a_404_of_something_else_is_not_gone(endpoint: Endpoint, small: SmallRegistry) -> None:
-    with pytest.raises(errors.UnexpectedAnswer, match="not in a registry's own form"):
+    with pytest.raises(errors.UnexpectedAnswer, match="not in the format of a registry"):
         registry.ask(endpoint, parse(f"{small.host}/p"), "GET", "/nothing", action="read")
 
 
@@ -352,7 +352,7 @@ def test_a_download_of_another_digest_is_no_answer(
     small: SmallRegistry, endpoint: Endpoint, name: ImageName, tmp_path: Path
 ) -> None:
     small.blobs[name.path, digest_of(b"right")] = b"wrong"
-    with pytest.raises(errors.DataLoss, match="the data have another digest"):
+    with pytest.raises(errors.DataLoss, match="the data have a different digest"):
         registry.download_blob(endpoint, name, digest_of(b"right"), tmp_path / "there")
 
 

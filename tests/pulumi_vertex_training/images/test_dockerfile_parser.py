@@ -124,7 +124,7 @@ MALFORMED = [
     pytest.param("USER a", "Dockerfile", "has no FROM", id="no FROM"),
     pytest.param("USER a\nFROM scratch", "Dockerfile:1", "before the first FROM", id="before FROM"),
     pytest.param("FROM scratch\nCOPPY a b", "Dockerfile:2", "Did you mean COPY?", id="unknown instruction"),
-    pytest.param("FROM scratch\nXYZ", "Dockerfile:2", "continues with a backslash", id="nothing near"),
+    pytest.param("FROM scratch\nXYZ", "Dockerfile:2", "end it with a backslash", id="nothing near"),
     pytest.param("FROM scratch\nCOPY --chwon=1 a b", "Dockerfile:2", "Did you mean --chown?", id="flag"),
     pytest.param("FROM scratch\nUSER --x a", "Dockerfile:2", "USER has no flag --x", id="no flags"),
     pytest.param("FROM scratch\nCOPY --link --link a b", "Dockerfile:2", "given twice", id="flag twice"),

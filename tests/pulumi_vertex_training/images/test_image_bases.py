@@ -190,7 +190,7 @@ def test_folders_that_the_history_of_the_base_names_are_left_as_they_are(tmp_pat
 UNFIT = [
     pytest.param("", {"document": {"architecture": "arm64"}}, "is for linux/arm64", id="platform"),
     pytest.param("", {"settings": {"OnBuild": ["RUN x"]}}, "ONBUILD triggers (RUN x)", id="triggers"),
-    pytest.param("", {"document": {"rootfs": {}}}, "another number", id="diff_ids"),
+    pytest.param("", {"document": {"rootfs": {}}}, "a different number", id="diff_ids"),
     pytest.param("COPY --chown=you a.txt /x", {}, "no user 'you' in /etc/passwd", id="unknown user"),
     pytest.param("COPY --chown=me:you a.txt /x", {}, "no group 'you' in /etc/group", id="unknown group"),
     pytest.param("COPY --chown=me a.txt /x", {"readable": False}, "cannot be read here", id="unread"),
@@ -209,7 +209,7 @@ def test_a_base_that_does_not_do(line: str, options: dict[str, Any], part: str, 
 def test_a_source_named_by_the_base_alone_is_refused(tmp_path: Path) -> None:
     base = base_image(ROOT, settings={"Env": ["F=a.txt"]})
     (problem,) = refused(tmp_path / "c", FROM + "COPY $F /x\n", {"a.txt": ""}, bases={base.name: base})
-    assert "Declare it before, as in ARG F=value" in problem.message
+    assert "Declare it before this line, for example ARG F=value" in problem.message
 
 
 def test_a_source_that_the_base_renames_is_refused(tmp_path: Path) -> None:

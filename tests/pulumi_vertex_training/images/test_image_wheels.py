@@ -95,9 +95,9 @@ def test_markers_are_decided_for_the_image(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    pytest.param("tiny==2.0", "no wheel of tiny==2.0 is available", id="version that is not there"),
-    pytest.param("other==1.0", "no wheel of other==1.0 is available", id="name that is not there"),
-    pytest.param("built==1.0", "no wheel of built==1.0 is available", id="sources alone"),
+    pytest.param("tiny==2.0", "tiny==2.0 has no wheel for this Python", id="version that is not there"),
+    pytest.param("other==1.0", "other==1.0 has no wheel for this Python", id="name that is not there"),
+    pytest.param("built==1.0", "built==1.0 has no wheel for this Python", id="sources alone"),
 ]
 
 
@@ -140,7 +140,7 @@ def test_the_password_of_an_index_is_not_reported(tmp_path: Path) -> None:
 def test_other_bytes_than_locked_are_refused(tmp_path: Path) -> None:
     make_wheel(tmp_path / "index")
     message = refused(tmp_path, f"tiny==1.0 --hash=sha256:{'0' * 64}\n")
-    assert "its bytes are not what was locked" in message
+    assert "the file is not the locked one" in message
     assert list((tmp_path / "wheels").iterdir()) == []
 
 

@@ -20,7 +20,7 @@ from support.properties import examples
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
 HEAD = '[project]\nname = "net"\nversion = "1"\n'
-APART = "Stage it as a package of its own instead, and name both in package_uris."
+APART = "Stage it as a separate package instead, and name both in package_uris."
 
 
 def problems(source: Path, extra_files: Mapping[str, Path]) -> list[str]:
@@ -184,8 +184,8 @@ def test_hostile_paths_are_refused(tree: WriteTree, cluster: Path, path: str) ->
     [
         ({"gone": "gone"}, "extra_files['gone']: {root}/gone does not exist. Correct the path."),
         ({"empty": "empty"}, "extra_files['empty']: the folder {root}/empty has no file to pack."),
-        ({"net/task.py": "a.txt"}, "extra_files: net/task.py: exists already."),
-        ({"setup.py": "a.txt"}, "extra_files: setup.py: exists already."),
+        ({"net/task.py": "a.txt"}, "extra_files: net/task.py: already exists."),
+        ({"setup.py": "a.txt"}, "extra_files: setup.py: already exists."),
         ({"a.txt": "a.txt"}, "extra_files: a.txt: is outside any package, so nothing installs it."),
         ({"data/a.txt": "a.txt"}, "extra_files: data/a.txt: is outside any package"),
         ({"links": "links"}, "extra_files['links']: out: is a link to /etc/passwd, outside the source."),
@@ -207,7 +207,7 @@ def test_extra_files_that_cannot_be_packed(tree: WriteTree, extra: dict[str, str
 def test_extra_files_of_a_project_must_not_clash_either(tree: WriteTree, cluster: Path) -> None:
     project = tree("project", {"pyproject.toml": HEAD, "src/net/task.py": ""})
     assert problems(project, {"net/task.py": cluster / "__init__.py"}) == [
-        "extra_files: src/net/task.py: exists already. Choose another path for the extra file."
+        "extra_files: src/net/task.py: already exists. Choose another path for the extra file."
     ]
 
 

@@ -86,13 +86,13 @@ def test_a_wheel_without_metadata_is_refused(tmp_path: Path) -> None:
 def test_a_wheel_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     path = built_packages.wheel(tmp_path)
     path.write_bytes(path.read_bytes()[:100])
-    assert "is not a wheel that can be read" in refusal(path)
+    assert "cannot be read as a wheel" in refusal(path)
 
 
 def test_a_source_distribution_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     path = built_packages.sdist(tmp_path)
     path.write_bytes(path.read_bytes()[:40])
-    assert "is not a gzip archive that can be read" in refusal(path)
+    assert "cannot be read as a gzip archive" in refusal(path)
 
 
 def test_a_wheel_for_python_2_is_warned_of(tmp_path: Path) -> None:

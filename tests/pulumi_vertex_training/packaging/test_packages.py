@@ -113,12 +113,12 @@ def test_our_own_archives_are_taken_back_unchanged(tree: WriteTree, tmp_path: Pa
         (
             "net-1.tar.gz",
             b"<html>",
-            "source: net-1.tar.gz is not a gzip archive: it does not begin like one.",
+            "source: net-1.tar.gz is not a gzip archive: its first bytes differ.",
         ),
         (
             "net-1-py3-none-any.whl",
             b"",
-            "source: net-1-py3-none-any.whl is not a wheel: it does not begin like one.",
+            "source: net-1-py3-none-any.whl is not a wheel: its first bytes differ.",
         ),
     ],
 )

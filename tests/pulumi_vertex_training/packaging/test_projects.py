@@ -131,13 +131,13 @@ def test_name_and_version_are_found_without_a_build(tree: WriteTree, case: str) 
 UNREADABLE = {
     "scm": (
         {"pyproject.toml": DYNAMIC + backend("setuptools.build_meta") + "[tool.setuptools_scm]\n"},
-        "version: the project leaves its version to its build backend (setuptools.build_meta), and packing "
-        "runs no build. Set version, here or in pyproject.toml.",
+        "version: the project gets its version from its build backend (setuptools.build_meta), but packing "
+        "does not run a build. Set version, here or in pyproject.toml.",
     ),
     "hatch-vcs": (
         {"pyproject.toml": DYNAMIC + backend("hatchling.build") + '[tool.hatch.version]\nsource = "vcs"\n'},
-        "version: the project leaves its version to its build backend (hatchling.build), and packing runs "
-        "no build. Set version, here or in pyproject.toml.",
+        "version: the project gets its version from its build backend (hatchling.build), but packing "
+        "does not run a build. Set version, here or in pyproject.toml.",
     ),
     "none": (
         {"pyproject.toml": NAMED},

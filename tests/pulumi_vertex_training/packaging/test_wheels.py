@@ -213,7 +213,7 @@ REFUSED = {
             **toml(),
             "pyproject.toml": '[project]\nname = "net"\nversion = "1"\ndynamic = ["dependencies"]\n',
         },
-        "it leaves dependencies to its build",
+        "its build decides its dependencies",
     ),
     "a hook of hatch": (
         toml(BACKEND.format("hatchling.build") + '[tool.hatch.build.hooks.custom]\npath = "h.py"\n'),

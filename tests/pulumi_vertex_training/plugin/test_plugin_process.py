@@ -65,7 +65,7 @@ def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     said = plugin.stop()
-    assert "train: stays as it is. A new job like it would be refused:" in said
+    assert "train: is kept. A new job with this spec would be refused:" in said
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
 
 
@@ -89,9 +89,7 @@ def test_a_move_says_so(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(JOB, job(pool(1.0)))
     moved, _ = plugin.check(JOB, job(pool(1.0), location="europe-west4"))
     assert plugin.diff(JOB, inputs, moved) == (True, ["location"])
-    said = (
-        "train: location: us-central1 -> europe-west4; the job is replaced, because a job stays where it was"
-    )
+    said = "train: location: us-central1 -> europe-west4; the job is replaced, because a job cannot move"
     assert said in plugin.stop()
 
 

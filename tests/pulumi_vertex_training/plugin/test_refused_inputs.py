@@ -137,7 +137,7 @@ KINDS = [
             "model_id": "Digits",
         },
         [
-            "container_spec: is missing, and a model is uploaded",
+            "container_spec: is missing; an uploaded model needs a container",
             "80 is not a fraction",
             "fraction_split and predefined_split are given",
             "'' is not a column",

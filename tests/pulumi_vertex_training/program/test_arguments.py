@@ -40,7 +40,7 @@ def refusal(**arguments: Any) -> str:
         ({"rerun_limit": "2"}, "rerun_limit is '2'; it must be a whole number, 0 or more"),
         ({"rerun_limit": 1.5}, "rerun_limit is 1.5;"),
         ({"protect_running": 1}, "protect_running is 1; it must be True or False"),
-        ({"taking_over": "0-1"}, "adopt is not given; give both"),
+        ({"taking_over": "0-1"}, "taking_over is given without adopt"),
         ({"onInterrupt": "cancel"}, "onInterrupt: unknown argument; did you mean on_interrupt?"),
         ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus', but must be a Persist"),
         ({"rerun_limits": 3}, "rerun_limits: unknown argument; did you mean rerun_limit?"),

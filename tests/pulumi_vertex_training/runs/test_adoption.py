@@ -269,5 +269,5 @@ def test_no_other_run_is_taken_over(taking_over: str) -> None:
 
 
 def test_a_job_that_is_taken_over_must_still_be_what_is_declared() -> None:
-    with pytest.raises(AdoptionError, match="is not what is declared"):
+    with pytest.raises(AdoptionError, match="differs from the declaration"):
         Service(live(job(), labels=OURS)).adopt(declared=job(pool(2)), taking_over="feed-3")

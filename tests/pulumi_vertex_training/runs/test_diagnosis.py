@@ -48,7 +48,7 @@ LOCAL = (
         pytest.param(
             "The Model projects/7/locations/us-central1/models/digits already exists.",
             "model_exists",
-            "another pipeline made the model projects/7/locations/us-central1/models/digits",
+            "another pipeline created the model projects/7/locations/us-central1/models/digits",
             id="model",
         ),
         pytest.param(
@@ -82,7 +82,7 @@ LOCAL = (
         pytest.param("Internal error occurred for the current attempt", "internal", "service", id="internal"),
         pytest.param(
             "The job ran longer than job_spec.scheduling.timeout, 3600s, and was stopped. Declare a longer "
-            "timeout, or find out from the logs what the replicas waited for.",
+            "timeout, or check in the logs what the replicas waited for.",
             "timeout",
             "3600s",
             id="timeout",
@@ -258,9 +258,8 @@ def test_the_report_is_one_message_without_a_line_twice() -> None:
         "The last lines of workerpool0-0:",
         "    one",
         "    two",
-        "Likely cause: it aborted (SIGABRT): a library found an internal error. Look for "
-        "library versions that do not fit together (CUDA, NumPy, TensorFlow); `python -X faulthandler` "
-        "prints where it was.",
+        "Likely cause: it aborted (SIGABRT): a library found an internal error. Look for incompatible "
+        "versions of libraries (CUDA, NumPy, TensorFlow). `python -X faulthandler` prints where it crashed.",
         "All logs: vertex-training logs 5",
     ]
 

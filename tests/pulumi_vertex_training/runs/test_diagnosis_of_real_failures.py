@@ -154,7 +154,7 @@ def ended(endpoint: Endpoint, name: str) -> JobRecord:
         ),
         pytest.param("syntax", "syntax", "SyntaxError", id="syntax"),
         pytest.param("crash", "crash", "it crashed in native code (SIGSEGV)", id="crash"),
-        pytest.param("refused", "unreachable", "it did not reach another replica", id="refused"),
+        pytest.param("refused", "unreachable", "it could not reach another replica", id="refused"),
     ],
 )
 def test_the_cause_is_found(

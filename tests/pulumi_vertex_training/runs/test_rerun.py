@@ -194,8 +194,7 @@ def test_no_row_can_be_left_out(position: int) -> None:
         pytest.param(
             case(LastRun.GONE),
             "gone",
-            "train will run again: it was deleted, and no end of it is on record (`pulumi refresh` records "
-            "one)",
+            "train will run again: it was deleted, and its end is not recorded (`pulumi refresh` records it)",
             id="gone",
         ),
         pytest.param(
@@ -220,7 +219,7 @@ def test_no_row_can_be_left_out(position: int) -> None:
         pytest.param(
             case(LastRun.QUEUED, protect=True, demand=True),
             "protected-on-demand",
-            "train cannot be replaced: the deployment was told to replace it, but it is queued and "
+            "train cannot be replaced: a replacement was requested, but it is queued and "
             "protect_running is set; let it end, cancel it, or set protect_running to False",
             id="protected, on demand",
         ),
@@ -233,20 +232,20 @@ def test_no_row_can_be_left_out(position: int) -> None:
         pytest.param(
             case(demand=True),
             "on-demand",
-            "train will run again: the deployment was told to replace it",
+            "train will run again: a replacement was requested",
             id="on demand",
         ),
         pytest.param(
             case(policy=Policy.NEVER, demand=True),
             "never-on-demand",
-            "train cannot be replaced: the deployment was told to replace it, and rerun is never; set rerun "
-            "to on_change first",
+            "train cannot be replaced: a replacement was requested, but rerun is never; set rerun to "
+            "on_change first",
             id="on demand, never",
         ),
         pytest.param(
             case(LastRun.RUNNING, Change.SPEC, Policy.NEVER, protect=True),
             "never-changed",
-            "train stays: its spec changed, and rerun is never",
+            "train stays: its spec changed, but rerun is never",
             id="another spec, never",
         ),
     ],

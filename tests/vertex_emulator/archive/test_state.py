@@ -561,12 +561,12 @@ def line_changed(**values: Any) -> Edit:
             without("buckets/0.json"), "the bucket 'some-bucket' does not come before", id="no bucket"
         ),
         pytest.param(without("manifest.json"), "manifest.json must be the first", id="no manifest"),
-        pytest.param(changed("manifest.json", format="other"), "does not say that it is", id="format"),
+        pytest.param(changed("manifest.json", format="other"), "is not the manifest of", id="format"),
         pytest.param(changed("manifest.json", version=True), "it has version True", id="version true"),
         pytest.param(changed("manifest.json", version=3), "it has version 3", id="version"),
         pytest.param(with_member("objects/1", b"HELLO"), "objects/1 is damaged", id="other content"),
         pytest.param(with_member("objects/1", b"hello!"), "objects/1 is damaged", id="more content"),
-        pytest.param(changed("objects/1.json", name=""), "name must be a text", id="no object name"),
+        pytest.param(changed("objects/1.json", name=""), "name must be a string", id="no object name"),
         pytest.param(changed("objects/1.json", name=".."), "must not be '..'", id="object name"),
         pytest.param(changed("objects/1.json", generation=0), "generation must be", id="generation"),
         pytest.param(changed("objects/1.json", generation=1 << 63), "generation must be", id="too high"),
@@ -587,7 +587,9 @@ def line_changed(**values: Any) -> Edit:
         pytest.param(changed(f"jobs/{ID}.json", location="moon"), "is not a location", id="region"),
         pytest.param(changed(f"jobs/{ID}.json", job=None), "has no custom job", id="no job"),
         pytest.param(job_changed(name="projects/1/locations/us-central1/customJobs/1"), "another", id="name"),
-        pytest.param(job_changed(state="JOB_STATE_PAUSED"), "JOB_STATE_PAUSED here", id="state"),
+        pytest.param(
+            job_changed(state="JOB_STATE_PAUSED"), "no jobs in the state JOB_STATE_PAUSED", id="state"
+        ),
         pytest.param(job_changed(nothing=1), "has no custom job", id="unknown field"),
         pytest.param(
             with_member(f"jobs/{ID}/state.json", b'{"replicas": [{"name": 1}]}'), "a replica", id="replica"

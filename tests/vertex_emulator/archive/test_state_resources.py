@@ -488,7 +488,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     ),
     "tuning no study": (set_resource(TUNING, studySpec=None), "study_spec"),
     "tuning labels": (set_resource(TUNING, labels={"A": "b"}), "Label keys"),
-    "tuning trials": (set_resource(TUNING, trials=[{"id": "1"}]), "in a file of their own"),
+    "tuning trials": (set_resource(TUNING, trials=[{"id": "1"}]), "in a separate file"),
     "seed": (changed(TUNING, seed="1"), "seed must be"),
     "seed too large": (changed(TUNING, seed=2**63), "seed must be"),
     "stopped": (changed(TUNING, stopped=1), "stopped must be a string"),

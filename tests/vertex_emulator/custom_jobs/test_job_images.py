@@ -35,7 +35,7 @@ def test_an_image_as_in_the_codelab(emulator: JobEmulator) -> None:
     assert notice(emulator, name).startswith(
         "Emulator: this replica runs the image gcr.io/local/trainer:1@sha256:"
     )
-    assert f"in place of its base image {images.BASE}" in notice(emulator, name)
+    assert f"Instead of its base image {images.BASE}" in notice(emulator, name)
 
 
 SHOW = "import os, sys; print(os.getcwd(), os.environ.get('NAME'), *sys.argv[1:])"
@@ -215,13 +215,19 @@ def refusal(emulator: JobEmulator, pool: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("image", "text"),
     [
-        ("gcr.io/local/missing:1", "there is no image gcr.io/local/missing:1 in the emulator. Push it"),
-        ("missing", "there is no image docker.io/library/missing:latest"),
-        ("us-central1-docker.pkg.dev/local/repo/missing@sha256:" + "0" * 64, "there is no image us-central1"),
+        ("gcr.io/local/missing:1", "the emulator has no image gcr.io/local/missing:1. Push it"),
+        ("missing", "the emulator has no image docker.io/library/missing:latest"),
+        (
+            "us-central1-docker.pkg.dev/local/repo/missing@sha256:" + "0" * 64,
+            "the emulator has no image us-central1",
+        ),
         ("UPPER", "'UPPER' is not the name of an image"),
         ("gcr.io/local/x:a b", "a tag consists of letters"),
-        ("us-docker.pkg.dev/vertex-ai/training/ray-cpu.2-9.py310:latest", "there is no image us-docker"),
-        ("python:3.11-alpine", "there is no image docker.io/library/python:3.11-alpine"),
+        (
+            "us-docker.pkg.dev/vertex-ai/training/ray-cpu.2-9.py310:latest",
+            "the emulator has no image us-docker",
+        ),
+        ("python:3.11-alpine", "the emulator has no image docker.io/library/python:3.11-alpine"),
         ("../../etc/passwd", "is not the name of an image"),
     ],
 )
@@ -237,7 +243,7 @@ def test_an_image_that_is_not_there_is_refused(idle: JobEmulator, image: str, te
         pytest.param(
             {"architecture": "s390x", "stand_in": None},
             {"command": ["x"]},
-            "is an image for linux/s390x, and this machine is linux/",
+            "is an image for linux/s390x, but this machine is linux/",
             id="architecture",
         ),
         pytest.param({"Entrypoint": "x"}, {}, "has neither entrypoint", id="entrypoint is a text"),
@@ -259,7 +265,7 @@ def test_packages_need_a_prebuilt_image(idle: JobEmulator) -> None:
         "replicaCount": 1,
         "pythonPackageSpec": package,
     }
-    assert "only those run Python packages" in refusal(idle, declared)
+    assert "only prebuilt images run Python packages" in refusal(idle, declared)
 
 
 def test_every_image_is_named(idle: JobEmulator) -> None:

@@ -64,13 +64,13 @@ def test_a_command_that_names_a_path_of_the_image_fails_with_the_reason(
     layer = tar({"app/main.py": "", "app/run.sh": "", "app/config": ""})
     name = plain.create(of(push(registry(plain), layer), command=words))
     error = plain.wait(name)["error"]
-    assert "cannot be shown files at that path: of a test" in error["message"]
+    assert "cannot see the image's files at that path: of a test" in error["message"]
 
 
 def test_an_image_with_a_root_of_its_own_is_refused(plain: JobEmulator) -> None:
     image = push(registry(plain), tar({"run": ""}), stand_in=None, Entrypoint=["/run"])
     message = plain.refused(job(of(image)))["message"]
-    assert "has a root of its own, which this machine cannot give to a program: of a test" in message
+    assert "needs its own root file system, which this machine cannot provide: of a test" in message
 
 
 def test_a_user_that_cannot_be_had_is_named(plain: JobEmulator) -> None:

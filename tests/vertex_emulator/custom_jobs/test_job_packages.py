@@ -112,7 +112,7 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     assert "Installing gs://staging/a/trainer-1.0.tar.gz, gs://staging/helper-2.0-py3-none-any.whl" in said
     again = emulator.create(package_pool(*uris))
     assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
-    assert f"The packages are installed already, in {environment}." in emulator.printed(again, "service")
+    assert f"The packages are already installed in {environment}." in emulator.printed(again, "service")
     assert marker.stat().st_mtime_ns == before
 
 
@@ -125,7 +125,7 @@ def test_jobs_at_once_share_an_environment_and_a_change_makes_another(emulator: 
         assert emulator.printed(name) == ["the helper"]
     said = [line for name in names for line in emulator.printed(name, "service")]
     assert sum(line.startswith("Installing gs://") for line in said) == 1
-    assert sum(line.startswith("The packages are installed already") for line in said) == 3
+    assert sum(line.startswith("The packages are already installed") for line in said) == 3
     stage(emulator, "helper-2.0-py3-none-any.whl", wheel(code="print('changed')"))
     name = emulator.create(package_pool(uri, module="helper"))
     emulator.wait(name)

@@ -65,7 +65,7 @@ def test_what_is_supported_is_echoed(emulator: JobEmulator) -> None:
         entry["jsonPayload"]["message"] for entry in emulator.entries(created["name"], 'severity="NOTICE"')
     ]
     assert notice.startswith(f"Emulator: the image {IMAGE} is not run; this replica uses Python ")
-    assert "It has no 2 x NVIDIA_TESLA_T4 of its own" in notice
+    assert "It has no real 2 x NVIDIA_TESLA_T4" in notice
 
 
 def test_both_spellings_and_numbers_are_read(emulator: JobEmulator) -> None:
@@ -238,7 +238,7 @@ def test_other_images_are_refused(idle: JobEmulator, image: str) -> None:
     assert (error["code"], error["status"]) == (400, "FAILED_PRECONDITION")
     [violation] = error["details"][0]["fieldViolations"]
     assert violation["field"] == "job_spec.worker_pool_specs[2].container_spec.image_uri"
-    assert f"there is no image {image} in the emulator" in error["message"]
+    assert f"the emulator has no image {image}. " in error["message"]
 
 
 @pytest.mark.parametrize(

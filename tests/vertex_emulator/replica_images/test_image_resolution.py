@@ -117,7 +117,7 @@ def test_a_pushed_image_wins_over_the_stand_in(registry: Registry) -> None:
 
 def test_a_digest_that_a_pushed_image_has_not_is_not_replaced(registry: Registry) -> None:
     push(registry, tar({"a": "1"}), repository="docker.io/library/python", tag="3.11", stand_in=None)
-    with pytest.raises(ImageError, match="there is no image"):
+    with pytest.raises(ImageError, match="the emulator has no image"):
         look_up(registry, f"python:3.11@{DIGEST}")
 
 

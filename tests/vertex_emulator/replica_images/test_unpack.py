@@ -259,7 +259,7 @@ def test_an_archive_that_the_configuration_does_not_name(tmp_path: Path) -> None
     found = layers(tmp_path, tar({"a": "1"}))[0]
     other = Layer(digest=found.digest, size=found.size, path=found.path, diff_id="sha256:" + "0" * 64)
     (tmp_path / "root").mkdir()
-    with pytest.raises(ImageError, match="unpacked, its digest is not sha256:000"):
+    with pytest.raises(ImageError, match="its unpacked content does not have the digest sha256:000"):
         unpack([other], tmp_path / "root")
 
 

@@ -176,7 +176,7 @@ def test_invalid_pipelines(idle: Pipelines, fields: dict[str, Any], status: int,
 def test_a_model_without_a_folder_is_rejected(idle: Pipelines) -> None:
     body = pipeline(modelToUpload=serving())
     del body["trainingTaskInputs"]["baseOutputDirectory"]
-    assert "The folder of the model is not known" in idle.refused("POST", PIPELINES, body)["message"]
+    assert "The folder of the model is unknown" in idle.refused("POST", PIPELINES, body)["message"]
 
 
 def test_an_id_in_use_is_rejected(pipelines: Pipelines) -> None:

@@ -78,8 +78,8 @@ def status(options: argparse.Namespace, output: Output) -> int:
         output.line(f"The emulator is running at {_where(emulator)}: {jobs}.")
         if emulator.is_outdated:
             output.line(
-                "It runs older code than is installed. To replace it, run `vertex-training emulator start`; "
-                "its jobs keep running."
+                "It runs older code than the installed version. To replace it, run `vertex-training emulator "
+                "start`; its jobs keep running."
             )
     return 0
 
@@ -200,9 +200,7 @@ def import_state(options: argparse.Namespace, output: Output) -> None:
     )
     output.line(f"Imported: {counts}.")
     if added["endedJobs"]:
-        output.line(
-            f"Jobs and pipelines that were live when exported and are now ended: {added['endedJobs']}."
-        )
+        output.line(f"Ended jobs and pipelines (live when exported): {added['endedJobs']}.")
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def _add_settings(emulator: Parser, actions: Subparsers, parents: list[argparse.
     )
     add(
         "contract",
-        "set CLUSTER_SPEC as real jobs get it, or as it is documented",
+        "set CLUSTER_SPEC as in real jobs, or as documented",
         "contract",
         choices=("observed", "documented"),
     )
@@ -82,7 +82,9 @@ def _add_quota(quota: Parser, commands: Subparsers, parents: list[argparse.Argum
     add.add_argument(
         "metric", metavar="METRIC", help="an accelerator such as NVIDIA_L4, or nvidia_l4_gpus, cpus, n2_cpus"
     )
-    add.add_argument("limit", type=_limit, metavar="LIMIT", help="number that jobs can use at the same time")
+    add.add_argument(
+        "limit", type=_limit, metavar="LIMIT", help="number of units that jobs can use at the same time"
+    )
     add.add_argument(
         "--region", metavar="R", help="only in this region (default: in every region separately)"
     )
@@ -99,9 +101,12 @@ def _add_quota(quota: Parser, commands: Subparsers, parents: list[argparse.Argum
 
 
 def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
-    kill = replica.command(commands, "kill", "kill its process with SIGKILL", parents=parents)
+    kill = replica.command(commands, "kill", "kill the replica's process with SIGKILL", parents=parents)
     preempt = replica.command(
-        commands, "preempt", "preempt its machine as a Spot VM: SIGTERM, then SIGKILL", parents=parents
+        commands,
+        "preempt",
+        "preempt the replica's machine as a Spot VM: SIGTERM, then SIGKILL",
+        parents=parents,
     )
     for one in (kill, preempt):
         one.add_argument("job", metavar="JOB", help=JOB_HELP)
@@ -111,16 +116,16 @@ def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.A
             type=seconds,
             metavar="SECONDS",
             default=0.0,
-            help="after it has run this long (default: 0)",
+            help="wait until the replica has run this long (default: 0)",
         )
         one.add_argument(
             "--times",
             type=_count,
             metavar="N",
             default=1,
-            help="number of starts after which to do it (default: 1)",
+            help="do this after each of the next N starts (default: 1)",
         )
-    kill.add_argument("--out-of-memory", action="store_true", help="as if it ran out of memory")
+    kill.add_argument("--out-of-memory", action="store_true", help="kill it as if it ran out of memory")
 
 
 def _factor(text: str) -> float:
@@ -155,7 +160,7 @@ def _add_fault_commands(
 
 def _add_faults(fault: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
     add = fault.command(
-        commands, "add", "set a fault: what happens to which calls of a method", parents=parents
+        commands, "add", "set a fault: choose the calls of a method and what happens to them", parents=parents
     )
     add.add_argument(
         "method",

@@ -180,9 +180,9 @@ _SETTINGS = {
         read=lambda control: control.contract(),
         write=lambda control, contract: control.set_contract(contract),
         sentence=lambda contract: (
-            "New jobs get CLUSTER_SPEC as it is documented."
+            "New jobs get CLUSTER_SPEC as documented."
             if contract == "documented"
-            else "New jobs get CLUSTER_SPEC as real jobs do."
+            else "New jobs get the same CLUSTER_SPEC as real jobs."
         ),
     ),
     "replica-limit": _Setting(

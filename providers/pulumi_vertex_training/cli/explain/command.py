@@ -116,7 +116,8 @@ def _one_replica(explained: Explanation, name: str, output: Output) -> Explanati
             _settings(replica, explained, output)
         elif explained.framework is not None:
             output.note(
-                f"For the settings of {explained.framework}, give its new name, {replica.environment.name}."
+                f"To see the settings of {explained.framework}, use the replica's name on Vertex AI: "
+                f"--replica {replica.environment.name}."
             )
         for sentence in explain_view.notes_on_slices([replica]):
             output.note(sentence)

@@ -106,8 +106,8 @@ def _of_two_kinds(side: _Side, old: Document[Any], new: Document[Any]) -> dict[s
     """Return the error for documents of two kinds."""
     is_now, was = new.kind, old.kind
     message = (
-        f"this is a {is_now.noun}, but OLD is a {was.noun}; compare two of one kind. To compare their jobs, "
-        "give the worker pools of both: `explain --json` prints them as workerPoolSpecs"
+        f"this is a {is_now.noun}, but OLD is a {was.noun}; compare two documents of the same kind. To "
+        "compare their jobs, give the worker pools of both: `explain --json` prints them as workerPoolSpecs"
     )
     return {"path": "", "message": message, "rule": "", "source": "", "file": side.file}
 
@@ -152,8 +152,8 @@ def _notes(side: _Side) -> Iterator[str]:
     if count := len(side.excused):
         what, them = ("1 error", "it") if count == 1 else (f"{count} errors", "them")
         yield (
-            f"{side.file} has {what}, but as the old version it is still compared. "
-            f"`vertex-training explain` shows {them}."
+            f"{side.file} has {what}. It is compared anyway, because it is the old version. `vertex-training "
+            f"explain` shows {them}."
         )
     if count := len(side.warnings):
         what = "1 warning" if count == 1 else f"{count} warnings"
@@ -179,7 +179,7 @@ def _show(comparison: Comparison, output: Output) -> None:
         output.line()
         output.paragraph(f"Effect: {difference.effect}, because {'; '.join(difference.reasons)}.")
     if comparison.unsaid:
-        fields = f"{all_of(comparison.unsaid)}: one of the two files does not give it"
+        fields = f"{all_of(comparison.unsaid)}, because only one of the two files has it"
         output.paragraph(f"Not compared: {fields}.", style="dim")
     if not comparison.tasks:
         output.paragraph("Tasks are not compared: one of the two files has none.", style="dim")

@@ -154,7 +154,7 @@ def _with_settings(
         warning = replica_limits.SLICE_SETTINGS.broken(
             "framework",
             f"each replica of worker pool {position} is a TPU slice of {count} machines, so settings of "
-            f"{framework} that count replicas would be wrong; none are shown",
+            f"{framework} that count replicas would be wrong; they are not shown",
         )
         return list(replicas), {}, [warning]
     cluster = replicas[0].environment.cluster_spec or {}

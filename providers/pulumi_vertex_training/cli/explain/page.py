@@ -144,8 +144,8 @@ def notes_on_slices(replicas: Sequence[ExplainedReplica]) -> Iterator[str]:
         if count > 1:
             names = all_of([replica.environment.name for replica in several][:_MOST_ROWS])
             yield (
-                f"{names}: a TPU slice of {count} machines. This is the environment of the first one; "
-                "those of the others are not known."
+                f"{names}: a TPU slice of {count} machines. This is the environment of the first machine; "
+                "the environments of the others are not known."
             )
 
 

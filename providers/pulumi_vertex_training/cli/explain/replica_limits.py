@@ -57,6 +57,6 @@ def limit_problems(document: Document[CustomJobSpec]) -> Iterator[Problem]:
     if count > MAX_REPLICAS:
         yield LISTED_REPLICAS.broken(
             "worker_pool_specs",
-            f"{count} replicas; the environments of at most {MAX_REPLICAS} are listed, so none is listed; "
-            "try fewer replicas",
+            f"{count} replicas are too many to list their environments; at most {MAX_REPLICAS} are listed. "
+            "Try fewer replicas",
         )

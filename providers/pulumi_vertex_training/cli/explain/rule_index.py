@@ -114,7 +114,7 @@ def source_of(name: str) -> str:
 
 _INTRODUCTION = """# Rules
 
-This page is made from the code: `python -m pytest
+This page is generated from the code: `python -m pytest
 tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
 
 A rule is a requirement on the declaration of a training job, bucket or other resource. A broken rule gives a
@@ -125,7 +125,7 @@ job in a file with the source of its rule; `--json` also has the name of the rul
 An **error** means that the service would refuse the job, or that it cannot work: the job is not submitted.
 A **warning** means that the service accepts the job, but you may regret it. An option, a declared framework
 or the value itself can change the level of a rule. A source that begins with "ours" is not a document of
-Google's: it gives our reason for the rule.
+Google's: it gives this project's reason for the rule.
 
 These options change the checks:
 

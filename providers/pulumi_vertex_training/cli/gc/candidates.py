@@ -117,7 +117,7 @@ def decide_persistent(record: PersistentRecord, stacks: Sequence[KnownStack], en
     owner = "/".join(owner_of(record.labels).values())
     return Decision(
         status=Status.UNPROVEN,
-        reason=f"no stack here has it; its labels name {owner}, but names prove nothing; {remedy}",
+        reason=f"no stack here has it; its labels name {owner}, but labels alone are no proof; {remedy}",
     )
 
 
@@ -152,8 +152,9 @@ def _decide_by_history(made_by: Sequence[KnownStack], stacks: Sequence[KnownStac
     for stack in made_by:
         return Decision(
             status=Status.UNPROVEN,
-            reason=f"stack {stack.name} had it when it was removed, and may have moved to another backend",
+            reason=f"stack {stack.name} had it when the stack was removed, and the stack may have moved to "
+            "another backend",
         )
     unread = sorted({stack.name.backend for stack in stacks if not stack.has_history})
     but = f"; the history of {', '.join(unread)} could not be read" if unread else ""
-    return Decision(status=Status.UNPROVEN, reason=f"no stack here is known to have had {noun}{but}")
+    return Decision(status=Status.UNPROVEN, reason=f"no stack here has {noun} in its history{but}")

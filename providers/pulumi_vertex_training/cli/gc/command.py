@@ -147,7 +147,7 @@ def _delete_one(
     def refusal_of(decide: Callable[[Snapshot], Decision | None]) -> str:
         decision = decide(again.get())
         if decision is None:
-            return "it no longer has our label"
+            return "it no longer has its ownership label"
         if decision.status is Status.KNOWN or not (named or decision.status is Status.ORPHAN):
             return decision.reason
         return ""
@@ -156,7 +156,7 @@ def _delete_one(
 
         def job_refusal(record: JobRecord) -> str:
             if record.labels.get(RUN_LABEL) != finding.record.labels[RUN_LABEL]:
-                return "it no longer has our label"
+                return "it no longer has its ownership label"
             return refusal_of(lambda snapshot: decide_job(record, snapshot[0]))
 
         return delete_job(
@@ -204,8 +204,8 @@ def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint
         found = [one for one in findings if word in one.names(endpoint)]
         if not found:
             raise InputError(
-                f"{word!r} is not a job, persistent resource, model or staged object with our ownership "
-                f"labels ({endpoint}); gc deletes nothing else. Give an id, a full name or a gs:// address; "
+                f"{word!r} is not a job, persistent resource, model or staged object with ownership labels "
+                f"({endpoint}); gc deletes nothing else. Give an id, a full name or a gs:// address; "
                 f"`vertex-training gc` lists them.{did_you_mean(word, suggestions)}",
                 path="NAME",
             )

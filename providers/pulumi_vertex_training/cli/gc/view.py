@@ -100,7 +100,7 @@ def _summary(report: Report, output: Output) -> None:
     elif report.chosen:
         output.note(f"Nothing was deleted. --yes deletes {_count(len(report.chosen), 'resource')}.")
     elif report.asked_to_delete:
-        output.note("Nothing was deleted: there is no proven orphan.")
+        output.note("Nothing was deleted: no resource is a proven orphan.")
     if any(one.decision.status is Status.UNPROVEN and not one.outcome for one in report.unknown):
         output.note(
             "Unproven: a stack of another backend may have it. Name that backend with --backend URL, or "

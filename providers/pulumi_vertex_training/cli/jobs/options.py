@@ -42,16 +42,16 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
     gc = parser.command(
         commands,
         "gc",
-        "list, and with --yes delete, our jobs, persistent resources, models and staged objects that no "
-        "stack has any longer",
+        "list the jobs, persistent resources, models and staged objects of this package that no stack has "
+        "any longer; --yes deletes them",
         parents=parents,
     )
     gc.add_argument(
         "names",
         metavar="NAME",
         nargs="*",
-        help="only these: ids, full names or gs:// addresses. --yes deletes them even if they are not proven "
-        "orphans",
+        help="only these resources: ids, full names or gs:// addresses. --yes deletes them even if they are "
+        "not proven orphans",
     )
     gc.add_argument("--yes", action="store_true", help="delete the proven orphans")
     gc.add_argument(

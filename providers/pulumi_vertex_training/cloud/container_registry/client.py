@@ -284,7 +284,7 @@ def _refusal(
     else:
         kind = _OF_CODE.get(code) or (errors.Unavailable if code >= 500 else errors.UnexpectedAnswer)
     if kind is errors.UnexpectedAnswer:
-        text = f"answered {code}, though not in a registry's own form"
+        text = f"answered {code}, but not in the format of a registry"
     sentence = text.rstrip(".") or f"HTTP {code}"
     step = _next_step(kind, endpoint, name) if kind is not errors.NotFound else if_missing
     message = f"Could not {action} ({endpoint}): {sentence}. {step}".rstrip()
@@ -324,13 +324,13 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, name: ImageNam
 
 def _damaged(endpoint: Endpoint, name: ImageName, action: str) -> errors.DataLoss:
     return errors.DataLoss(
-        f"Could not {action} ({endpoint}): the data have another digest. Run the same command again.",
+        f"Could not {action} ({endpoint}): the data have a different digest. Run the same command again.",
         resource=str(name),
         endpoint=endpoint,
     )
 
 
 def _document(response: Response, endpoint: Endpoint, name: ImageName) -> dict[str, Any]:
-    with translated(endpoint, f"read what {name.host} answered"):
+    with translated(endpoint, f"read the answer of {name.host}"):
         document = response.json()
     return document if isinstance(document, dict) else {}

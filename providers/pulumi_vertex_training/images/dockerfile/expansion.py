@@ -239,7 +239,7 @@ def names_and_values(arguments: str, escape: str, *, what: str) -> tuple[tuple[s
     """
     words = quoted_words(arguments, escape)
     if not words:
-        raise WordsError(f"{what} names nothing. Write {what} NAME=value.")
+        raise WordsError(f"{what} has no arguments. Write {what} NAME=value.")
     if "=" not in words[0]:
         value = arguments[len(words[0]) :].strip()
         if not value:

@@ -166,7 +166,11 @@ def _form_problems(reading: _Reading, instruction: Instruction) -> Iterator[Prob
     place, name = reading.at(instruction.line), instruction.name
     if name not in FLAGS:
         near = difflib.get_close_matches(name, FLAGS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "End a line that continues with a backslash."
+        hint = (
+            f"Did you mean {near[0]}?"
+            if near
+            else ("If a line continues on the next one, end it with a backslash.")
+        )
         yield DOCKERFILE_SYNTAX.broken(place, f"{name!r} is not an instruction. {hint}")
         return
     for flag, _ in instruction.flags:

@@ -30,7 +30,8 @@ COPY_SOURCE: Final = Rule(
 )
 COPY_DESTINATION: Final = Rule(
     name="copy-destination",
-    says="Several files are copied into a folder, whose name ends with a slash. A file replaces no folder.",
+    says="The destination of several files is a folder, and its name ends with a slash. A file cannot "
+    "replace a folder.",
     source=f'{_REFERENCE}, "COPY"',
 )
 NOT_BUILT_HERE: Final = Rule(
@@ -40,20 +41,20 @@ NOT_BUILT_HERE: Final = Rule(
 )
 BUILD_ARGUMENT: Final = Rule(
     name="build-argument",
-    says="A build argument is one that the Dockerfile declares.",
+    says="The Dockerfile declares every build argument.",
     source=f'{_REFERENCE}, "ARG"',
     level="warning",
 )
 IMAGE_HABIT: Final = Rule(
     name="image-habit",
     says="An image contains what the job needs, and no settings that the platform ignores.",
-    source="ours: such images are pushed again without need, or do not do what they seem to",
+    source="ours: such images are pushed again needlessly, or do not do what the Dockerfile suggests",
     level="warning",
 )
 IMAGE_SOURCE: Final = Rule(
     name="image-source",
     says="An image is made from a folder with a Dockerfile, or from a folder and a base image.",
-    source="ours: an image can be built from nothing else",
+    source="ours: an image can only be built from one of these",
 )
 BUILD_CONTEXT: Final = Rule(
     name="build-context",
@@ -62,7 +63,7 @@ BUILD_CONTEXT: Final = Rule(
 )
 BASE_IMAGE: Final = Rule(
     name="base-image",
-    says="A base image has a manifest of its own, the wanted platform and no triggers.",
+    says="A base image has its own manifest, the wanted platform and no triggers.",
     source='OCI image specification, "Image Configuration"',
 )
 HASHED_LOCK: Final = Rule(

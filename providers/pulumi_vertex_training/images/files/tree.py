@@ -141,4 +141,4 @@ def _number(name: str, what: str, file: str, read: ReadText) -> int:
         fields = line.split(":")
         if len(fields) > 2 and fields[0] == name and fields[2].isdecimal():
             return int(fields[2])
-    raise ValueError(f"the image has no {what} {name!r} in /{file}. Write a number, as 1000.")
+    raise ValueError(f"the image has no {what} {name!r} in /{file}. Write a number, such as 1000.")

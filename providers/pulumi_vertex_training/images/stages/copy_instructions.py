@@ -28,7 +28,7 @@ _REFUSED = {
     "exclude": "Exclude files in .dockerignore",
     "checksum": "It is for downloads: download the file into the folder and COPY it",
     "keep-git-dir": "It is for repositories: clone it into the folder and COPY it",
-    "unpack": "ADD unpacks archives of the folder by itself, and COPY never does: choose one of them",
+    "unpack": "ADD always unpacks archives of the folder, COPY never does: use one of them",
 }
 
 
@@ -88,7 +88,7 @@ def copy_request(
             continue
         source = expand(word, source_lookup, escape=escape)
         if name == "ADD" and _REMOTE.match(source):
-            message = f"ADD {source} is a download, which is not supported: it may change at any time."
+            message = f"ADD {source} is a download, which is not supported because it may change at any time."
             raise NotBuiltHereError(f"{message} Download it into the folder and COPY it.")
         sources.append(source)
     destination = expand(words[-1], lookup, escape=escape)
@@ -112,7 +112,7 @@ def _mode(text: str | None) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"[0-7]{3,4}", text):
-        raise ValueError(f"--chmod={text} is not a mode in octal digits. Write it as 755.")
+        raise ValueError(f"--chmod={text} is not a mode in octal digits. Write it like 755.")
     return int(text, 8)
 
 

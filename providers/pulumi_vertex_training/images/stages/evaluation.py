@@ -167,7 +167,7 @@ def _known(state: StageState) -> Lookup:
         value = state.lookup(name)
         if value is None and state.missed and name not in state.arguments:
             message = f"${name} is not set here, and a source cannot use a variable of the base image."
-            raise NotBuiltHereError(f"{message} Declare it before, as in ARG {name}=value.")
+            raise NotBuiltHereError(f"{message} Declare it before this line, for example ARG {name}=value.")
         return value
 
     return lookup

@@ -73,7 +73,7 @@ def build_context_problems(source: ImageSource) -> Iterator[Problem]:
         place = context_path(name)
         key = _key(name)
         if name.lower() in _RESERVED:
-            message = "is a reserved name in Dockerfiles, which no folder can replace. Choose another name."
+            message = "is a reserved name in Dockerfiles, so a folder cannot have it. Choose another name."
             yield BUILD_CONTEXT.broken(place, message)
         elif key is None:
             message = (

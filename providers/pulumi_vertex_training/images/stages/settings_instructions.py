@@ -74,7 +74,9 @@ def _expose(instruction: Instruction, state: StageState, escape: str) -> None:
         found = _PORT.fullmatch(word)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not found or not 1 <= first <= last <= 65_535:
-            raise ValueError(f"{word!r} is not a port. Write a number from 1 to 65535, as 8080 or 8080/udp.")
+            raise ValueError(
+                f"{word!r} is not a port. Write a number from 1 to 65535, such as 8080 or 8080/udp."
+            )
         protocol = (found[3] or "tcp").lower()
         ports.update({f"{port}/{protocol}": {} for port in range(first, last + 1)})
 
@@ -183,7 +185,7 @@ def _health_check(instruction: Instruction, state: StageState, escape: str) -> N
     retries = instruction.flag("retries")
     if retries is not None:
         if not retries.isdecimal():
-            raise ValueError(f"--retries={retries} is not a number. Write one, as 3.")
+            raise ValueError(f"--retries={retries} is not a number. Write a number, such as 3.")
         check["Retries"] = int(retries)
     state.config["Healthcheck"] = check
 
@@ -191,7 +193,7 @@ def _health_check(instruction: Instruction, state: StageState, escape: str) -> N
 def _nanoseconds(flag: str, text: str) -> int:
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"--{flag}={text} is not a duration. Write one as 30s or 1m30s.")
+        raise ValueError(f"--{flag}={text} is not a duration. Write it like 30s or 1m30s.")
     return sum(int(float(number) * _NANOSECONDS[unit]) for number, unit in parts)
 
 

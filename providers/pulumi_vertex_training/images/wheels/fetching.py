@@ -139,11 +139,11 @@ def _failure(name: str, output: str) -> Problem:
     missing = re.search(r"No matching distribution found for ([^\s(]+)", output)
     if missing:
         pinned = re.sub(r"[,\s]*(--hash|;).*", "", missing[1])
-        message = f"no wheel of {pinned} is available for this Python and platform with one of its hashes."
+        message = f"{pinned} has no wheel for this Python and platform with one of the locked hashes."
         return HASHED_LOCK.broken(name, f"{message} Lock a version that has one, or build it into the base.")
     wrong = re.search(r"HASHES.*?\n\s*(\S+).*?Expected sha256 (\w+).*?Got\s+(\w+)", output, re.DOTALL)
     if wrong:
-        message = f"{wrong[1]} has the hash {wrong[3]}, not {wrong[2]}: its bytes are not what was locked."
+        message = f"{wrong[1]} has the hash {wrong[3]}, not {wrong[2]}: the file is not the locked one."
         return HASHED_LOCK.broken(name, f"{message} Find out why before you lock it again.")
     if "No module named pip" in output:
         message = f"pip, which fetches the wheels, is not installed for {sys.executable}. Install it there."

@@ -127,8 +127,8 @@ class DistributedTraining(pulumi.ComponentResource):
                     if not _no_pool(role, pool)
                     for line in task_defaults.missing(role, pool, given)
                 ),
-                "repository is given, and there is no image to build: image is not a dictionary of "
-                "arguments. Leave the repository out"
+                "repository is given, but no image is built: image is not a dictionary of arguments. Leave "
+                "repository out"
                 if repository is not None and not isinstance(image, Mapping)
                 else None,
             ],
@@ -211,7 +211,11 @@ def _uris(package: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
 def _no_pool(role: str, pool: Any) -> str | None:
     if isinstance(pool, (WorkerPoolSpecArgs, Mapping)):
         return None
-    what = "an Output, which is known too late" if isinstance(pool, pulumi.Output) else repr(pool)
+    what = (
+        "an Output, whose value is not known while the program runs"
+        if isinstance(pool, pulumi.Output)
+        else repr(pool)
+    )
     return f"{role} is {what}; give a pool: a WorkerPoolSpecArgs or a dictionary"
 
 

@@ -14,8 +14,8 @@ _INPUT = "artifact_uri"
 
 MISSING = Problem(
     path=_INPUT,
-    message="is None: the job that it comes from has not succeeded, or not yet. Give the job "
-    'wait="done", or run `pulumi up` again when it has ended',
+    message='is None: its job has failed, or has not ended yet. Give the job wait="done", or run `pulumi '
+    "up` again when it has ended",
 )
 
 
@@ -41,5 +41,5 @@ def keep_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str,
     name = (news.get("marks") or {}).get("resource", "")
     if files := olds.get(_INPUT):
         OPERATION.note_recorded_value(_INPUT, name, files)
-        OPERATION.say_once(f"model {name} keeps its files: the job that its {_INPUT} comes from has no model")
+        OPERATION.say_once(f"model {name} keeps its files: the job of its {_INPUT} has not written a model")
     return {**news, _INPUT: files or OPERATION.recorded_value(_INPUT, name) or ""}

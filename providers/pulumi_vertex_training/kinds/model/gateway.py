@@ -211,8 +211,8 @@ def _persistent(known: Sequence[ModelRecord]) -> PersistentRecord:
             for one in known
             if one.wire.get("trainingPipeline")
         ),
-        obstacle=f"the labels of its versions differ (of {', '.join(others)} from those of {shown.version}), "
-        "so it may have several owners: delete single versions with `gcloud ai models delete-version`"
+        obstacle=f"its versions have different labels ({', '.join(others)} differ from {shown.version}), so "
+        "it may have several owners. Delete single versions with `gcloud ai models delete-version`"
         if others
         else "",
     )

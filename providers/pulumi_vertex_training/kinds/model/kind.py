@@ -39,7 +39,8 @@ class RegisteredModelSpec(ModelSpec):
     is_default_version: bool = field(default=True, metadata=IN_PLACE)
     """Make this version the one that is used when none is named."""
     service_account: str | None = field(
-        default=None, metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it is of the upload only")}
+        default=None,
+        metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it only applies to the upload")},
     )
     """Address of the account that reads the files during the upload."""
 

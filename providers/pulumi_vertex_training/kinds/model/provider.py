@@ -134,8 +134,9 @@ class ModelProvider(CrudProvider):
             model = _model_name(inputs).rpartition("/")[2]
             yield Problem(
                 path="is_default_version",
-                message=f"is true, as it is in {first!r}, a version of {model}, too; a model has one default "
-                "version, the one that is uploaded last. Set it to False in one of the two.",
+                message=f"is true here and in {first!r}, which is also a version of {model}. A model has "
+                "only one default version: the one that is uploaded last. Set it to False in one "
+                "of the two.",
                 level="warning",
             )
 
@@ -210,9 +211,12 @@ class ModelProvider(CrudProvider):
 
 def _lost_default(inputs: ModelInputs, record: ModelRecord) -> str:
     """Describe the loss of the default alias to another version, and the remedy."""
-    lost = "is no longer the default version, and stays so"
-    remedy = "If it is not to be the default, set is_default_version=False"
-    return f"{lost}: {_default_of(inputs, record)}. A new version would become the default. {remedy}"
+    lost = "is no longer the default version"
+    remedy = "If the version must not be the default, set is_default_version=False"
+    return (
+        f"{lost}: {_default_of(inputs, record)}. This version does not become the default again, but a "
+        f"new one would. {remedy}"
+    )
 
 
 def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:
@@ -245,9 +249,9 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     ours = (recorded is not None and _model_name(recorded) == name) or _has_own_version(known, inputs)
     if known and not inputs.parent_model and not ours:
         raise AlreadyExists(
-            f"model {inputs.model_id} exists already in project {inputs.project}, {inputs.location}. Choose "
-            f'another model_id; or add a version with parent_model="{inputs.model_id}", or adopt an existing '
-            "version with adopt=.",
+            f"model {inputs.model_id} already exists in project {inputs.project}, {inputs.location}. Choose "
+            f'another model_id; or add a version with parent_model="{inputs.model_id}", or adopt an '
+            "existing version with adopt=.",
             resource=inputs.model_id or "",
             endpoint=endpoint,
         )
@@ -308,9 +312,9 @@ def _adopt(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     record = models.get(endpoint, name)
     if not registered_model.matches(record.wire, DECLARED.spec_of(inputs)):
         raise FailedPrecondition(
-            f"model {record.full_name.rpartition('/')[2]} is not what is declared: its files, container or "
-            "another part that cannot change differ. Declare it as it is, or leave adopt out to upload a new "
-            "version.",
+            f"model {record.full_name.rpartition('/')[2]} differs from the declaration in its files, its "
+            "container or another part that cannot change. Declare the values that the model has, or leave "
+            "adopt out to upload a new version.",
             resource=record.full_name,
             endpoint=endpoint,
         )

@@ -163,8 +163,8 @@ def parent_name(
     if isinstance(parent_model, Model):
         return parent_model.name
     remedy = (
-        "its source has uploaded no model, or not yet. Give the source "
-        'wait="done", or run `pulumi up` again when it has ended'
+        'its source has not uploaded a model (yet). Give the source wait="done", or run `pulumi up` again '
+        "when it has ended"
     )
     named: pulumi.Input[str] | None = arguments.not_none(
         resource_name, "parent_model", parent_model, remedy=remedy

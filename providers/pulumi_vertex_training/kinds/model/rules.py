@@ -92,8 +92,9 @@ def model_problems(
     elif needs_container:
         yield MODEL_CONTAINER.broken(
             f"{path}container_spec",
-            "is missing, and a model is uploaded; give the image that serves it as container_spec.image_uri, "
-            "such as one of Google's prebuilt ones (us-docker.pkg.dev/vertex-ai/prediction/...)",
+            "is missing; an uploaded model needs a container. Set container_spec.image_uri to the image "
+            "that serves it, such as one of Google's prebuilt ones "
+            "(us-docker.pkg.dev/vertex-ai/prediction/...)",
         )
     if spec.artifact_uri:
         yield from _address_problems(
@@ -123,8 +124,8 @@ def registry_problems(model_id: str | None, parent: str | None, options: CheckOp
     if model_id and parent:
         yield MODEL_ID_OR_PARENT.broken(
             "model_id",
-            f"{shown(model_id)} is given, and parent_model is, too; a new version has the id of its model, "
-            "leave one of them out",
+            f"{shown(model_id)} is given together with parent_model; a new version has the id of its model. "
+            "Leave one of them out",
             rests_on=("model_id", "parent_model"),
         )
     elif model_id and not _ID.fullmatch(model_id):
@@ -141,7 +142,7 @@ def registry_problems(model_id: str | None, parent: str | None, options: CheckOp
         return
     full_name = _FULL_NAME.fullmatch(parent)
     if full_name is None and not _PARENT_ID.fullmatch(parent):
-        version = "; leave out the version, a new one is created" if "@" in parent else ""
+        version = ". Leave out the version: a new one is created" if "@" in parent else ""
         yield PARENT_MODEL.broken(
             "parent_model",
             f"{shown(parent, longest=120)} is not a model; write "
@@ -150,8 +151,8 @@ def registry_problems(model_id: str | None, parent: str | None, options: CheckOp
     elif full_name and options.location and full_name[1] != options.location:
         yield PARENT_MODEL.broken(
             "parent_model",
-            f"the model is in {full_name[1]}, and its version would be in {options.location}; a model and "
-            "its versions are in one location",
+            f"the model is in {full_name[1]}, but its version would be in {options.location}; a model and "
+            "its versions must be in the same location",
             rests_on=("parent_model", "location"),
         )
 
@@ -162,7 +163,7 @@ def _alias_problems(alias: str, path: str) -> Iterator[Problem]:
     if alias.isdigit():
         what = "is the number of a version; an alias begins with a lowercase letter"
     elif alias.startswith("-"):
-        what = "would remove an alias, and this is the list of the version's aliases; leave it out"
+        what = "would remove an alias, but this is the list of all aliases of the version; leave it out"
     else:
         what = (
             "is not an alias; an alias has 2 to 128 letters, digits and dashes, and begins with a lowercase "

@@ -127,7 +127,7 @@ def _route_problems(spec: ModelContainerSpec, path: str) -> Iterator[Problem]:
     if prefix and spec.predict_route:
         yield SERVING_ROUTES.broken(
             f"{path}.invoke_route_prefix",
-            f"{shown(prefix)} is given, and predict_route is, too; give one of them",
+            f"{shown(prefix)} is given together with predict_route; keep one of them",
             rests_on=(f"{path}.invoke_route_prefix", f"{path}.predict_route"),
         )
     elif prefix and prefix != "/*":

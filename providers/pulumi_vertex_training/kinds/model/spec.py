@@ -204,7 +204,7 @@ IN_PLACE = {CHANGES: FieldEffect(effect=Effect.UPDATE, reason="the settings of a
 _VERSION = {
     CHANGES: FieldEffect(
         effect=Effect.REPLACE,
-        reason="a version of a model keeps what it was uploaded with; another is uploaded",
+        reason="a version of a model cannot change; a new version is uploaded",
     )
 }
 

@@ -38,8 +38,8 @@ RESOURCE_SERVICE_ACCOUNT = Rule(
 RESOURCE_TRIALS = Rule(
     name="persistent-resource-trials",
     says="the parallel trials of a tuning job fit on the persistent resource",
-    source='Vertex AI documentation, "Run training jobs on a persistent resource": jobs wait in line while '
-    "its machines are in use",
+    source='Vertex AI documentation, "Run training jobs on a persistent resource": jobs wait in a queue '
+    "while its machines are in use",
     level="warning",
 )
 

@@ -229,7 +229,7 @@ class StagedPackageProvider(StagedProvider):
         known = {name: raw[name] for name in PackageInputs.__dataclass_fields__ if name in raw}
         inputs = decode(PackageInputs, known).spec
         if inputs is None:
-            raise ValueError("a package reached create with inputs that check refuses; please report this")
+            raise ValueError("create received inputs of a package that check rejects; please report this")
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder:
             facts = upload(raw, package.save(Path(folder)), package.sha256)

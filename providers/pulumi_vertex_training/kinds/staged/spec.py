@@ -46,7 +46,7 @@ class StagedObjectSpec:
         return GcsUri(self.bucket, self.object_name)
 
 
-_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="other content is another object")
+_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="the content of an object cannot change")
 _PLACE = FieldEffect(effect=Effect.REPLACE, reason="an object cannot move")
 
 EFFECTS: FieldTable = MappingProxyType(

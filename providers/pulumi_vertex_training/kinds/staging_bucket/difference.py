@@ -50,7 +50,7 @@ def compare_buckets(
     before, after = comparable(old), comparable(new)
     fields = list(field_changes(before, after, unknown=unknown))
     moved = moved or {}
-    replaces, reasons = [*moved], ["a bucket stays where it was created" for _ in moved]
+    replaces, reasons = [*moved], ["a bucket cannot move" for _ in moved]
     for change in fields:
         entry = effect_of(change.path, EFFECTS)
         if entry.effect is Effect.REPLACE:
@@ -77,13 +77,13 @@ def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
         return ""
     keep = f"retention_policy={{'retention_period': {was.retention_period}, 'is_locked': True}}"
     if becomes is None:
-        return f"its retention policy is locked and can never be removed. Declare {keep}, or more"
+        return f"its retention policy is locked and can never be removed. Declare {keep}, or a longer period"
     if not becomes.is_locked:
-        return f"the lock of its retention policy can never be removed. Declare {keep}, or more"
+        return f"the lock of its retention policy can never be removed. Declare {keep}, or a longer period"
     if becomes.retention_period < was.retention_period:
         return (
             f"its retention policy is locked and can never be shortened: {was.retention_period} -> "
-            f"{becomes.retention_period} seconds. Declare {keep}, or more"
+            f"{becomes.retention_period} seconds. Declare {keep}, or a longer period"
         )
     return ""
 

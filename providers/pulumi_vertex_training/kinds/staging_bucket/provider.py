@@ -265,7 +265,8 @@ def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:
     if decoded.draft is None or not decoded.draft.marks:
         return list(decoded.problems)
     origin = (
-        f"{decoded.draft.name} is derived from the names of project, program, stack and resource; set name="
+        f"{decoded.draft.name} is derived from the names of project, program, stack and resource; to choose "
+        "another name, set name="
     )
     return [
         replace(found, message=f"{found.message} ({origin})") if found.path == "name" else found

@@ -117,8 +117,8 @@ def _location_problems(spec: BucketSpec) -> Iterator[Problem]:
     if _MULTI_REGION.fullmatch(location) or (spec.custom_placement_config and _COUNTRY.fullmatch(location)):
         yield ONE_REGION.broken(
             "location",
-            f"{location} is more than one region, and Vertex AI refuses a job whose bucket is not in its "
-            "region. Give the region of the jobs, for example us-central1",
+            f"{location} spans more than one region, but Vertex AI refuses a job if its bucket is not in "
+            "its region. Give the region of the jobs, for example us-central1",
         )
         return
     yield LOCATION.broken(
@@ -135,7 +135,8 @@ def _placement_problems(spec: BucketSpec) -> Iterator[Problem]:
         if len(set(regions)) != 2 or len(regions) != 2 or not all(map(_REGION.fullmatch, regions)):
             given = ", ".join(regions)
             yield PLACEMENT.broken(
-                path, f"{shown(given)} is not two regions; name two, for example us-central1 and us-east1"
+                path,
+                f"{shown(given)} does not have two regions; name two, for example us-central1 and us-east1",
             )
         if _REGION.fullmatch(location) or _DUAL_REGION.fullmatch(location):
             yield PLACEMENT.broken(

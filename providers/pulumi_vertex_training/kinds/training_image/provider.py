@@ -177,7 +177,7 @@ def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
 def _inputs(props: Mapping[str, Any]) -> ImageInputs:
     inputs = _decode(props).spec
     if inputs is None:
-        raise ValueError("an image reached the provider with inputs that check rejects; please report this")
+        raise ValueError("the provider received inputs of an image that check rejects; please report this")
     return inputs
 
 

@@ -117,10 +117,10 @@ class TrainingImageSpec:
 
 Image = TypeVar("Image", bound=TrainingImageSpec)
 
-_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="other content is another image")
+_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="the content of an image cannot change")
 _PLACE = FieldEffect(effect=Effect.REPLACE, reason="an image cannot move")
 _RECORD = FieldEffect(effect=Effect.UPDATE, reason="only the provider uses it; the image does not have it")
-_FILES = FieldEffect(effect=Effect.NONE, reason="the hash of the content decides, not its path")
+_FILES = FieldEffect(effect=Effect.NONE, reason="the content is compared, not its path")
 
 EFFECTS: FieldTable = MappingProxyType(
     {
@@ -144,8 +144,8 @@ EFFECTS: FieldTable = MappingProxyType(
         "exclude": _FILES,
         "tags": FieldEffect(effect=Effect.UPDATE, reason="a tag only points to an image"),
         "on_delete": _RECORD,
-        "builder": FieldEffect(effect=Effect.UPDATE, reason="it matters to the next build alone"),
-        "build_bucket": FieldEffect(effect=Effect.UPDATE, reason="it matters to the next build alone"),
+        "builder": FieldEffect(effect=Effect.UPDATE, reason="it only affects the next build"),
+        "build_bucket": FieldEffect(effect=Effect.UPDATE, reason="it only affects the next build"),
     }
 )
 

@@ -41,7 +41,7 @@ from vertex_training.study.tuning import TuningSpec
 
 INPUTS, DEFINITION, _MODEL = "training_task_inputs", "training_task_definition", "model_to_upload"
 _API = (INPUTS, DEFINITION)
-_KINDS_OF_TASK = "custom_task_1.0.0.yaml and hyperparameter_tuning_task_1.0.0.yaml"
+_KINDS_OF_TASK = "custom_task_1.0.0.yaml or hyperparameter_tuning_task_1.0.0.yaml"
 _IN_WORDS = re.compile(r"\b(?:custom_task|tuning_task)\b(?=[.\[])")
 
 
@@ -102,7 +102,9 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
     tasks = [name for name in TASKS if has(value, name)]
     if tasks:
         problems.append(
-            PIPELINE_TASK.broken(tasks[0], f"is given, and {INPUTS}, which has the task, is, too; keep one")
+            PIPELINE_TASK.broken(
+                tasks[0], f"is given together with {INPUTS}, which also has the task; keep one of them"
+            )
         )
     named = _task_of_definition(definition)
     if definition is None:
@@ -111,7 +113,7 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
     elif named is None:
         text = shown(definition.removeprefix(DEFINITIONS)) if isinstance(definition, str) else ""
         what = f"{text or describe(definition)} is not a supported task"
-        problems.append(PIPELINE_TASK.broken(DEFINITION, f"{what}; {_KINDS_OF_TASK} are, in {DEFINITIONS}"))
+        problems.append(PIPELINE_TASK.broken(DEFINITION, f"{what}; write {_KINDS_OF_TASK}, in {DEFINITIONS}"))
         return None, problems
     if not isinstance(inputs, Mapping):
         found = "is missing; it is required" if inputs is None else f"expected a mapping, got {kind(inputs)}"
@@ -128,8 +130,8 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
         problems.append(
             PIPELINE_TASK.broken(
                 DEFINITION,
-                f"is that of a {named.replace('_', ' ')}, and {INPUTS} are those of a "
-                f"{task.replace('_', ' ')}; write {TASKS[task]}, or the inputs of the other",
+                f"is for a {named.replace('_', ' ')}, but {INPUTS} are for a {task.replace('_', ' ')}; "
+                f"write {TASKS[task]}, or the inputs of a {named.replace('_', ' ')}",
             )
         )
     return task, problems

@@ -107,8 +107,8 @@ def input_data_problems(
     if config.annotation_schema_uri and config.saved_query_id:
         yield DATA_SCHEMA_AND_QUERY.broken(
             f"{path}.saved_query_id",
-            f"{shown(config.saved_query_id)} is given, and annotation_schema_uri is, too; both select "
-            "the annotations, give one of them",
+            f"{shown(config.saved_query_id)} is given together with annotation_schema_uri; both select the "
+            "annotations. Keep one of them",
             rests_on=(f"{path}.saved_query_id", f"{path}.annotation_schema_uri"),
         )
     tabular = [name for name in _TABULAR if getattr(config, name)]
@@ -117,8 +117,8 @@ def input_data_problems(
     if tabular and of_items and sum(name in SPLITS for name in (*tabular, *of_items)) < 2:
         yield DATA_KINDS.broken(
             f"{path}.{of_items[0]}",
-            f"is only for datasets of items, such as images, and {all_of(tabular)} only for tabular ones; "
-            "leave out those that are not for this dataset",
+            f"is only for datasets of items, such as images, but {all_of(tabular)} only for tabular "
+            "datasets; leave out the fields of the other kind of dataset",
             rests_on=tuple(f"{path}.{name}" for name in (*tabular, *of_items)),
         )
 
@@ -143,7 +143,7 @@ def _split_problems(config: InputDataConfig, path: str) -> Iterator[Problem]:
     if len(given) > 1:
         yield DATA_SPLITS.broken(
             f"{path}.{given[1]}",
-            f"{all_of(given)} are given; data is split in one way, keep one of them",
+            f"{all_of(given)} are given; data can be split in one way only. Keep one of them",
             rests_on=tuple(f"{path}.{name}" for name in given),
         )
     for name in given:
@@ -167,13 +167,14 @@ def _fraction_problems(split: FractionSplit, path: str) -> Iterator[Problem]:
     outside = [(name, value) for name, value in zip(names, fractions, strict=True) if not 0 <= value <= 1]
     for name, value in outside:
         yield DATA_FRACTION.broken(
-            child(path, name), f"{value:g} is not a fraction; write a number from 0 to 1, 0.8 for 80 %"
+            child(path, name),
+            f"{value:g} is not a fraction; write a number from 0 to 1, such as 0.8 for 80 %",
         )
     total = fsum(fractions)
     if not outside and total > 1 + 1e-9:
         yield DATA_FRACTIONS.broken(
             path,
-            f"the sum of the fractions is {total:g}; it can be 1 at most, lower one of them",
+            f"the sum of the fractions is {total:g}, but the maximum is 1; lower one of them",
             rests_on=tuple(child(path, name) for name in names),
         )
 
@@ -184,14 +185,14 @@ def _destination_problems(config: InputDataConfig, path: str, has_output: bool) 
     if bucket and table:
         yield DATA_DESTINATIONS.broken(
             both[1],
-            f"{shown(table)} is given, and gcs_destination is, too; keep one destination",
+            f"{shown(table)} is given together with gcs_destination; keep one destination",
             rests_on=both,
         )
     if not bucket and not table and not has_output:
         yield DATA_NO_DESTINATION.broken(
             both[0],
-            "is missing, and there is no output directory for the data; give it, or a staging_bucket or "
-            "base_output_directory",
+            "is missing, and the pipeline has no output directory for the data; give a destination, a "
+            "staging_bucket or a base_output_directory",
             rests_on=(
                 *both,
                 "custom_task.base_output_directory",

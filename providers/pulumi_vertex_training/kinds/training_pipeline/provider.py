@@ -96,7 +96,7 @@ def _discard_version(
 
     short = f"{name.rpartition('/')[2]}@{version}"
     if replaced:
-        tell(f"model {short} is kept: the pipeline that uploaded it is replaced, its model is not")
+        tell(f"model {short} is kept: only the pipeline that uploaded it is replaced")
         return
     if model_versions.delete(endpoint, name, version, say=tell, is_ours=is_ours):
         tell(f"model {short} is deleted with the pipeline that uploaded it")
@@ -136,7 +136,7 @@ def conflicting_pipeline(
     if _DECIDING & set(map(root, unknown)):
         return None
     name = f"projects/{inputs.project}/locations/{inputs.location}/models/{inputs.model_id}"
-    first = operation.claim(f"the making of {name}", me)
+    first = operation.claim(f"the creation of {name}", me)
     if first == me:
         return None
     found = _existing_model(inputs, name, operation, questions)
@@ -144,10 +144,10 @@ def conflicting_pipeline(
         return None
     return Problem(
         path="model_id",
-        message=f"{inputs.model_id!r} is the model_id of pipeline {first!r}, too. Unless the model exists "
-        "already, the pipeline that ends first creates it, and the other fails after its training. Give "
-        'this one parent_model=other.model instead, and the other pipeline wait="done"; or choose another '
-        "model_id",
+        message=f"{inputs.model_id!r} is also the model_id of pipeline {first!r}. If the model does not "
+        "exist yet, the first pipeline to end creates it, and the other fails after its training. "
+        'Set parent_model=other.model here and wait="done" on the other pipeline, or choose '
+        "another model_id",
         level="error" if found is LookupResult.ABSENT else "warning",
     )
 
@@ -163,7 +163,7 @@ def _existing_model(inputs: Any, name: str, operation: Operation, questions: Rem
         endpoint = connect_if_running(*target, operation.settings)
         return LookupResult.ABSENT if endpoint is None else models.get(endpoint, name)
 
-    return questions.ask(target, ask, unknown=f"whether there is a model {inputs.model_id}")
+    return questions.ask(target, ask, unknown=f"whether the model {inputs.model_id} exists")
 
 
 @dataclass(frozen=True, kw_only=True)

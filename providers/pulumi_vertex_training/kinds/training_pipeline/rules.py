@@ -69,8 +69,8 @@ def _problems(spec: TrainingPipelineSpec, options: CheckOptions, has_output: boo
         if not writes and not spec.model_to_upload.artifact_uri:
             yield PIPELINE_ARTIFACTS.broken(
                 "model_to_upload.artifact_uri",
-                "is missing, and there is no output directory with a model in it; give staging_bucket, "
-                "base_output_directory or the artifact_uri",
+                "is missing, and the pipeline has no output directory to read the model from; give "
+                "staging_bucket, base_output_directory or artifact_uri",
                 rests_on=("model_to_upload.artifact_uri", *(f"{name}.*" for name in TASKS)),
             )
     else:
@@ -78,7 +78,7 @@ def _problems(spec: TrainingPipelineSpec, options: CheckOptions, has_output: boo
             if getattr(spec, name):
                 yield PIPELINE_MODEL.broken(
                     name,
-                    "is given, and no model is uploaded; give model_to_upload, or leave it out",
+                    "is given, but no model is uploaded; give model_to_upload, or leave it out",
                     rests_on=(name, "model_to_upload"),
                 )
     yield from registry_problems(spec.model_id, spec.parent_model, options)

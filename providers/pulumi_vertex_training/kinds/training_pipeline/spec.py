@@ -139,7 +139,7 @@ def from_wire(pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
     if task_of(pipeline) is None:
         definition = str(pipeline.get("trainingTaskDefinition") or "").rpartition("/")[2]
         raise ValueError(
-            f"the pipeline's task is {definition or 'not there'}; only custom and tuning tasks can be read"
+            f"the pipeline's task is {definition or 'missing'}; only custom and tuning tasks can be read"
         )
     return wire.from_json(TrainingPipelineSpec, flat(pipeline))
 

@@ -136,8 +136,8 @@ def task_from_script(
 def _task(task: Mapping[str, Mapping[str, Any]], given: TaskOptions) -> dict[str, Any]:
     known = TaskOptions.__annotations__
     if unknown := [name for name in given if name not in known]:
-        hint = nearest(unknown[0], known) or f"they are {all_of(sorted(known))}"
-        raise pulumi.RunError(f"{unknown[0]!r} is not one of the options of a task; {hint}")
+        hint = nearest(unknown[0], known) or f"the options are {all_of(sorted(known))}"
+        raise pulumi.RunError(f"{unknown[0]!r} is not an option of a task; {hint}")
     options: TaskOptions = {**_DEFAULTS, **given}
     ((name, spec),) = task.items()
     machine = _given(
@@ -194,8 +194,8 @@ def _reduction_servers(options: TaskOptions) -> dict[str, Any]:
     container_uri = options.get("reduction_server_container_uri")
     if machine_type is None or container_uri is None:
         raise pulumi.RunError(
-            "reduction_server_replica_count is given; give reduction_server_machine_type and "
-            "reduction_server_container_uri with it"
+            "reduction_server_replica_count needs reduction_server_machine_type and "
+            "reduction_server_container_uri; set them, too"
         )
     return {
         "machine_spec": {"machine_type": machine_type},

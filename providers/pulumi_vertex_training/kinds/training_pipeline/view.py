@@ -113,9 +113,9 @@ def _model(spec: TrainingPipelineSpec) -> Iterator[tuple[str, str]]:
 
 def _version(spec: TrainingPipelineSpec) -> str:
     if spec.parent_model:
-        return f"a further version of {spec.parent_model}"
+        return f"a new version of {spec.parent_model}"
     if spec.model_id:
-        return f"the model {spec.model_id}, or a further version of it where there is one"
+        return f"the model {spec.model_id}, or a new version of it if it exists"
     return "a new model"
 
 

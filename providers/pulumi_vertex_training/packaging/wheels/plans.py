@@ -64,7 +64,7 @@ def project_metadata(project: Project) -> WheelMetadata:
     if metadata := project.metadata:
         requirements = project.requirements
         if requirements is None:
-            raise ValueError("its dependencies are left to its build")
+            raise ValueError("its build decides its dependencies")
         scripts = {"console_scripts": metadata.get("scripts"), "gui_scripts": metadata.get("gui-scripts")}
         groups = {**table(metadata, "entry-points"), **{name: one for name, one in scripts.items() if one}}
         return WheelMetadata(
@@ -174,7 +174,7 @@ def wheel_plan_project(request: Request) -> Plan:
     if not errors(problems):
         try:
             if left := sorted(_BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))):
-                raise ValueError(f"it leaves {left[0]} to its build")
+                raise ValueError(f"its build decides its {left[0]}")
             installed, statements = installed_files(project, opened.layout), project_metadata(project)
             if not any(path.endswith(".py") for path in installed):
                 raise ValueError("it installs no Python files")

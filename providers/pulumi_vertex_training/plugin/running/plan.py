@@ -47,7 +47,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     inputs, problems = decoded.spec, decoded.problems
     if inputs is None and (inputs := _accepted_before(declared, decoded, old)) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-        OPERATION.say_once(f"{declared.resource(props)}: stays as it is. A new job like it would be refused:")
+        OPERATION.say_once(f"{declared.resource(props)}: is kept. A new job with this spec would be refused:")
     if inputs is None:
         return CheckResult(news, failures(problems))
     resource = declared.operation_key(props)
@@ -173,7 +173,7 @@ def _inputs_of_last_run(
     if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
         return checked
     if target_of(olds) != target_of(checked):
-        say(f"{declared.resource(checked)} stays: its location changed, and rerun is never")
+        say(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
     return {**olds, **{name: checked[name] for name in RECORD}}
 
 
@@ -230,7 +230,7 @@ def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any
     if not moved:
         return difference.words
     it = declared.spec.it
-    reason = f"{it} is replaced, because a {it.removeprefix('the ')} stays where it was created"
+    reason = f"{it} is replaced, because a {it.removeprefix('the ')} cannot move"
     return "; ".join([*moved, *difference.changes, reason])
 
 

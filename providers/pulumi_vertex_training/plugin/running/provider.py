@@ -75,7 +75,7 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
     inputs = declared.decode_inputs(raw).spec
     if inputs is None:
         raise ValueError(
-            f"a {declared.noun} reached create with inputs that check refuses; please report this"
+            f"create received inputs of a {declared.noun} that check rejects; please report this"
         )
     if declared.follows_run(inputs) and not OPERATION.issued(inputs.run):
         inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))

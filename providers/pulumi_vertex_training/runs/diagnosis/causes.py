@@ -44,8 +44,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="out_of_memory",
         says="it ran out of memory",
-        remedy="Choose a machine_type with more memory, or use less: a smaller batch, fewer data loading "
-        "processes, data that is read in parts.",
+        remedy="Choose a machine_type with more memory, or use less memory: use a smaller batch or fewer "
+        "data loading processes, or read the data in parts.",
         service=_any(r"ran out of memory", r"OOMKilled"),
         log=_any(
             r"^\s*(?:[\w.]+\.)?_?(?:Array)?MemoryError\b",
@@ -80,15 +80,15 @@ CAUSES: tuple[Cause, ...] = (
         name="no_resources",
         says="Google had no free machines of this kind in {what}",
         unnamed="Google had no free machines of this kind",
-        remedy="Try later, another location or accelerator, or let the job wait: scheduling with "
-        "max_wait_duration and strategy FLEX_START.",
+        remedy="Try again later, try another location or accelerator, or let the job wait: set scheduling "
+        "with max_wait_duration and strategy FLEX_START.",
         service=_any(
             r"Resources are insufficient in region: (?P<what>[\w-]+)", r"(?i)\bstockout\b|ZONE_RESOURCE_POOL"
         ),
     ),
     Cause(
         name="not_scheduled",
-        says="no machines were found for it before its max_wait_duration was over",
+        says="no machines were found for it within its max_wait_duration",
         remedy="Declare a longer scheduling.max_wait_duration, another location, or other machines.",
         service=_any(r"(?i)max_?wait_?duration|(?:not|never) (?:be )?scheduled|waiting for resources"),
     ),
@@ -96,7 +96,7 @@ CAUSES: tuple[Cause, ...] = (
         name="timeout",
         says="it ran longer than its scheduling.timeout, {what}",
         unnamed="it ran longer than its scheduling.timeout",
-        remedy="Declare a longer timeout, or find out from the logs what the replicas waited for.",
+        remedy="Declare a longer timeout, or check in the logs what the replicas waited for.",
         service=_any(
             r"scheduling\.timeout, (?P<what>[\w.]+)",
             r"(?i)\btimed out\b|\btimeout\b[^.]*\b(?:exceed|reach|over)",
@@ -116,10 +116,10 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="package",
-        says="its Python package could not be installed: there is no {what}",
+        says="its Python package could not be installed: pip found no {what}",
         unnamed="its Python package could not be installed",
-        remedy="The service's part of the log has pip's messages; package_uris and the package's "
-        "dependencies have to be readable from the job.",
+        remedy="See pip's messages in the service's part of the log. The job must be able to read "
+        "package_uris and the package's dependencies.",
         service=_any(
             r"packages? .* (?:could|can) ?not be installed", r"(?i)failed to install (?:the )?packages?"
         ),
@@ -152,14 +152,14 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="package_as_module",
         says="python_module names {what}, a package without a module __main__",
-        remedy="Name one of its modules, as in PACKAGE.task, or give the package a file __main__.py.",
+        remedy="Name one of its modules, such as PACKAGE.task, or add a file __main__.py to the package.",
         log=_any(r"^\S*python[\d.]*: No module named (?P<what>[\w.]+)\.__main__; "),
     ),
     Cause(
         name="missing_hypertune",
         says="the Python module hypertune is missing",
-        remedy="It is in the package cloudml-hypertune: add that to the dependencies or to the image. "
-        "If the emulator uses this machine's Python: `pip install cloudml-hypertune`.",
+        remedy="Add the package cloudml-hypertune to the dependencies or to the image. If the emulator uses "
+        "this machine's Python, run `pip install cloudml-hypertune`.",
         log=_any(
             r"ModuleNotFoundError: No module named 'hypertune'",
             r"^\S*python[\d.]*: No module named hypertune\b",
@@ -168,8 +168,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="missing_module",
         says="the Python module {what} is missing",
-        remedy="Add it to the package's dependencies or to the image; if it is the program's own, check "
-        "python_module and that the package contains it.",
+        remedy="Add it to the package's dependencies or to the image. If it is a module of the program, "
+        "check python_module and that the package contains it.",
         log=_any(
             r"ModuleNotFoundError: No module named '(?P<what>[^']+)'",
             r"^\S*python[\d.]*: No module named (?P<what>[\w.]+)",
@@ -178,14 +178,14 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="import_error",
         says="{what} cannot be imported",
-        remedy="The library that is installed is of another version than the program was written for, or two "
-        "modules import each other: pin the version in the package or the image.",
+        remedy="The installed library has another version than the program needs, or two modules import each "
+        "other. Pin the version in the package or the image.",
         log=_any(r"ImportError: cannot import name '(?P<what>[^']+)'"),
     ),
     Cause(
         name="missing_library",
         says="the system library {what} is missing",
-        remedy="Install the system package that has it in the image, or use one of Google's prebuilt "
+        remedy="In the image, install the system package that contains it, or use one of Google's prebuilt "
         "training images.",
         log=_any(
             r"(?:ImportError|OSError): (?P<what>lib\S+?): cannot open shared object file",
@@ -196,8 +196,8 @@ CAUSES: tuple[Cause, ...] = (
         name="port_in_use",
         says="the port that it listens on, {what}, is in use",
         unnamed="a port that it listens on is in use",
-        remedy="Listen on the port that CLUSTER_SPEC or TF_CONFIG has for this replica, once; for other "
-        "servers take port 0, which chooses a free one.",
+        remedy="Listen only once on the port that CLUSTER_SPEC or TF_CONFIG has for this replica. For other "
+        "servers use port 0, which chooses a free port.",
         log=_any(
             r"(?i)address already in use.*?(?::|port )(?P<what>\d{2,5})\b",
             r"(?i)(?::|port |', )(?P<what>\d{2,5})\b.*?(?:address already in use|EADDRINUSE)",
@@ -208,7 +208,8 @@ CAUSES: tuple[Cause, ...] = (
         name="missing_data",
         says="{what} is not in the bucket",
         unnamed="data in a bucket is missing",
-        remedy="Check bucket and path (`gcloud storage ls`), and that the job that writes it has ended.",
+        remedy="Check the bucket and the path with `gcloud storage ls`, and check that the job that writes "
+        "the data has ended.",
         log=_any(
             rf"(?:NotFoundError|FileNotFoundError|No such file|not found|does not exist).*?{_IN_BUCKET}",
             rf"{_IN_BUCKET}.*?(?:No such file or directory|not found|does not exist|[Nn]o files? match)",
@@ -220,8 +221,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="missing_file",
         says="the file or directory {what} is missing",
-        remedy="Each replica has files of its own, from its image and package: put it there, or read it from "
-        "a bucket (gs:// or /gcs/).",
+        remedy="A replica only has the files of its image and package. Put the file there, or read it from a "
+        "bucket (gs:// or /gcs/).",
         log=_any(
             r"(?:FileNotFoundError|NotADirectoryError): .*?: '(?P<what>[^']+)'",
             r"can't open file '(?P<what>[^']+)'",
@@ -249,15 +250,16 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="file_permission",
-        says="it may not use the file or directory {what}",
-        remedy="Write below /tmp, or to the bucket (AIP_MODEL_DIR, /gcs/); check its owner and mode.",
-        unnamed="it may not use a file, or the command is not executable",
+        says="it has no permission for the file or directory {what}",
+        remedy="Write to /tmp or to the bucket (AIP_MODEL_DIR, /gcs/), or check the owner and mode of the "
+        "file.",
+        unnamed="it has no permission for a file, or the command is not executable",
         log=_any(
             r"PermissionError: .*?: '(?P<what>[^']+)'",
             r"(?P<what>/[^\s:]+): Permission denied$",
             r"OSError: \[Errno 30\] Read-only file system: '(?P<what>[^']+)'",
         ),
-        exits={126: "its command is a file that may not be executed"},
+        exits={126: "its command is a file that is not executable"},
     ),
     Cause(
         name="disk_full",
@@ -275,9 +277,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="no_accelerator",
-        says="it found no accelerator that it can use",
+        says="it found no usable accelerator",
         remedy="Declare accelerator_type and accelerator_count for its pool, and use an image whose "
-        "libraries fit the driver; an emulator on a machine without one has none.",
+        "libraries fit the driver. In the emulator, replicas only have the accelerators of this machine.",
         log=_any(
             r"No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable device",
             r"Torch not compiled with CUDA enabled|CUDA driver version is insufficient",
@@ -286,7 +288,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="arguments",
         says="the program does not accept its arguments: {what}",
-        remedy="Check args of the pool: each word is one element of the list.",
+        remedy="Check args of the pool: each word must be its own element of the list.",
         log=_any(
             r"error: (?P<what>unrecognized arguments: .+)",
             r"error: (?P<what>the following arguments are required: .+)",
@@ -296,8 +298,9 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="environment",
         says="the variable {what} is not set",
-        remedy="`vertex-training explain` shows the variables of each replica. AIP_MODEL_DIR and its like "
-        "are set only with base_output_directory or staging_bucket, TF_CONFIG only for several replicas.",
+        remedy="`vertex-training explain` shows the variables of each replica. AIP_MODEL_DIR and similar "
+        "variables are only set with base_output_directory or staging_bucket, and TF_CONFIG only for "
+        "several replicas.",
         log=_any(
             r"KeyError: '(?P<what>(?:AIP_|CLOUD_ML_|TF_CONFIG|CLUSTER_SPEC|MASTER_|RANK|WORLD_SIZE)\w*)'"
         ),
@@ -305,14 +308,14 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="syntax",
         says="the program is not valid Python: {what}",
-        remedy="Its log names file and line; it may be written for a newer Python than the image has.",
+        remedy="See the file and line in its log. The program may need a newer Python than the image has.",
         log=_any(r"^\s*(?P<what>(?:SyntaxError|IndentationError|TabError): .+)"),
     ),
     Cause(
         name="unreachable",
-        says="it did not reach {what}",
-        unnamed="it did not reach another replica or service",
-        remedy="Another replica may have ended first, or not listen yet: read its log.",
+        says="it could not reach {what}",
+        unnamed="it could not reach another replica or service",
+        remedy="The other replica may have ended, or may not listen yet. Read its log.",
         log=_any(
             r"(?i)failed to connect to all addresses.*?(?P<what>[\w.-]+:\d{2,5})\b",
             r"(?i)(?:connection (?:refused|reset|timed out)|name or service not known"
@@ -321,23 +324,24 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="model_exists",
-        says="another pipeline made the model {what} while this one trained",
-        unnamed="another pipeline made its model while this one trained",
-        remedy="Its files are in its output directory. Run it again: the model gets another version. Of "
-        "pipelines that run at the same time, give all but one parent_model instead of model_id.",
+        says="another pipeline created the model {what} while this one trained",
+        unnamed="another pipeline created its model while this one trained",
+        remedy="Its files are in its output directory. Run it again to create another version of the model. "
+        "If pipelines run at the same time, only one of them can have model_id; give the others "
+        "parent_model.",
         service=_any(r"(?i)\bmodel (?P<what>projects/[^\s]+/models/[\w-]+) already exists"),
     ),
     Cause(
         name="internal",
         says="the service itself failed",
-        remedy='Run the job again: with another run_token, or with rerun="on_failure".',
+        remedy='Run the job again with another run_token, or set rerun="on_failure".',
         service=_any(r"(?i)internal error occurred"),
     ),
     Cause(
         name="crash",
         says="its program crashed in native code",
-        remedy="Look for library versions that do not fit together (CUDA, NumPy, TensorFlow); `python -X "
-        "faulthandler` prints where it was.",
+        remedy="Look for incompatible versions of libraries (CUDA, NumPy, TensorFlow). `python -X "
+        "faulthandler` prints where it crashed.",
         log=_any(r"^Fatal Python error: "),
         exits={
             134: "it aborted (SIGABRT): a library found an internal error",
@@ -350,8 +354,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="stopped",
         says="it was stopped from outside",
-        remedy="Its machine may have been taken away, as spot machines are: write checkpoints, and let the "
-        "service restart it (scheduling).",
+        remedy="Its machine may have been reclaimed, as Spot VMs are. Write checkpoints, and let the service "
+        "restart the job (scheduling).",
         exits={143: "it was stopped from outside (SIGTERM)"},
     ),
 )

@@ -128,7 +128,7 @@ def report(diagnosis: Diagnosis, *, label: str, state: str, logs: str, with_line
     `label` is such as "custom job 123", `state` a word such as "FAILED", `logs` the command for the logs.
     `with_lines` is false if the log has been shown already.
     """
-    words = diagnosis.words or "no reason was given"
+    words = diagnosis.words or "the service gives no reason"
     if diagnosis.exit and not re.search(r"\bSIG[A-Z]+", words):
         words += f" It was {diagnosis.exit}."
     text = f"{label} {state}: {words}"

@@ -204,7 +204,8 @@ def problems(policy: Any) -> Iterator[Violation]:
     """Check an IAM policy and yield each violation."""
     if policy.version not in (0, 1, _WITH_CONDITIONS):
         yield Violation(
-            "policy.version", f"There is no version {policy.version}. Use 1, or 3 for conditions."
+            "policy.version",
+            f"The policy version {policy.version} does not exist. Use 1, or 3 for conditions.",
         )
     if policy.audit_configs:
         yield Violation("policy.audit_configs", "The policy of a repository cannot have audit_configs.")

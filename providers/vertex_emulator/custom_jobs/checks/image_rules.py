@@ -38,12 +38,13 @@ def resolve_for_replica(
     if found.root == "own":
         if is_executor:
             raise ImageError(
-                f"{found.name} is not built on a prebuilt image, and only those run Python packages. Use one "
-                "of them, such as us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
+                f"{found.name} is not built on a prebuilt image, but only prebuilt images run Python "
+                "packages. Use a prebuilt image, such as "
+                "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
             )
         if sandbox.kind != "namespaces":
             raise ImageError(
-                f"{found.name} has a root of its own, which this machine cannot give to a program: "
+                f"{found.name} needs its own root file system, which this machine cannot provide: "
                 f"{sandbox.reason}. Build it on an image that the emulator has a stand-in for, such as "
                 f"python:{host_python()}, or run the job on Google Cloud"
             )
@@ -56,13 +57,13 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
     """Return the first line of a replica's log."""
     if image.root == "own":
         text = (
-            f"Emulator: this replica runs the image {image.name} in a root of its own; of this "
-            "machine it sees only the buckets in /gcs."
+            f"Emulator: this replica runs the image {image.name} in its own root file system. Of the files "
+            "of this machine, it only sees the buckets in /gcs."
         )
     elif is_reduction_server_image(image_uri):
         return (
             "Emulator: the reduction server is not run; this replica waits until the job ends, and the "
-            "others reduce their gradients among themselves."
+            "other replicas reduce their gradients without it."
         )
     elif not image.layers:
         text = (
@@ -71,12 +72,10 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
             "there."
         )
     else:
-        shown = (
-            "" if sandbox.kind == "namespaces" else " below its working directory, not at their own paths,"
-        )
+        shown = "" if sandbox.kind == "namespaces" else " below its working directory, not at their own paths"
         text = (
-            f"Emulator: this replica runs the image {image.name}, whose files it has{shown}; in place of "
-            f"its base image {image.stand_in} it has the files of this machine, with Python "
+            f"Emulator: this replica runs the image {image.name} with its files{shown}. Instead of its "
+            f"base image {image.stand_in}, it uses the files of this machine, with Python "
             f"{platform.python_version()} ({sys.executable}) and the packages installed there."
         )
     return " ".join([text, *_warnings(image, sandbox, accelerators)])
@@ -94,7 +93,7 @@ def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[
         )
     if accelerators:
         found.append(
-            f"It has no {accelerators} of its own; JAX and TensorFlow find as many devices of the CPU, and "
-            "vertex_cluster.local_devices() has the number for others."
+            f"It has no real {accelerators}. JAX and TensorFlow find the same number of CPU devices; other "
+            "programs get the number from vertex_cluster.local_devices()."
         )
     return found

@@ -32,37 +32,37 @@ FIELDS: Mapping[str, str | None] = {
     "job_spec.worker_pool_specs.machine_spec.accelerator_type": None,
     "job_spec.worker_pool_specs.machine_spec.accelerator_count": None,
     "job_spec.worker_pool_specs.machine_spec.gpu_partition_size": (
-        "there is no GPU that could be divided into {0}."
+        "this machine has no GPU to divide into {0}."
     ),
     "job_spec.worker_pool_specs.machine_spec.tpu_topology": (
-        "there is no TPU slice {0}; each replica is one process on the CPU."
+        "the emulator has no TPU slice {0}; each replica is one process on the CPU."
     ),
     "job_spec.worker_pool_specs.machine_spec.reservation_affinity": (
-        "no reservation is used, whatever {0.reservation_affinity_type} says."
+        "no reservation is used; {0.reservation_affinity_type} is ignored."
     ),
     "job_spec.scheduling": None,
     "job_spec.base_output_directory": None,
     "job_spec.persistent_resource_id": None,
     "job_spec.service_account": (
-        "the replicas have no credentials of {0}; they run as the user who runs the emulator."
+        "the replicas have no credentials for {0}; they run as the user who runs the emulator."
     ),
     "job_spec.network": "the replicas are not in {0}; they have this machine's network.",
     "job_spec.reserved_ip_ranges": "no address is taken from {0}; the replicas are at 127.0.0.1.",
     "job_spec.psc_interface_config": (
-        "there is no Private Service Connect interface and no DNS peering; the replicas have this machine's "
-        "network and names."
+        "the emulator has no Private Service Connect interface and no DNS peering; the replicas have this "
+        "machine's network and names."
     ),
     "job_spec.protected_artifact_location_id": "the output of the job stays on this machine, not in {0}.",
     "job_spec.tensorboard": "nothing is uploaded to {0}; the event files stay in AIP_TENSORBOARD_LOG_DIR.",
     "job_spec.experiment": (
-        "no context {0} is made or changed; the replicas get its name in AIP_EXPERIMENT_NAME."
+        "no context {0} is created or changed; the replicas get its name in AIP_EXPERIMENT_NAME."
     ),
     "job_spec.experiment_run": (
         "no run {0} is recorded; the replicas get its name in AIP_EXPERIMENT_RUN_NAME."
     ),
-    "job_spec.enable_web_access": "there is no interactive shell, so webAccessUris stays empty.",
-    "job_spec.enable_dashboard_access": "there is no dashboard, so webAccessUris stays empty.",
-    "job_spec.models": "nothing is done with {0}.",
+    "job_spec.enable_web_access": "the emulator has no interactive shell, so webAccessUris is empty.",
+    "job_spec.enable_dashboard_access": "the emulator has no dashboard, so webAccessUris is empty.",
+    "job_spec.models": "the emulator ignores {0}.",
 }
 """Each field that a request can set: None if it has its effect, else the log line about the missing effect.
 
@@ -104,6 +104,6 @@ def _line(message: object, field: str, text: str) -> Iterator[str]:
 
 def _of_share(share: Share, data_dir: Path) -> str:
     return (
-        f"{share.kind}_mounts: /{share.at} is {data_dir / FOLDER / share.folder} of this machine, in place "
-        f"of {share.source}. To show jobs files there, put them into that folder."
+        f"{share.kind}_mounts: /{share.at} is {data_dir / FOLDER / share.folder} on this machine, instead "
+        f"of {share.source}. To give files to jobs, put them into that folder."
     )

@@ -128,10 +128,10 @@ def check_shares(job: Any, *, why: str) -> None:
     if found:
         raise RpcError(
             "FAILED_PRECONDITION",
-            f"{', '.join(found)}: replicas cannot be shown a folder at /mnt on this machine: {why}. Allow "
+            f"{', '.join(found)}: replicas cannot have a folder at /mnt on this machine: {why}. Allow "
             "unprivileged user namespaces (Ubuntu: sudo sysctl "
-            "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or keep the data in "
-            "a bucket.",
+            "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or keep the data "
+            "in a bucket.",
             [Violation(path, "cannot be mounted here") for path in found],
         )
 
@@ -274,8 +274,8 @@ def _task_violations(task: Any, path: str) -> Iterator[Violation]:
         if length > MAX_VARIABLE:
             yield Violation(
                 f"{path}.env[{index}].value",
-                f"The variable has about {length} characters when its references are replaced, at most "
-                f"{MAX_VARIABLE} are possible.",
+                f"The variable has about {length} characters after its references are replaced; the limit "
+                f"is {MAX_VARIABLE}.",
             )
     names = [variable.name for variable in task.env]
     if len(set(names)) < len(names):

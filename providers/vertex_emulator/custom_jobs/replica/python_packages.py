@@ -55,7 +55,7 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
     with _locked(venvs / f"{key}.lock"):
         requirements = _installed(path)
         if requirements is not None and not _missing(path, requirements):
-            _print(f"The packages are installed already, in {path}.")
+            _print(f"The packages are already installed in {path}.")
             return path
         shutil.rmtree(path, ignore_errors=True)
         _build(path, archives)
@@ -94,8 +94,8 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
             path,
             missing,
             failed=f"Requirements of the packages {names} could not be installed: {', '.join(missing)}.",
-            remedy="This needs a package index that can be reached (pip's own settings apply). Without one, "
-            f"install them for the emulator's Python: `{sys.executable} -m pip install {wanted}`.",
+            remedy="This needs a reachable package index (pip's own settings apply). Without one, install "
+            f"them for the emulator's Python: `{sys.executable} -m pip install {wanted}`.",
         )
     shutil.rmtree(path / "archives")
     folder.write_json(path / _MARKER, {"requirements": requirements})

@@ -54,9 +54,9 @@ def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
         for part in re.split(r"[\s=:,]", word):
             if part.startswith("/") and part.strip("/") and os.path.lexists(root / part.strip("/")):
                 return (
-                    f"The image {image.name} cannot be run here: the command of {replica.name} names {part}, "
-                    "a file of the image, and on this machine a program cannot be shown files at that path: "
-                    f"{plan.sandbox.reason}. Name it by a path below the working directory, or allow "
+                    f"The image {image.name} cannot be run here: the command of {replica.name} names "
+                    f"{part}, a file of the image. On this machine, a program cannot see the image's files "
+                    f"at that path: {plan.sandbox.reason}. Use a path below the working directory, or allow "
                     "unprivileged user namespaces."
                 )
     return None

@@ -141,8 +141,8 @@ def _create_folders(path: Path, mounted: Collection[Path]) -> Path:
             if any(each in mounted for each in (found, *found.parents)):
                 raise OSError(
                     errno.EPERM,
-                    "is a link in a folder that jobs can write to, which is not followed; link to its "
-                    "target from the folder of shares",
+                    "is a link in a folder that jobs can write to, and such links are not followed; link "
+                    "to its target from the folder of shares",
                     str(below),
                 )
             left.extendleft(reversed(below.readlink().parts))

@@ -25,7 +25,7 @@ _FLAGS = ns.MS_NOSUID | ns.MS_NODEV
 
 READ_ONLY = (
     "Emulator: this machine has no overlayfs for this user, so the files of the image are read-only here, "
-    "except for /tmp{more}. On the service they can be written."
+    "except for /tmp{more}. On Vertex AI, they are writable."
 )
 
 

@@ -1040,12 +1040,12 @@ CASES: dict[str, Case] = {
     ),
     # Documents and roles.
     "document-form": case(JOB, {"chief": N1}, "", "roles (chief)", "keep one form"),
-    "role-twice": case(ROLES, {"workers": N1}, "workers", "although worker is", "keep one"),
+    "role-twice": case(ROLES, {"workers": N1}, "workers", "together with worker", "keep one"),
     "role-field-twice": case(
         ROLES,
         {"worker.machine_spec": N1},
         "worker.machine_type",
-        "although machine_spec is",
+        "together with machine_spec",
         "write it in machine_spec",
     ),
     "auto-only-reduction-servers": case(
@@ -1120,7 +1120,7 @@ CASES: dict[str, Case] = {
         with_input(LEGACY, args=["--epochs=20"]),
         {f"{INPUT}.master_config.container_args": ["--epochs=30"]},
         f"{INPUT}.args",
-        "and masterConfig.containerArgs, too",
+        "together with masterConfig.containerArgs",
         "masterConfig.containerArgs and workerConfig.containerArgs",
     ),
     "legacy-command-without-image": case(
@@ -1203,14 +1203,14 @@ CASES: dict[str, Case] = {
         {f"{INPUT}.worker_config": {"tpu_tf_version": "2.11"}},
         f"{INPUT}.worker_config.tpu_tf_version",
         "left out",
-        "take an image",
+        "use an image",
     ),
     "legacy-chief-in-tf-config": warning(
         LEGACY_ALONE,
         {f"{INPUT}.use_chief_in_tf_config": True},
         f"{INPUT}.use_chief_in_tf_config",
         "left out",
-        "always says chief",
+        "always uses chief",
     ),
     "legacy-hyperparameters": warning(
         LEGACY, {f"{INPUT}.hyperparameters": {"maxTrials": 5}}, f"{INPUT}.hyperparameters", "trialJobSpec"

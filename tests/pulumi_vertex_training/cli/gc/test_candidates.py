@@ -129,7 +129,7 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
         pytest.param(
             [removed(CUSTOM_JOB), stack()],
             Status.UNPROVEN,
-            "gone .* had it when it was removed, and may have moved",
+            "gone .* had it when the stack was removed, and the stack may have moved",
             id="a stack that was removed",
         ),
         pytest.param(
@@ -138,7 +138,9 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
             "prod",
             id="moved from a stack that was removed",
         ),
-        pytest.param([stack()], Status.UNPROVEN, f"to have had run {IDENTITY}-1$", id="never here"),
+        pytest.param(
+            [stack()], Status.UNPROVEN, f"no stack here has run {IDENTITY}-1 in its history$", id="never here"
+        ),
         pytest.param([], Status.UNPROVEN, "no stack here", id="no stack"),
         pytest.param(
             [stack(has_history=False)],
@@ -290,7 +292,7 @@ def digits(**more: Any) -> PersistentRecord:
             gpus(),
             [stack()],
             Status.UNPROVEN,
-            "^no stack here has it; its labels name digits/prod/gpus, but names prove nothing; "
+            "^no stack here has it; its labels name digits/prod/gpus, but labels alone are no proof; "
             "`vertex-training gc --yes gpus` deletes it$",
             id="unknown",
         ),
@@ -408,7 +410,7 @@ def digits(**more: Any) -> PersistentRecord:
         ),
         pytest.param(gpus(state="STOPPING"), [], Status.UNPROVEN, "^it is already being deleted", id="going"),
         pytest.param(
-            gpus(obstacle="jobs on it"), [], Status.UNPROVEN, "prove nothing; jobs on it$", id="an obstacle"
+            gpus(obstacle="jobs on it"), [], Status.UNPROVEN, "no proof; jobs on it$", id="an obstacle"
         ),
     ],
 )

@@ -143,7 +143,7 @@ def test_the_summary_of_a_deletion(printed: Any) -> None:
 
 def test_nothing_that_is_proven(printed: Any) -> None:
     _, err = printed(replace(REPORT, findings=FOUND[1:2], chosen=frozenset(), asked_to_delete=True))
-    assert "Nothing was deleted: there is no proven orphan." in err
+    assert "Nothing was deleted: no resource is a proven orphan." in err
     assert "Name that backend with --backend URL" in err
 
 

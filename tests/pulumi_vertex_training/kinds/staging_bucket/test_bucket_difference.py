@@ -103,9 +103,7 @@ def test_an_unknown_value_is_a_change() -> None:
 def test_another_project_replaces_the_bucket() -> None:
     difference = compare_buckets(bucket(), bucket(), moved={"project": "a -> b"})
     assert difference.replaces == ("project",)
-    assert "project: a -> b; the bucket is replaced, because a bucket stays where it was created" in (
-        difference.summary
-    )
+    assert "project: a -> b; the bucket is replaced, because a bucket cannot move" in (difference.summary)
 
 
 def test_a_new_lock_is_in_the_summary() -> None:

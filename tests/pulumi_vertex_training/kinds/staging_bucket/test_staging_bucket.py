@@ -160,7 +160,9 @@ def test_another_project_derives_another_name() -> None:
 def test_a_problem_of_a_derived_name_explains_its_origin() -> None:
     (failure,) = BUCKET.check({}, {**OWN, "marks": {**MARKS, "project": "google-demo"}}).failures
     assert "must not begin with goog or contain google" in failure.reason
-    assert "is derived from the names of project, program, stack and resource; set name=" in failure.reason
+    assert (
+        "is derived from the names of project, program, stack and resource; to choose another name, set name="
+    ) in failure.reason
 
 
 def test_a_new_lock_is_reported(tmp_path: Path) -> None:

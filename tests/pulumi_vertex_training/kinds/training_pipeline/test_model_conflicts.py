@@ -46,7 +46,7 @@ def aliases(endpoint: Endpoint, name: str) -> dict[str, set[str]]:
     return {one.version: set(one.aliases) for one in known}
 
 
-TWICE = "is_default_version: is true, as it is in 'first', a version of"
+TWICE = "is_default_version: is true here and in 'first', which is also a version of"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,7 @@ def test_a_version_does_not_take_the_default_back(plugin: PluginProcess, endpoin
     assert aliases(endpoint, "kept") == {"1": set(), "2": {"default"}}
     assert second.endswith("@2")
     said = plugin.stop()
-    assert (
-        "model kept@1 is no longer the default version, and stays so: version 2 is, of second in p/s" in said
-    )
+    assert "model kept@1 is no longer the default version: version 2 is, of second in p/s" in said
 
 
 def test_a_version_that_is_to_be_the_default_from_now_on_is(
@@ -119,7 +117,7 @@ def test_of_a_version_that_nobody_marked_the_number_is_said(
     model, number = models.upload(endpoint, WIRE, parent_model=first.partition("@")[0])
     models.merge_aliases(endpoint, f"{model}@{number}", ["default"])
     plugin.read(MODEL, first, old)
-    assert "and stays so: version 2 is. A new version would be" in plugin.stop()
+    assert "is no longer the default version: version 2 is. This version does not be" in plugin.stop()
 
 
 def pipeline(resource: str, **more: Any) -> dict[str, Any]:
@@ -156,7 +154,7 @@ def test_two_pipelines_that_make_a_model(
     _, failures = plugin.check(PIPELINE, pipeline("second", **second))
     assert list(failures) == (["model_id"] if refused else [])
     if refused:
-        assert "'fresh' is the model_id of pipeline 'first', too" in failures["model_id"]
+        assert "'fresh' is also the model_id of pipeline 'first'." in failures["model_id"]
         assert "parent_model=other.model" in failures["model_id"]
 
 
@@ -165,7 +163,7 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
     with_first = pipeline("first", model_id="never")
     assert plugin.check(PIPELINE, with_first)[1] == {}
     assert plugin.check(PIPELINE, pipeline("third", model_id="made"), inputs)[1] == {}
-    assert "model_id: 'made' is the model_id of pipeline 'second', too" in plugin.stop()
+    assert "model_id: 'made' is also the model_id of pipeline 'second'." in plugin.stop()
 
 
 @pytest.mark.parametrize(

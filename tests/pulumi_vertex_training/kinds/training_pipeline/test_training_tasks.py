@@ -82,7 +82,7 @@ def test_a_package_by_its_address():
         ),
         pytest.param(
             lambda: vt.task_from_image(IMAGE, reduction_server_replica_count=1),
-            "give reduction_server_machine_type",
+            "needs reduction_server_machine_type",
             id="reduction servers of no machine",
         ),
         pytest.param(lambda: vt.task_from_image(IMAGE, replica_count=0), "replica_count", id="no replica"),

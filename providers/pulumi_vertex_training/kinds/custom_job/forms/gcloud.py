@@ -114,7 +114,10 @@ def read_creation(document: Mapping[Any, object]) -> Creation | None:
     reader = _Reader()
     for other in document:
         if other != key and snake_case(str(other)) not in ("region", "location"):
-            reader.report(str(other), "is given in addition to a command; keep one, as --config is not read")
+            reader.report(
+                str(other),
+                "is given in addition to a command; keep one of them, because --config is not read",
+            )
     reader.read(words[command + 2 :])
     return reader.creation()
 

@@ -51,12 +51,12 @@ ROLE_TWICE = Rule(
 FIELD_TWICE = Rule(
     name="role-field-twice",
     says="a machine or a disk is written flat or as the API's message, not both",
-    source="ours: one of the two would have to be dropped",
+    source="ours: one of the two would be ignored",
 )
 ONLY_REDUCTION_SERVERS = Rule(
     name="auto-only-reduction-servers",
     says='"auto" asks for reduction servers',
-    source="ours: the number of no other role follows from bandwidths",
+    source="ours: only the number of reduction servers follows from bandwidths",
 )
 REDUCTION_SERVER_IMAGE = Rule(
     name="reduction-server-image",
@@ -182,10 +182,14 @@ class _Reader:
             other = self._names[position]
             servers = position == roles.SERVERS
             pool_of = (
-                "the third worker pool, which is for one kind of server" if servers else "one worker pool"
+                "the third worker pool, which is for one kind of server"
+                if servers
+                else "the same worker pool"
             )
             self.problems.append(
-                ROLE_TWICE.broken(name, f"is declared although {other} is, and both are {pool_of}; keep one")
+                ROLE_TWICE.broken(
+                    name, f"is declared together with {other}, but both are {pool_of}; keep one"
+                )
             )
             self.damaged.append(_pool_path(position))
             return
@@ -293,7 +297,7 @@ class _Reader:
         for field in flat:
             self.problems.append(
                 FIELD_TWICE.broken(
-                    f"{name}.{field}", f"is given although {message} is; write it in {message}"
+                    f"{name}.{field}", f"is given together with {message}; write it in {message}"
                 )
             )
 

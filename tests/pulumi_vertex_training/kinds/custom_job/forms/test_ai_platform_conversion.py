@@ -310,9 +310,8 @@ def test_command_and_arguments_are_not_inherited():
     assert convert(**fields).worker_pool_specs[1].task == ContainerSpec(image_uri="repo/trainer:1")
     assert remarks(**fields)["worker_config"] == (
         "takes the master's image but not its containerCommand and containerArgs: these replicas run the "
-        "image's "
-        "own entry point. Repeat containerCommand and containerArgs in workerConfig to run what the master "
-        "runs"
+        "image's own entry point. Repeat containerCommand and containerArgs in workerConfig to run the "
+        "same command as the master"
     )
 
 
@@ -468,7 +467,7 @@ def test_the_input_is_kept():
         pytest.param(
             {**IMAGE, "jobDir": "gs://bucket/out"},
             "job_dir",
-            "passed --job-dir gs://bucket/out to the program, Vertex AI passes nothing",
+            "passed --job-dir gs://bucket/out to the program, but Vertex AI does not",
             id="jobDir",
         ),
         pytest.param(
@@ -483,7 +482,7 @@ def test_the_input_is_kept():
         pytest.param(
             {**IMAGE, "useChiefInTfConfig": True},
             "use_chief_in_tf_config",
-            "Vertex AI always says chief",
+            "Vertex AI always uses chief",
             id="useChiefInTfConfig",
         ),
         pytest.param(
@@ -567,8 +566,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
     fields = {**PACKAGE, "scaleTier": "STANDARD_1", "runtimeVersion": "1.15"}
     found = [str(problem) for problem in read(**fields).problems]
     assert (
-        "training_input.runtime_version: 1.15 called the first replica master in TF_CONFIG; Vertex AI calls "
-        "it chief. A program that looks for master has to be changed"
+        "training_input.runtime_version: 1.15 called the first replica master in TF_CONFIG; Vertex AI "
+        "calls it chief. Change a program that looks for master"
     ) in found
 
 
@@ -635,13 +634,13 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**IMAGE, **PACKAGE},
-            "package_uris: 'gs://bucket/trainer.tar.gz' is given, and masterConfig.imageUri is, too; a job "
+            "package_uris: 'gs://bucket/trainer.tar.gz' is given together with masterConfig.imageUri; a job "
             "runs a container, or a package on a runtime version. Keep one of them",
             id="a package and an image",
         ),
         pytest.param(
             {**IMAGE, "runtimeVersion": "2.1"},
-            "runtime_version: '2.1' is given, and masterConfig.imageUri is, too",
+            "runtime_version: '2.1' is given together with masterConfig.imageUri",
             id="a runtime version and an image",
         ),
         pytest.param(
@@ -665,7 +664,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**PACKAGE, "runtimeVersion": "1.15", "scaleTier": "BASIC_TPU"},
-            "runtime_version: 1.15 has TensorFlow 1, and there is no prebuilt image of that for TPUs",
+            "runtime_version: 1.15 has TensorFlow 1, and Google has no prebuilt image with TensorFlow 1 "
+            "for TPUs",
             id="TensorFlow 1 on a TPU",
         ),
         pytest.param(
@@ -680,8 +680,9 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**CUSTOM, "masterConfig": COMMAND, "args": ["x"]},
-            "args: is given, and masterConfig.containerCommand and masterConfig.containerArgs, too; AI "
-            "Platform takes one of them. Args go to every replica: move them to masterConfig.containerArgs",
+            "args: is given together with masterConfig.containerCommand and masterConfig.containerArgs; AI "
+            "Platform accepts only one of them. Every replica gets args: move them to "
+            "masterConfig.containerArgs",
             id="args and a command",
         ),
         pytest.param(

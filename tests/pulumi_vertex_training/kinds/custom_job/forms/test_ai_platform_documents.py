@@ -206,7 +206,7 @@ def test_what_the_flags_say_is_judged_without_the_file_of_config():
         ),
         pytest.param(
             "--module-name=a.b --master-image-uri=a/b",
-            "gcloud.--module-name: 'a.b' is given, and --master-image-uri is, too; a job runs a container, "
+            "gcloud.--module-name: 'a.b' is given together with --master-image-uri; a job runs a container, "
             "or a package on a runtime version. Keep one of them",
             id="an image",
         ),

@@ -208,7 +208,7 @@ def test_the_leading_words_may_be_there_or_not(words):
         ),
         pytest.param(
             ["more"],
-            "gcloud: 'more' is one word too many after the job 'job'; the program's own arguments go "
+            "gcloud: 'more' is not expected after the name of the job, 'job'; the program's own arguments go "
             "after --",
             id="a word too many",
         ),

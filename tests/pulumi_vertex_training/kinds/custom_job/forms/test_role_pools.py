@@ -242,23 +242,23 @@ def test_a_value_that_is_not_known_yet_is_not_judged():
     [
         pytest.param(
             {"chief": CHIEF, "worker": CHIEF, "workers": CHIEF},
-            "workers: is declared although worker is, and both are one worker pool; keep one",
+            "workers: is declared together with worker, but both are the same worker pool; keep one",
             id="one role in two names",
         ),
         pytest.param(
             {"chief": CHIEF, "parameter_servers": CHIEF, "reduction_servers": CHIEF},
-            "reduction_servers: is declared although parameter_servers is, and both are the third worker "
+            "reduction_servers: is declared together with parameter_servers, but both are the third worker "
             "pool, which is for one kind of server; keep one",
             id="two kinds of servers",
         ),
         pytest.param(
             {"chief": {**CHIEF, "machine_spec": {"machine_type": "n1-standard-4"}}},
-            "chief.machine_type: is given although machine_spec is; write it in machine_spec",
+            "chief.machine_type: is given together with machine_spec; write it in machine_spec",
             id="a machine in two spellings",
         ),
         pytest.param(
             {"chief": {**CHIEF, "disk_spec": {}, "boot_disk_size_gb": 200}},
-            "chief.boot_disk_size_gb: is given although disk_spec is; write it in disk_spec",
+            "chief.boot_disk_size_gb: is given together with disk_spec; write it in disk_spec",
             id="a disk in two spellings",
         ),
         pytest.param(

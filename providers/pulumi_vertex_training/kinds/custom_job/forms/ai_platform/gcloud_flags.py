@@ -25,7 +25,7 @@ _GROUPS = ("ai-platform", "ml-engine")
 _TRACKS = ("alpha", "beta")
 _VERTEX_AI = frozenset({"custom-jobs", "hp-tuning-jobs"})
 
-UNKNOWN_FLAG = Rule(name="gcloud-flag", says="a flag is one of the command's", source=_GCLOUD)
+UNKNOWN_FLAG = Rule(name="gcloud-flag", says="a flag is a flag of the command", source=_GCLOUD)
 FLAG_VALUE = Rule(name="gcloud-value", says="a flag has the value that it needs", source=_GCLOUD)
 COMMAND = Rule(
     name="gcloud-command",
@@ -154,8 +154,8 @@ class _Reader:
             self.problems.append(
                 COMMAND.broken(
                     KEY,
-                    f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
-                    "the program's own arguments go after --",
+                    f"{shown(words[1])} is not expected after the name of the job, {shown(words[0])}; the "
+                    "program's own arguments go after --",
                 )
             )
         if named and not words:

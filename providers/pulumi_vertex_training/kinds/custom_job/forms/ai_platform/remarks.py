@@ -59,8 +59,8 @@ COMMAND = _rule(
 )
 NO_TASK = _rule(
     "no-task",
-    "an input without a task is checked without it",
-    "ours: a --config file may leave it to the flags of its command",
+    "an input without a task is checked, except for the task",
+    "ours: the flags of the command can give the task instead of the --config file",
 )
 RUNTIME_IMAGE = _rule("runtime-image", "a runtime version is a prebuilt image", _IMAGES)
 RUNTIME = _rule(
@@ -73,8 +73,8 @@ PYTHON = _rule("python-version", "the prebuilt images have Python 3.7", _IMAGES)
 JOB_DIR = _rule("job-dir", "Vertex AI does not pass --job-dir to the program", f"{_INPUT}.jobDir")
 MAX_WAIT = _rule("max-wait-time", "only FLEX_START waits for a limited time", "Vertex AI API, Scheduling")
 PRIORITY = _rule("priority", "jobs have no priority", "Vertex AI API, Scheduling")
-TPU_VERSION = _rule("tpu-tf-version", "the image alone decides the TensorFlow of a TPU", "Vertex AI API")
-CHIEF_FIELD = _rule("chief-in-tf-config", "TF_CONFIG has always a chief, never a master", _TF_CONFIG)
+TPU_VERSION = _rule("tpu-tf-version", "the image decides the TensorFlow version of a TPU", "Vertex AI API")
+CHIEF_FIELD = _rule("chief-in-tf-config", "TF_CONFIG always has a chief, never a master", _TF_CONFIG)
 TUNING = _rule("hyperparameters", "trials belong to a tuning job", "Vertex AI API, HyperparameterTuningJob")
 
 
@@ -136,8 +136,8 @@ def _task_remarks(job: TrainingInput) -> Iterator[Problem]:
     if not has_task(job):
         yield NO_TASK.broken(
             PREFIX,
-            "has no task, so tasks are not checked; give masterConfig.imageUri, or "
-            "packageUris, pythonModule and runtimeVersion",
+            "has no task, so tasks are not checked; give masterConfig.imageUri, or packageUris, "
+            "pythonModule and runtimeVersion",
         )
     master = config_of(job, "master")
     command = [f for f in ("container_command", "container_args") if getattr(master, f)]
@@ -151,7 +151,8 @@ def _task_remarks(job: TrainingInput) -> Iterator[Problem]:
             yield COMMAND.broken(
                 f"{PREFIX}.{role}_config",
                 f"takes the master's image but not its {fields}: these replicas run the image's own entry "
-                f"point. Repeat {fields} in {written(f'{role}_config')} to run what the master runs",
+                f"point. Repeat {fields} in {written(f'{role}_config')} to run the same command as the "
+                "master",
                 rests_on=(
                     f"{PREFIX}.{role}_config.container_command",
                     f"{PREFIX}.{role}_config.container_args",
@@ -176,8 +177,8 @@ def _runtime_remarks(
     elif version and any(_runs_package_on_tpu(pool) for pool in pools) and version.startswith("1."):
         yield RUNTIME.broken(
             path,
-            f"{version} has TensorFlow 1, and there is no prebuilt image of that for TPUs; use runtime "
-            "version 2.1 or later, or a container of your own",
+            f"{version} has TensorFlow 1, and Google has no prebuilt image with TensorFlow 1 for TPUs; use "
+            "runtime version 2.1 or later, or your own container",
         )
     elif version and images:
         uris = list(dict.fromkeys(image.uri for image in images))
@@ -218,7 +219,7 @@ def _python_remarks(job: TrainingInput) -> Iterator[Problem]:
         yield PYTHON.broken(
             path,
             f"{version} is gone: the prebuilt images have Python {tables.IMAGE_PYTHON}. Port the program, "
-            "or run it in a container of your own",
+            "or run it in your own container",
             level="error",
         )
     else:
@@ -231,15 +232,15 @@ def _other_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Itera
     if job.job_dir and not any(arg.split("=")[0] in ("--job-dir", "--job_dir") for arg in _arguments(job)):
         yield JOB_DIR.broken(
             f"{PREFIX}.job_dir",
-            f"AI Platform passed --job-dir {job.job_dir} to the program, Vertex AI passes nothing; read the "
+            f"AI Platform passed --job-dir {job.job_dir} to the program, but Vertex AI does not; read the "
             "variable AIP_MODEL_DIR in the program, or add --job-dir to its arguments",
         )
     scheduling = job.scheduling
     if scheduling and scheduling.max_wait_time:
         yield MAX_WAIT.broken(
             f"{PREFIX}.scheduling.max_wait_time",
-            f"{scheduling.max_wait_time} is left out: a job waits until there are machines. Only strategy "
-            "FLEX_START has a limit, maxWaitDuration in scheduling",
+            f"{scheduling.max_wait_time} is left out: a job waits until machines are free. Only the "
+            "strategy FLEX_START has a limit, scheduling.maxWaitDuration",
         )
     if scheduling and scheduling.priority:
         yield PRIORITY.broken(
@@ -251,14 +252,14 @@ def _other_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Itera
         if version:
             yield TPU_VERSION.broken(
                 f"{PREFIX}.{role}_config.tpu_tf_version",
-                f"{version} is left out: the TPU machine runs the image itself, so take an image with "
-                "TensorFlow for TPUs in that version",
+                f"{version} is left out: the TPU machine runs the image itself, so use an image with that "
+                "version of TensorFlow for TPUs",
             )
     if job.hyperparameters is not None:
         yield TUNING.broken(
             f"{PREFIX}.hyperparameters",
-            "is left out: this is the job of one trial. On Vertex AI a HyperparameterTuningJob has it as its "
-            "trialJobSpec, and the parameters in its studySpec",
+            "is left out: this is the job of one trial. On Vertex AI, a HyperparameterTuningJob has this "
+            "job in trialJobSpec, and the parameters in studySpec",
         )
     yield from _chief_remarks(job, pools)
 
@@ -270,14 +271,14 @@ def _arguments(job: TrainingInput) -> tuple[str, ...]:
 def _chief_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Iterator[Problem]:
     path = f"{PREFIX}.use_chief_in_tf_config"
     if job.use_chief_in_tf_config:
-        yield CHIEF_FIELD.broken(path, "true is left out: Vertex AI always says chief in TF_CONFIG")
+        yield CHIEF_FIELD.broken(path, "true is left out: Vertex AI always uses chief in TF_CONFIG")
     elif has_task(job) and is_distributed(pools) and chief_name(job) == "master":
         version = f"{PREFIX}.runtime_version"
         why = "is not set, so AI Platform" if job.has_container else f"{job.runtime_version}"
         yield CHIEF_FIELD.broken(
             path if job.has_container else version,
-            f"{why} called the first replica master in TF_CONFIG; Vertex AI calls it chief. "
-            "A program that looks for master has to be changed",
+            f"{why} called the first replica master in TF_CONFIG; Vertex AI calls it chief. Change a "
+            "program that looks for master",
             rests_on=(path, version, *_MACHINES_OF_ROLES),
         )
 

@@ -216,7 +216,7 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
             if getattr(job, field):
                 yield IMAGE_OR_PACKAGE.broken(
                     f"{PREFIX}.{field}",
-                    f"{_value(job, field)} is given, and masterConfig.imageUri is, too; a job runs a "
+                    f"{_value(job, field)} is given together with masterConfig.imageUri; a job runs a "
                     "container, or a package on a runtime version. Keep one of them",
                     rests_on=(f"{PREFIX}.{field}", image_path),
                 )
@@ -233,7 +233,7 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
         yield MASTER_IMAGE.broken(
             image_path,
             f"is missing while {written(f'{others[0]}_config')}.imageUri is given; the master needs an "
-            "image, which is also that of the roles that name none",
+            "image, which roles without an image use, too",
             rests_on=(image_path, f"{PREFIX}.{others[0]}_config.image_uri"),
         )
 
@@ -248,8 +248,8 @@ def _args_problems(job: TrainingInput) -> Iterator[Problem]:
     if job.args and own:
         yield ARGS_TWICE.broken(
             f"{PREFIX}.args",
-            f"is given, and {all_of([written(field) for field in own])}, too; AI Platform takes one of "
-            f"them. Args go to every replica: move them to {all_of(_every_container_args(job))}",
+            f"is given together with {all_of([written(field) for field in own])}; AI Platform accepts only "
+            f"one of them. Every replica gets args: move them to {all_of(_every_container_args(job))}",
             rests_on=(f"{PREFIX}.args", *(f"{PREFIX}.{field}" for field in own)),
         )
 
