@@ -175,7 +175,7 @@ def steps(shared_engine: Engine) -> Steps:
 
 
 def test_never_keeps_the_job_and_its_spec(steps: Steps) -> None:
-    stays = "never stays: its spec changed, and rerun is never"
+    stays = "never stays: its spec changed, but rerun is never"
     for each in (steps.preview, steps.second, steps.third):
         assert stays in each.output
         assert operation(each.output, "never") == ""
@@ -207,7 +207,7 @@ def test_a_preview_starts_no_emulator_and_a_deployment_asks_one_that_had_stopped
 
 def test_a_protected_job_is_not_replaced_on_demand_after_a_refresh_either(steps: Steps) -> None:
     refused = steps.refreshed_on_demand.failed().output
-    assert "the deployment was told to replace it, but it is running" in refused
+    assert "a replacement was requested, but it is running" in refused
     assert steps.before_last["protected"].name == steps.names[0]["protected"]
 
 
@@ -226,7 +226,7 @@ def test_a_protected_job_is_neither_replaced_nor_destroyed_while_it_is_live(step
     assert refused in steps.change.failed().output
     assert "protected cannot be destroyed: it is running" in steps.destroyed.failed().output
     replaced = steps.on_demand.failed().output
-    assert "the deployment was told to replace it, but it is running" in replaced
+    assert "a replacement was requested, but it is running" in replaced
     job = steps.before_last["protected"]
     assert (job.name, job.state.word) == (steps.names[0]["protected"], "RUNNING")
 
