@@ -70,7 +70,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
         ("Workflows", [*schema, "vendor.github-workflows", ".github/workflows/ci.yml"]),
-        ("Dependency updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
+        ("Updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]
     failures = []
     for name, command in checks:
