@@ -97,4 +97,6 @@ def running(modules: Sequence[str] = _MODULES, *, wait: bool = True) -> Iterator
         finally:
             assert server.stdin is not None
             server.stdin.close()
+            if not address.exists():
+                server.kill()  # its imports are not done, so it has no forks
             server.wait()
