@@ -253,7 +253,7 @@ def test_on_delete_cancel_keeps_the_record(steps: Steps) -> None:
 def test_a_job_that_was_cancelled_or_deleted_outside_is_shown_as_that(steps: Steps) -> None:
     assert "touched stays: it was cancelled, and rerun is on_change" in steps.preview.output
     assert operation(steps.preview.output, "touched") == ""
-    deleted = "touched will run again: it was deleted, and no end of it is on record"
+    deleted = "touched will run again: it was deleted, and its end is not recorded"
     assert deleted in steps.preview_of_third.ok().output
     first, second, third = (each.get("touched") for each in steps.names[:3])
     assert first == second

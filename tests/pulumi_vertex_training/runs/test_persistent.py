@@ -100,7 +100,7 @@ def test_a_model_with_versions_of_others_stays(service: Service, endpoint: Endpo
     theirs = {**MARKS, "pulumi-stack": "dev"}
     versions = [version(1, labels={}), version(2, versionAliases=["default"]), version(3, labels=theirs)]
     service.script(Answer(document={"models": versions}))
-    assert "of 3, 1 from those of 2" in MODELS.get(endpoint, f"{PLACE}/models/digits").obstacle
+    assert "(3, 1 differ from 2)" in MODELS.get(endpoint, f"{PLACE}/models/digits").obstacle
 
 
 def test_a_model_without_versions_is_gone(service: Service, endpoint: Endpoint) -> None:
