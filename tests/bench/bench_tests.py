@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import subprocess
 import sys
@@ -30,10 +31,10 @@ def figures() -> Iterator[Figure]:
         note=collected.stdout.splitlines()[-1],
     )
     began, busy = time.perf_counter(), _busy_seconds()
-    ended = subprocess.run(["make", "test"], cwd=ROOT, stdout=sys.stderr)
+    ended = subprocess.run(["make", "test", "ARGS="], cwd=ROOT, stdout=sys.stderr)
     minutes = (_busy_seconds() - busy) / 60
     note = "" if ended.returncode == 0 else f"FAILED, exit code {ended.returncode}"
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - began if ended.returncode == 0 else math.inf
     yield Figure(name="tests: make test", value=seconds, unit="s", budget=600, note=note)
     yield Figure(name="tests: make test, processor time of the machine", value=minutes, unit="min")
 
