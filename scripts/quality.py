@@ -69,10 +69,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
-        (
-            "Links",
-            [layout.python, "-m", "scripts.links", *(each for each in _WRITTEN if each != "providers")],
-        ),
+        ("Links", [layout.python, "-m", "scripts.links", *_WRITTEN]),
         ("Workflows", [*schema, "vendor.github-workflows", ".github/workflows/ci.yml"]),
         ("Updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]

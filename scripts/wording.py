@@ -11,73 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_FIRST_WORDS_OF_FUNCTIONS = frozenset(
-    [
-        "A",
-        "All",
-        "An",
-        "And",
-        "As",
-        "At",
-        "Both",
-        "But",
-        "By",
-        "Each",
-        "Either",
-        "For",
-        "From",
-        "He",
-        "How",
-        "If",
-        "In",
-        "It",
-        "Its",
-        "None",
-        "No",
-        "Nobody",
-        "Not",
-        "Nothing",
-        "Of",
-        "On",
-        "One",
-        "Only",
-        "Or",
-        "Other",
-        "Others",
-        "She",
-        "So",
-        "Some",
-        "Such",
-        "That",
-        "The",
-        "Their",
-        "There",
-        "These",
-        "They",
-        "This",
-        "Those",
-        "To",
-        "Two",
-        "Until",
-        "What",
-        "When",
-        "Where",
-        "Whether",
-        "Which",
-        "While",
-        "Who",
-        "Whose",
-        "Why",
-        "With",
-        "Without",
-    ]
+_NO_VERBS = re.compile(
+    r"("
+    r"A|All|An|And|As|At|Both|But|By|Each|Either|For|From|He|How|If|In|It|Its|None|No|Nobody|Not|"
+    r"Nothing|Of|On|One|Only|Or|Other|Others|She|So|Some|Such|That|The|Their|There|These|They|This|"
+    r"Those|To|Two|Until|What|When|Where|Whether|Which|While|Who|Whose|Why|With|Without"
+    r")"
 )
 """No verb begins with these: the first word of a function's docstring is an imperative."""
 
-_FIRST_WORDS = frozenset(
-    ["That", "These", "Those", "What", "Whether", "Which", "Who", "Whose", "Of", "Nobody", "Nothing", "None"]
-)
-"""First words that no docstring and no sentence of a page has: the sentence names its subject."""
+_NO_SUBJECTS = re.compile(r"(That|These|Those|What|Whether|Which|Who|Whose|Of|Nobody|Nothing|None)")
+"""No other docstring begins with these: it names its subject."""
 
 _WORDS: dict[str, str] = {
     r"\brooms?\b": "package",
@@ -142,7 +86,6 @@ _OWN = ("wording.py", "test_wording.py")
 
 _PART_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PROSE = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in _WORDS.items()]
-_SENTENCE = re.compile(r"(?:^|(?<=[.!?] ))([A-Z][a-z]+)\b")
 
 
 @dataclass(frozen=True)
@@ -162,8 +105,9 @@ def findings_of_python(path: Path, source: str) -> list[Finding]:
 
 def _findings_of_python(path: Path, source: str) -> Iterator[Finding]:
     tree = ast.parse(source)
-    docstrings = {id(docstring) for docstring, _ in _docstrings(tree)}
-    for docstring, owner in _docstrings(tree):
+    documented = list(_docstrings(tree))
+    docstrings = {id(docstring) for docstring, _ in documented}
+    for docstring, owner in documented:
         yield from _first_word(path, docstring, owner)
         yield from _prose(path, docstring.lineno, str(docstring.value))
     for node in ast.walk(tree):
@@ -209,7 +153,7 @@ def _first_word(path: Path, node: ast.Constant, owner: ast.AST) -> Iterator[Find
     if word is None:
         return
     function = isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_property(owner)
-    if word[1] in (_FIRST_WORDS_OF_FUNCTIONS if function else _FIRST_WORDS):
+    if (_NO_VERBS if function else _NO_SUBJECTS).fullmatch(word[1]):
         rule = "begin with a verb in the imperative" if function else "name the subject"
         yield Finding(path, node.lineno, f"docstring begins with {word[1]!r}: {rule}")
 

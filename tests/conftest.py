@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,8 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _warm_emulators() -> Iterator[None]:
     """Fork emulators, their probes and supervisors from a warm interpreter, unless COLD_PYTHON is set."""
     with pytest.MonkeyPatch.context() as patch:
-        if not os.environ.get("COLD_PYTHON"):
-            patch.setenv(VARIABLE, str(warm_python.for_emulators()))
+        patch.setenv(VARIABLE, str(warm_python.for_emulators()))
         yield
 
 

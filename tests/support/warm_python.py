@@ -52,23 +52,23 @@ _EMULATOR_MODULES = (
 
 @functools.cache
 def for_emulators() -> Path:
-    """Return the command that starts emulators, their probes and supervisors; it ends with this process."""
-    ending = ExitStack()
-    atexit.register(ending.close)
-    return ending.enter_context(running(_EMULATOR_MODULES, wait=False))
+    """Return the command that starts emulators, their probes and supervisors. It waits for no imports."""
+    return _until_this_process_ends(_EMULATOR_MODULES, wait=False)
 
 
 @functools.cache
 def shared() -> Path:
-    """Return the command of this process's warm interpreter, which ends with this process.
+    """Return the command that starts Pulumi's Python processes and our command."""
+    return _until_this_process_ends(_MODULES, wait=True)
 
-    With COLD_PYTHON in the environment it is the interpreter of this process.
-    """
+
+def _until_this_process_ends(modules: Sequence[str], *, wait: bool) -> Path:
+    """Return the command of a warm interpreter, or this process's own with COLD_PYTHON in the environment."""
     if os.environ.get("COLD_PYTHON"):
         return Path(sys.executable)
     ending = ExitStack()
     atexit.register(ending.close)
-    return ending.enter_context(running())
+    return ending.enter_context(running(modules, wait=wait))
 
 
 @contextmanager
