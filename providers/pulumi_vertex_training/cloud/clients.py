@@ -48,6 +48,11 @@ def middleware(around: Middleware) -> Iterator[None]:
         _middleware.remove(around)
 
 
+def has_middleware() -> bool:
+    """Return whether requests are routed through a function at present."""
+    return bool(_middleware)
+
+
 def cached_per_endpoint(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     """Cache the result for each endpoint; the first caller creates it while others wait."""
     lock = threading.RLock()

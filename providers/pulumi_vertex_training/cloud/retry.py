@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CALL_TIMEOUT = 30.0
 """Seconds for one attempt of a call that transfers no data."""
 
-_TRANSIENT_CODES = frozenset({408, 429, 500, 502, 503, 504})
+TRANSIENT_CODES = frozenset({408, 429, 500, 502, 503, 504})
 _SECONDS_LOCAL = 10.0
 _SECONDS_CLOUD = 60.0
 
@@ -46,14 +46,14 @@ def is_transient(error: BaseException) -> bool:
     from google.auth.exceptions import TransportError
 
     if isinstance(error, GoogleAPICallError):
-        return error.code in _TRANSIENT_CODES
+        return error.code in TRANSIENT_CODES
     if isinstance(error, TransportError):
         return not error.args or not isinstance(error.args[0], BaseException) or is_transient(error.args[0])
     if isinstance(error, requests.exceptions.SSLError):
         return False
     response = getattr(error, "response", None)
     if response is not None:  # InvalidResponse of google.cloud.storage
-        return getattr(response, "status_code", None) in _TRANSIENT_CODES
+        return getattr(response, "status_code", None) in TRANSIENT_CODES
     broken: tuple[type[BaseException], ...] = (
         requests.ConnectionError,
         requests.Timeout,
