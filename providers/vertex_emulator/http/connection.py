@@ -382,6 +382,8 @@ def _parse_query(query: str) -> dict[str, list[str]]:
 
 
 def _one_line(value: str) -> str:
+    if value.isascii() and value.isprintable():
+        return value
     return "".join(c if " " <= c <= "~" else "?" for c in value)
 
 
