@@ -73,6 +73,7 @@ _COMMANDS = {
     "logs": ("jobs.commands", "print_logs"),
     "cancel": ("jobs.commands", "cancel"),
     "import": ("jobs.commands", "import_job"),
+    "plan": ("plan.command", "plan"),
     "gc": ("gc.command", "collect"),
 }
 """Module and function of each command."""

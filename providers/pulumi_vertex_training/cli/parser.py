@@ -49,6 +49,7 @@ def build() -> Parser:
     job_options.add_to(parser, commands, parents=[_json_options(), _endpoint_options()])
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
+    _add_plan(parser, commands)
     parser.command(
         commands,
         "doctor",
@@ -127,6 +128,26 @@ def _add_declarations(parser: Parser, commands: Subparsers) -> None:
     diff.add_argument("old", metavar="OLD", help=_FILE_HELP)
     diff.add_argument("new", metavar="NEW", help="the new version, in the same formats")
     diff.add_argument("--exit-code", action="store_true", help="exit with code 1 if they differ")
+
+
+def _add_plan(parser: Parser, commands: Subparsers) -> None:
+    plan = parser.command(
+        commands,
+        "plan",
+        "preview a stack, and show the effect on each resource and the live jobs that will be cancelled",
+        parents=[_json_options()],
+    )
+    plan.add_argument("--stack", "-s", metavar="S", help="stack to preview (default: the selected one)")
+    plan.add_argument(
+        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
+    )
+    plan.add_argument(
+        "--refresh", action="store_true", help="read the real state of each resource before the preview"
+    )
+    plan.add_argument(
+        "--markdown", action="store_true", help="print Markdown, for a comment of a pull request"
+    )
+    plan.add_argument("--exit-code", action="store_true", help="exit with code 1 if anything changes")
 
 
 def _add_placement(parser: Parser, commands: Subparsers) -> None:

@@ -1,0 +1,289 @@
+"""The effects of a preview, read from the JSON of `pulumi preview`.
+
+The engine has no detailed differences of dynamic resources, but it prints their old and new inputs. Those of
+jobs are compared pool by pool, all others value by value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Literal, get_args
+
+from pulumi_vertex_training import registry
+from vertex_training.fields.decode import UNKNOWN, decode
+from vertex_training.job.difference import JobDifference, as_document
+from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import parts
+
+Effect = Literal["create", "update", "replace", "delete", "import", "read", "none"]
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+_OF_STEP: Mapping[str, Effect] = {
+    "create": "create",
+    "update": "update",
+    "replace": "replace",
+    "create-replacement": "replace",
+    "delete-replaced": "replace",
+    "delete": "delete",
+    "discard": "delete",
+    "import": "import",
+    "import-replacement": "replace",
+    "read": "read",
+    "read-replacement": "replace",
+    "same": "none",
+    "refresh": "none",
+}
+_PREFIX = re.compile(r"(error|warning): (\S+ resource '[^']*' has a problem: )?")
+"""The engine's own words before a message; it repeats the resource, which a finding has."""
+_ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""The engine's text for a value that is not known yet (pulumi.runtime.rpc.UNKNOWN)."""
+_NOT_KNOWN = "(not known yet)"
+_OWN = ("__", "marks")
+"""Beginnings of inputs that are not the user's: they appear in no difference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueChange:
+    """A value that differs; `path` has the names of the inputs. None stands for an absent value."""
+
+    path: str
+    old: object
+    new: object
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedJob:
+    """A job that a deployment will stop, as the state has it.
+
+    `name` is its full name, `replicas` the number of replicas of its declaration.
+    """
+
+    name: str
+    endpoint: str
+    project: str
+    location: str
+    replicas: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """The effect of the deployment on one resource.
+
+    `difference` is set for a job that changes, `values` for every other resource that does. `reason` is why
+    a job runs again, "" for other changes. `stopped` is the job that the state has and the plan removes.
+    """
+
+    urn: str
+    type: str
+    name: str
+    effect: Effect
+    difference: JobDifference | None = None
+    values: tuple[ValueChange, ...] = ()
+    reason: str = ""
+    stopped: RecordedJob | None = None
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The change in words, in parts of a sentence; for a new or removed resource there are none."""
+        if self.difference is not None:
+            return self.difference.changes
+        return tuple(f"{one.path}: {shown(one.old)} -> {shown(one.new)}" for one in self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A message of the preview: `severity` is `error`, `warning` or `info`; `resource` may be ""."""
+
+    severity: str
+    message: str
+    resource: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The changes of a preview in the engine's order, without unchanged resources, and its messages."""
+
+    stack: str = ""
+    project: str = ""
+    changes: tuple[Change, ...] = ()
+    unchanged: int = 0
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of resources by effect, without effects that no resource has."""
+        found = {effect: sum(one.effect == effect for one in self.changes) for effect in EFFECTS}
+        return {**{effect: count for effect, count in found.items() if count}, "none": self.unchanged}
+
+
+def shown(value: object) -> str:
+    """Return a value of a change as a text."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def read(preview: Mapping[str, Any]) -> Plan:
+    """Return the plan of a preview's JSON document.
+
+    The records of a job's runs are part of the job: they appear as its `reason` only.
+    """
+    steps = [step for step in preview.get("steps") or () if not _is_hidden(step)]
+    reasons = {
+        _name(step): str(_inputs(step, "newState").get("reason") or "")
+        for step in steps
+        if _type(step) in _RUNS
+    }
+    resources = [step for step in steps if _type(step) not in _RUNS]
+    changes = [_change(step, reasons.get(_name(step), "")) for step in resources if _effect(step) != "none"]
+    urn = str(steps[0]["urn"]).split("::") if steps else []
+    return Plan(
+        stack=urn[0].rpartition(":")[2] if urn else "",
+        project=urn[1] if len(urn) > 1 else "",
+        changes=tuple(changes),
+        unchanged=len(resources) - len(changes),
+        findings=tuple(_findings(preview.get("diagnostics") or ())),
+    )
+
+
+_RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
+
+
+def _is_hidden(step: Mapping[str, Any]) -> bool:
+    return _type(step).startswith(("pulumi:providers:", "pulumi:pulumi:Stack"))
+
+
+def _type(step: Mapping[str, Any]) -> str:
+    return str(step["urn"]).split("::")[-2].rpartition("$")[2]
+
+
+def _name(step: Mapping[str, Any]) -> str:
+    return str(step["urn"]).rpartition("::")[2]
+
+
+def _effect(step: Mapping[str, Any]) -> Effect:
+    return _OF_STEP.get(str(step.get("op")), "update")
+
+
+def _inputs(step: Mapping[str, Any], state: str) -> Mapping[str, Any]:
+    recorded = (step.get(state) or {}).get("inputs")
+    return recorded if isinstance(recorded, Mapping) else {}
+
+
+def _change(step: Mapping[str, Any], reason: str) -> Change:
+    effect, token = _effect(step), _type(step)
+    old, new = _inputs(step, "oldState"), _inputs(step, "newState")
+    kind = _kind(token)
+    changes = effect in ("update", "replace")
+    compared = _difference(kind, old, new) if kind is not None and changes else None
+    return Change(
+        urn=str(step["urn"]),
+        type=token.rpartition(":")[2],
+        name=_name(step),
+        effect=effect,
+        difference=compared,
+        values=tuple(_values(old, new)) if changes and (compared is None or not compared.paths) else (),
+        reason=reason,
+        stopped=_recorded_job(kind, step) if kind is not None and effect in ("replace", "delete") else None,
+    )
+
+
+def _kind(token: str) -> JobKind[Any] | None:
+    for entry in registry.RUNNABLE:
+        if token in map(registry.type_token, entry.resources):
+            return entry.part("kind", "KIND", JobKind)
+    return None
+
+
+def _difference(kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> JobDifference | None:
+    """Return the difference of two declarations of a job, or None if one of them cannot be read."""
+    read = partial(decode, kind.spec)
+    was, will = read(_spec(kind, old)), read(_spec(kind, new))
+    if was.draft is None or will.draft is None:
+        return None
+    return kind.compare(was.draft, will.draft, unknown=will.unknown)
+
+
+def _spec(kind: JobKind[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    names = [item.name for item in fields(kind.spec)]
+    return {name: _known(inputs[name]) for name in names if name in inputs}
+
+
+def _known(value: Any) -> Any:
+    """Replace the engine's text for unknown values by the marker of this package."""
+    if value == _ENGINES_UNKNOWN:
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: _known(item) for key, item in value.items()}
+    return [_known(item) for item in value] if isinstance(value, list) else value
+
+
+def _recorded_job(kind: JobKind[Any], step: Mapping[str, Any]) -> RecordedJob | None:
+    state = step.get("oldState") or {}
+    place = {
+        name: str(_inputs(step, "oldState").get(name) or "") for name in ("endpoint", "project", "location")
+    }
+    if not registry.is_runnable(str(state.get("id"))):
+        return None
+    spec = decode(kind.spec, _spec(kind, _inputs(step, "oldState"))).draft
+    pools = [pool for _, part in parts(spec) for pool in part.worker_pool_specs] if spec is not None else []
+    return RecordedJob(name=str(state["id"]), replicas=sum(pool.replica_count for pool in pools), **place)
+
+
+def _values(old: object, new: object, path: str = "") -> Iterator[ValueChange]:
+    """Yield the values that differ between two inputs, without those that are not the user's."""
+    if isinstance(old, Mapping) or isinstance(new, Mapping):
+        before, after = _mapping(old), _mapping(new)
+        for name in dict.fromkeys((*before, *after)):
+            if path or not str(name).startswith(_OWN):
+                below = f"{path}.{name}" if path else str(name)
+                yield from _values(before.get(name), after.get(name), below)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _values(one, other, f"{path}[{i}]")
+    elif old != new:
+        yield ValueChange(path=path, old=old, new=_NOT_KNOWN if new == _ENGINES_UNKNOWN else new)
+
+
+def _mapping(value: object) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _findings(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    for one in diagnostics:
+        message = str(one.get("message", "")).strip()
+        severity = str(one.get("severity", "info")).partition("#")[0]
+        if message:
+            warns = severity == "info" and message.startswith("warning: ")
+            yield Finding(
+                severity="warning" if warns else severity,
+                message=_PREFIX.sub("", message, count=1),
+                resource=str(one.get("urn", "")).rpartition("::")[2],
+            )
+
+
+def change_document(change: Change) -> dict[str, Any]:
+    """Convert a change to plain values for JSON, with the same keys for every effect."""
+    difference = as_document(change.difference) if change.difference is not None else {}
+    fields = difference.get("fields") or [
+        {"path": one.path, "old": one.old, "new": one.new} for one in change.values
+    ]
+    return {
+        "urn": change.urn,
+        "type": change.type,
+        "name": change.name,
+        "effect": change.effect,
+        "words": list(change.changes),
+        "reasons": [*([change.reason] if change.reason else []), *difference.get("reasons", [])],
+        "pools": difference.get("pools", []),
+        "fields": fields,
+    }
