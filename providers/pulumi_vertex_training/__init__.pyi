@@ -1,5 +1,6 @@
 """Public names of the package, for type checkers and for `__init__.py`."""
 
+from .kinds.custom_job.existing import ExistingCustomJob, get_custom_job
 from .kinds.custom_job.resource import CustomJob
 from .kinds.distributed_training.resource import DistributedTraining
 from .kinds.hyperparameter_tuning_job.args import (
@@ -22,6 +23,10 @@ from .kinds.hyperparameter_tuning_job.args import (
     StudyTimeConstraintArgs,
     TrialJobSpecArgs,
 )
+from .kinds.hyperparameter_tuning_job.existing import (
+    ExistingHyperparameterTuningJob,
+    get_hyperparameter_tuning_job,
+)
 from .kinds.hyperparameter_tuning_job.parameters import (
     categorical_parameter,
     discrete_parameter,
@@ -32,6 +37,7 @@ from .kinds.hyperparameter_tuning_job.parameters import (
     when,
 )
 from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
+from .kinds.image_repository.existing import ExistingImageRepository, get_image_repository
 from .kinds.image_repository.resource import ImageRepository
 from .kinds.model.args import (
     FilterSplitArgs,
@@ -44,6 +50,7 @@ from .kinds.model.args import (
     StratifiedSplitArgs,
     TimestampSplitArgs,
 )
+from .kinds.model.existing import ExistingModel, get_model
 from .kinds.model.resource import Model
 from .kinds.persistent_resource.args import (
     AutoscalingSpecArgs,
@@ -54,6 +61,7 @@ from .kinds.persistent_resource.args import (
     ResourceRuntimeSpecArgs,
     ServiceAccountSpecArgs,
 )
+from .kinds.persistent_resource.existing import ExistingPersistentResource, get_persistent_resource
 from .kinds.persistent_resource.resource import PersistentResource
 from .kinds.staged.resource import StagedFile, StagedPackage
 from .kinds.staging_bucket.args import (
@@ -73,8 +81,10 @@ from .kinds.staging_bucket.args import (
     VpcNetworkSourceArgs,
     WebsiteArgs,
 )
+from .kinds.staging_bucket.existing import ExistingBucket, get_staging_bucket
 from .kinds.staging_bucket.resource import StagingBucket
 from .kinds.training_image.resource import TrainingImage
+from .kinds.training_pipeline.existing import ExistingTrainingPipeline, get_training_pipeline
 from .kinds.training_pipeline.resource import TrainingPipeline
 from .kinds.training_pipeline.training_tasks import task_from_image, task_from_package, task_from_script
 from .program.job_args import (
@@ -118,6 +128,13 @@ __all__ = [
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "ExistingBucket",
+    "ExistingCustomJob",
+    "ExistingHyperparameterTuningJob",
+    "ExistingImageRepository",
+    "ExistingModel",
+    "ExistingPersistentResource",
+    "ExistingTrainingPipeline",
     "FilterSplitArgs",
     "FractionSplitArgs",
     "HyperparameterTuningJob",
@@ -173,6 +190,13 @@ __all__ = [
     "chief_worker_pool",
     "discrete_parameter",
     "double_parameter",
+    "get_custom_job",
+    "get_hyperparameter_tuning_job",
+    "get_image_repository",
+    "get_model",
+    "get_persistent_resource",
+    "get_staging_bucket",
+    "get_training_pipeline",
     "integer_parameter",
     "location",
     "maximize",

@@ -1,0 +1,61 @@
+"""`get_model`: an existing version of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.model import gateway
+from pulumi_vertex_training.kinds.model.gateway import ModelRecord
+from pulumi_vertex_training.program.existing import read_existing
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingModel:
+    """A version of a model that exists.
+
+    `name` is the model's full name, `full_name` that of the version, with `@VERSION`. `artifact_uri` and
+    `container_image_uri` are "" for a model without.
+    """
+
+    name: str
+    full_name: str
+    model_id: str
+    version_id: str
+    version_aliases: tuple[str, ...]
+    display_name: str
+    artifact_uri: str
+    container_image_uri: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def get_model(
+    model_id: str, *, version: str = "", project: str | None = None, location: str | None = None
+) -> ExistingModel:
+    """Return an existing version of a model of the stack's endpoint. Nothing is adopted.
+
+    Raises `pulumi.RunError` if there is no such version.
+
+    :param model_id: Id of the model, the last part of its name.
+    :param version: Number or alias of the version. Default: the model's default version.
+    :param project: Project id. Default: the stack's project.
+    :param location: Region. Default: the stack's location.
+    """
+    wanted = f"{model_id}@{version}" if version else model_id
+
+    def read(endpoint: Endpoint) -> ModelRecord:
+        return gateway.get(endpoint, f"{endpoint.parent}/models/{wanted}")
+
+    record = read_existing(f"model {wanted}", read, project=project, location=location)
+    return ExistingModel(
+        name=record.name,
+        full_name=record.full_name,
+        model_id=record.name.rpartition("/")[2],
+        version_id=record.version,
+        version_aliases=record.aliases,
+        display_name=str(record.wire.get("displayName", "")),
+        artifact_uri=str(record.wire.get("artifactUri", "")),
+        container_image_uri=str((record.wire.get("containerSpec") or {}).get("imageUri", "")),
+        labels=record.labels,
+    )
