@@ -131,6 +131,7 @@ _OTHER_CHANGES = {
     "project": "replaces",
     "location": "replaces",
     "opts": "",
+    "adopt": "",
 }
 """Effects of arguments that are not fields of a message; any other option of a job keeps the job."""
 

@@ -25,12 +25,14 @@ from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryReco
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.existing import require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.settings import target_of
+from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.words import all_of
@@ -46,11 +48,16 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class RepositoryInputs(RepositorySpec):
-    """A repository's inputs in Pulumi's state. `marks` identify the declaration; a diff ignores them."""
+    """A repository's inputs in Pulumi's state.
+
+    `marks` identify the declaration. `adopt` takes over an existing repository when the resource is created.
+    A diff ignores both.
+    """
 
     endpoint: str
     project: str
     marks: Mapping[str, str] = field(default_factory=dict)
+    adopt: bool = False
 
 
 def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +96,7 @@ class ImageRepositoryProvider(CrudProvider):
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
-        names = [item.name for item in fields(RepositoryInputs) if item.name != "marks"]
+        names = [item.name for item in fields(RepositoryInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
         # Names are unique in a project and location: the old repository has to go first.
@@ -106,6 +113,9 @@ class ImageRepositoryProvider(CrudProvider):
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _id_of(inputs)
         marks = ownership_labels(inputs.marks)
+        if inputs.adopt:
+            _adopt(endpoint, name, inputs)
+            return CreateResult(name, outbound(raw))
         try:
             gateway.create(
                 endpoint, name, repository_spec.to_wire(DECLARED.spec_of(inputs), ownership_labels=marks)
@@ -199,6 +209,25 @@ def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> 
         return None
 
 
+def _adopt(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> None:
+    """Check that a repository exists as it is declared, and label it as this resource's.
+
+    Raises AdoptionError.
+    """
+    what = f"repository {inputs.name}"
+    try:
+        found = gateway.get(endpoint, name)
+    except NotFound as error:
+        raise AdoptionError(
+            f"there is no {what} to adopt ({endpoint}). Correct its name, or leave adopt out to create it."
+        ) from error
+    require_no_other_owner(what, found.labels, ownership_labels(inputs.marks))
+    require_equal(what, _spec_of(found, force_destroy=inputs.force_destroy), DECLARED.spec_of(inputs))
+    _apply_settings(endpoint, found, inputs)
+    OPERATION.note_made(name)
+    say(f"{what}: adopted with its images")
+
+
 def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
     settings = repository_spec.settings(
         DECLARED.spec_of(inputs), ownership_labels=ownership_labels(inputs.marks)
@@ -211,7 +240,8 @@ def _explain_conflict(error: CloudError, inputs: RepositoryInputs) -> CloudError
         return error
     return AlreadyExists(
         f"repository {inputs.name} already exists in project {inputs.project}, {inputs.location}. Choose "
-        "another name. To use the existing repository, pass its URL to TrainingImage: "
+        "another name. To manage the existing repository, set adopt=True. To use it only, pass its URL to "
+        "TrainingImage: "
         f'repository="{repository_spec.url(inputs.project, inputs.location, inputs.name)}". ({error})',
         code=error.code,
         resource=inputs.name,

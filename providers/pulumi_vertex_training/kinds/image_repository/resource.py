@@ -46,6 +46,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         immutable_tags: pulumi.Input[bool] | None = None,
         vulnerability_scanning: pulumi.Input[str] | None = None,
         force_destroy: pulumi.Input[bool] | None = None,
+        adopt: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -68,6 +69,9 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         :param vulnerability_scanning: `INHERITED` from the project, or `DISABLED`.
         :param force_destroy: Delete the images together with the repository. By default, a repository with
             images is not deleted.
+        :param adopt: Take over the existing repository of this name instead of creating one. It has to equal
+            the declaration; otherwise every difference is listed. The option is read when the resource is
+            created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.
         :param location: Location of the repository. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -86,6 +90,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             "vulnerability_scanning": vulnerability_scanning,
             "force_destroy": force_destroy,
             "marks": ownership(resource_name),
+            "adopt": adopt or None,
             **more,
             **target_inputs(project, location),
         }

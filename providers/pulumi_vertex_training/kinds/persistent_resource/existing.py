@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.spec import from_wire
-from vertex_training.topology.rules.resource_pools import ResourcePool
 from pulumi_vertex_training.program.existing import read_existing
+from vertex_training.topology.rules.resource_pools import ResourcePool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,11 +29,13 @@ from pulumi_vertex_training.plugin import timeouts
 from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.existing import require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
+from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -46,8 +48,8 @@ OUTPUTS = ("asked_by",)
 class PersistentResourceInputs(PersistentResource):
     """A persistent resource's inputs in Pulumi's state: the spec's fields, and these.
 
-    A change of `reboot_token` restarts the machines. `marks` identify the declaration. A diff ignores marks
-    and the two switches.
+    A change of `reboot_token` restarts the machines. `marks` identify the declaration. `adopt` takes over an
+    existing resource when this one is created. A diff ignores marks, `adopt` and the two switches.
     """
 
     endpoint: str
@@ -58,6 +60,7 @@ class PersistentResourceInputs(PersistentResource):
     marks: Mapping[str, str] = field(default_factory=dict)
     allow_unknown_types: bool = False
     allow_legacy_types: bool = False
+    adopt: bool = False
 
 
 def _input_problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
@@ -134,6 +137,9 @@ class PersistentResourceProvider(CrudProvider):
         wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=ownership_labels(inputs.marks))
         timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
+        if inputs.adopt:
+            _adopt_existing(allowing, name, inputs, timeouts)
+            return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
         try:
             operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
         except (AlreadyExists, Unavailable) as error:
@@ -206,6 +212,25 @@ def _adopt(
     )
     operations.begin_deletion(endpoint, name)
     operations.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
+
+
+def _adopt_existing(
+    endpoint: Endpoint, name: str, inputs: PersistentResourceInputs, timeouts: Timeouts
+) -> None:
+    """Check that a resource exists as it is declared, and label it as this one's. Raises AdoptionError."""
+    what = f"persistent resource {inputs.persistent_resource_id}"
+    try:
+        found = _get_unless_deleting(endpoint, name)
+    except NotFound as error:
+        raise AdoptionError(
+            f"there is no {what} to adopt ({endpoint}). Correct its id, or leave adopt out to create it."
+        ) from error
+    require_no_other_owner(what, found.labels, ownership_labels(inputs.marks))
+    live = _live_spec(found, inputs)
+    require_equal(what, live, DECLARED.spec_of(inputs))
+    _update(endpoint, name, live, inputs, timeouts)
+    OPERATION.note_made(name)
+    say(f"{what}: adopted")
 
 
 def _update(
@@ -283,8 +308,8 @@ def _explain_conflict(error: CloudError, inputs: PersistentResourceInputs) -> Cl
         return error
     return AlreadyExists(
         f"persistent resource {inputs.persistent_resource_id} already exists in project "
-        f"{inputs.project}, {inputs.location}. Choose another persistent_resource_id. To run jobs on the "
-        "existing resource, pass its id: "
+        f"{inputs.project}, {inputs.location}. Choose another persistent_resource_id. To manage the existing "
+        "resource, set adopt=True. To run jobs on it only, pass its id: "
         f'CustomJob(persistent_resource_id="{inputs.persistent_resource_id}"). ({error})',
         code=error.code,
         resource=inputs.persistent_resource_id,

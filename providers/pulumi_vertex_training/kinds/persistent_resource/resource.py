@@ -60,6 +60,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         allow_legacy_types: bool = False,
         wait: bool = True,
         wait_timeout: float = readiness.DEFAULT_TIMEOUT,
+        adopt: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -89,6 +90,9 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         :param wait: Wait in the deployment until the resource runs; the output `persistent_resource_id` is
             known only then. `ready` always waits.
         :param wait_timeout: Seconds after which the deployment continues with a warning.
+        :param adopt: Take over the existing resource of this name instead of creating one. It has to equal
+            the declaration; otherwise every difference is listed. The option is read when the resource is
+            created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -112,6 +116,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             "psc_interface_config": psc_interface_config,
             "encryption_spec": encryption_spec,
             "resource_runtime_spec": resource_runtime_spec,
+            "adopt": adopt or None,
             "reboot_token": reboot_token,
             "allow_unknown_types": allow_unknown_types or None,
             "allow_legacy_types": allow_legacy_types or None,

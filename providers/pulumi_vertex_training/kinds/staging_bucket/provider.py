@@ -19,6 +19,7 @@ from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, Reta
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
 from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.existing import require_equal
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
@@ -33,6 +34,7 @@ from pulumi_vertex_training.plugin.provider import (
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
+from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
@@ -55,12 +57,14 @@ _DAY = 24 * 60 * 60
 class BucketInputs(BucketSpec):
     """A bucket's inputs in Pulumi's state.
 
-    `marks` identify the declaration if the name is derived from them; a diff ignores them.
+    `marks` identify the declaration if the name is derived from them. `adopt` takes over an existing bucket
+    when the resource is created. A diff ignores both.
     """
 
     endpoint: str
     project: str
     marks: Mapping[str, str] = field(default_factory=dict)
+    adopt: bool = False
 
 
 class StagingBucketProvider(Provider):
@@ -122,6 +126,9 @@ class StagingBucketProvider(Provider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         spec, endpoint = _read_spec(raw), endpoint_of(raw)
+        if raw.get("adopt"):
+            _adopt(endpoint, spec)
+            return CreateResult(spec.name, outbound(raw))
         try:
             record = gateway.create(
                 endpoint, wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
@@ -129,8 +136,8 @@ class StagingBucketProvider(Provider):
         except AlreadyExists as error:
             raise AlreadyExists(
                 f"bucket {spec.name}: the name is taken, because bucket names are global. Choose another "
-                "name. If the bucket is yours, pass its name instead of declaring it. If an interrupted "
-                f"deployment left it behind, delete it first. ({error})",
+                "name. If the bucket is yours, set adopt=True, or pass its name instead of declaring it. "
+                f"({error})",
                 code=error.code,
             ) from error
         if wire.sets_lock(None, spec):
@@ -215,6 +222,19 @@ class StagingBucketProvider(Provider):
             ) from error
         if reported and notice and not endpoint.is_emulator:
             say(f"bucket {_id}: {notice}")
+
+
+def _adopt(endpoint: Endpoint, spec: BucketSpec) -> None:
+    """Check that a bucket exists as it is declared. Raises AdoptionError."""
+    try:
+        live = wire.as_live(spec, gateway.get(endpoint, spec.name).wire)
+    except NotFound as error:
+        raise AdoptionError(
+            f"there is no bucket {spec.name} to adopt ({endpoint}). Correct its name, or leave adopt out to "
+            "create it."
+        ) from error
+    require_equal(f"bucket {spec.name}", live, spec)
+    say(f"bucket {spec.name}: adopted with its objects")
 
 
 def _require_replaceable(old: BucketInputs) -> None:

@@ -70,6 +70,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         rpo: pulumi.Input[str] | None = None,
         soft_delete_policy: pulumi.Input[SoftDeletePolicyArgs | Mapping[str, Any]] | None = None,
         website: pulumi.Input[WebsiteArgs | Mapping[str, Any]] | None = None,
+        adopt: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -106,6 +107,9 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         :param soft_delete_policy: Time for which deleted objects can be restored. The service's default is 7
             days.
         :param website: Pages of a static website.
+        :param adopt: Take over the existing bucket of this name instead of creating one. It has to equal the
+            declaration; otherwise every difference is listed. The option is read when the resource is
+            created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.
         :param location: Region of the bucket. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -135,6 +139,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
             "rpo": rpo,
             "soft_delete_policy": soft_delete_policy,
             "website": website,
+            "adopt": adopt or None,
             **more,
             "marks": ownership(resource_name) if name is None else None,
             **target_inputs(project, location),
