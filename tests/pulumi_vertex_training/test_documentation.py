@@ -12,7 +12,12 @@ import pulumi_vertex_training as vt
 from scripts.arguments.resources import parameters_of
 
 ARGUMENT_CLASSES = [name for name in vt.__all__ if name.endswith("Args")]
-RESOURCES = [name for name in vt.__all__ if name[0].isupper() and not name.endswith("Args")]
+RESOURCES = [
+    name
+    for name in vt.__all__
+    if name[0].isupper() and not name.endswith("Args") and not name.startswith("Existing")
+]
+LOOKUPS = [name for name in vt.__all__ if name.startswith("get_")]
 
 
 def documented(owner: Any) -> dict[str, str]:
@@ -35,6 +40,12 @@ def test_every_argument_of_a_resource_is_documented(name: str) -> None:
     texts = documented(constructor)
     assert list(texts) == [one for one in arguments if one != "self"]
     assert all(text.endswith((".", ").")) for text in texts.values())
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_every_argument_of_a_lookup_is_documented(name: str) -> None:
+    texts = documented(getattr(vt, name))
+    assert list(texts) == list(inspect.signature(getattr(vt, name)).parameters)
 
 
 @pytest.mark.parametrize("name", ["CustomJob", "MachineSpecArgs"])

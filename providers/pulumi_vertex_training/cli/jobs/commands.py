@@ -10,6 +10,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import named_source
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
 from pulumi_vertex_training.cloud import logs
@@ -151,8 +152,14 @@ def _reason(record: JobRecord) -> str:
 
 
 def import_job(options: argparse.Namespace, output: Output) -> None:
-    """Run the command `import`. Changes neither the job nor a stack."""
+    """Run the command `import`. Changes neither the resource nor a stack."""
     endpoint = target.resolve(target.of_options(options))
+    if (found := named_source.find(endpoint, options.job)) is not None:
+        if output.as_json:
+            output.document({"resource": found.name, "python": found.python, "spec": dict(found.spec)})
+        else:
+            output.line(found.python.rstrip("\n"))
+        return
     record = job_lookup.find(endpoint, options.job)
     kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:

@@ -122,16 +122,16 @@ def declaration(kind: JobKind[Spec], spec: Spec, origin: Origin) -> str:
     if own:
         # This is the directory of the run. If it were declared, the next run would overwrite it.
         declared = kind.with_output_directory(declared, None)
-    keywords = _keywords(declared)
-    if keywords.get("display_name") == name:
-        del keywords["display_name"]
+    given = keywords(declared)
+    if given.get("display_name") == name:
+        del given["display_name"]
     if own:
-        keywords["staging_bucket"] = own
+        given["staging_bucket"] = own
     call = Call(
         function=f"vt.{origin.resource}",
         positional=(name,),
         keywords={
-            **keywords,
+            **given,
             **({"project": origin.project} if origin.project else {}),
             "location": origin.location,
             "adopt": origin.job,
@@ -175,14 +175,14 @@ def _without_default_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
     return replace(pool, disk_spec=None) if is_default else pool
 
 
-def _keywords(message: object) -> dict[str, Node]:
+def keywords(message: object) -> dict[str, Node]:
     """Return the fields that differ from their defaults, and all required fields."""
-    keywords: dict[str, Node] = {}
+    given: dict[str, Node] = {}
     for item in dataclasses.fields(message):  # type: ignore[arg-type]
         value = getattr(message, item.name)
         if value != default_of(item):
-            keywords[item.name] = _node(value)
-    return keywords
+            given[item.name] = _node(value)
+    return given
 
 
 def _node(value: object) -> Node:
@@ -196,7 +196,7 @@ def _node(value: object) -> Node:
         return [_variable(item) if isinstance(item, EnvVar) else _node(item) for item in value]
     if isinstance(value, WorkerPoolSpec):
         return _pool(value)
-    return _call(value) if type(value).__name__ in WITH_CLASSES else dict(_keywords(value))
+    return _call(value) if type(value).__name__ in WITH_CLASSES else dict(keywords(value))
 
 
 def _pools(pools: tuple[WorkerPoolSpec, ...]) -> Node:
@@ -209,11 +209,11 @@ def _pools(pools: tuple[WorkerPoolSpec, ...]) -> Node:
 
 
 def _pool(pool: WorkerPoolSpec) -> Node:
-    keywords = _keywords(pool)
+    given = keywords(pool)
     if pool.machine_spec is None:
         # The class requires a machine, which an empty pool does not have.
-        return dict(keywords)
-    return Call(function="vt.WorkerPoolSpecArgs", keywords={**keywords, "replica_count": pool.replica_count})
+        return dict(given)
+    return Call(function="vt.WorkerPoolSpecArgs", keywords={**given, "replica_count": pool.replica_count})
 
 
 def _variable(variable: EnvVar) -> Node:
@@ -227,4 +227,4 @@ def _variable(variable: EnvVar) -> Node:
 
 
 def _call(message: object) -> Call:
-    return Call(function=f"vt.{type(message).__name__}Args", keywords=_keywords(message))
+    return Call(function=f"vt.{type(message).__name__}Args", keywords=keywords(message))

@@ -36,9 +36,18 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
     cancel = parser.command(commands, "cancel", "cancel a job", parents=parents)
     cancel.add_argument("job", metavar="JOB", help=JOB_HELP)
     adopted = parser.command(
-        commands, "import", "print the Python of a resource that adopts an existing job", parents=parents
+        commands,
+        "import",
+        "print the Python of a resource that adopts an existing job, bucket, repository, model or persistent "
+        "resource",
+        parents=parents,
     )
-    adopted.add_argument("job", metavar="JOB", help=JOB_HELP)
+    adopted.add_argument(
+        "job",
+        metavar="NAME",
+        help=f"a job by its {JOB_HELP}; gs://BUCKET; or the full name of a repository, model or persistent "
+        "resource, which may begin with repositories/, models/ or persistentResources/",
+    )
     gc = parser.command(
         commands,
         "gc",
