@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pulumi_vertex_training.program.existing import read_job
+from pulumi_vertex_training.program.get_functions import read_job
 
 
 @dataclass(frozen=True, kw_only=True)

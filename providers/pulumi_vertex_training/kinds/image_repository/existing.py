@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.kinds.image_repository import gateway
-from pulumi_vertex_training.program.existing import read_existing
+from pulumi_vertex_training.program.get_functions import read_existing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.model import gateway
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
-from pulumi_vertex_training.program.existing import read_existing
+from pulumi_vertex_training.program.get_functions import read_existing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.spec import from_wire
-from pulumi_vertex_training.program.existing import read_existing
+from pulumi_vertex_training.program.get_functions import read_existing
 from vertex_training.topology.rules.resource_pools import ResourcePool
 
 
