@@ -224,9 +224,9 @@ class ModelArgs:
     :param version_aliases: Names for the version, such as `golden`. Other versions lose them.
     :param container_spec: Serving container. It is required with an `artifact_uri`.
     :param artifact_uri: Directory of the model's files, gs://BUCKET/PREFIX, such as
-        `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, an
-        existing version keeps its files, and a new version is rejected. Default in a pipeline: the run's
-        model directory.
+        `job.completion.model_directory` of a job with `wait="done"`. While the job has no model, an existing
+        version keeps its files, and a new version is rejected. Default in a pipeline: the run's model
+        directory.
     :param predict_schemata: Schemas of instances, parameters and predictions.
     :param metadata_schema_uri: gs:// URI of the schema of `metadata`.
     :param metadata: Further information about the model: any JSON value.
@@ -250,9 +250,9 @@ class ModelArgs:
     version_aliases: Input[Sequence[Input[str]] | None] = None
     """Names for the version, such as `golden`. Other versions lose them."""
     artifact_uri: Input[str | None] = None
-    """Directory of the model's files, gs://BUCKET/PREFIX, such as `job.completion["model_directory"]` of a
-    job with `wait="done"`. While the job has no model, an existing version keeps its files, and a new version
-    is rejected. Default in a pipeline: the run's model directory.
+    """Directory of the model's files, gs://BUCKET/PREFIX, such as `job.completion.model_directory` of a job
+    with `wait="done"`. While the job has no model, an existing version keeps its files, and a new version is
+    rejected. Default in a pipeline: the run's model directory.
     """
     predict_schemata: Input[PredictSchemataArgs | None] = None
     """Schemas of instances, parameters and predictions."""

@@ -80,7 +80,7 @@ class Model(Resource, module="model", name="Model"):
 
         :param resource_name: Name of the resource in the program.
         :param artifact_uri: Directory of the model's files, gs://BUCKET/PREFIX, such as
-            `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, an
+            `job.completion.model_directory` of a job with `wait="done"`. While the job has no model, an
             existing version keeps its files, and a new version is rejected. Default in a pipeline: the run's
             model directory.
         :param container_spec: Serving container. It is required with an `artifact_uri`.
