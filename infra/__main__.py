@@ -25,7 +25,7 @@ bucket = vt.StagingBucket(
     opts=prepared,
 )
 digits = vt.StagedFile("digits", bucket=bucket, source="../examples/digits/data/digits.csv.gz")
-arguments = [digits.path.apply(lambda path: f"--data={path}"), f"--epochs={epochs}"]
+arguments: list[pulumi.Input[str]] = [digits.path.apply(lambda path: f"--data={path}"), f"--epochs={epochs}"]
 
 
 def trainers(replica_count: int) -> vt.WorkerPoolSpecArgs:
@@ -65,8 +65,9 @@ training = vt.DistributedTraining(
     opts=prepared,
 )
 
-pulumi.export("image", training.image.uri)
-pulumi.export("state", training.completion["state"])
-pulumi.export("accuracy", training.completion["metrics"]["accuracy"])
-pulumi.export("model", training.completion["model_directory"])
+pulumi.export("image", training.image_uri)
+pulumi.export("state", training.completion.state)
+pulumi.export("accuracy", training.completion.metrics["accuracy"])
+pulumi.export("model", training.completion.model_directory)
 pulumi.export("logs", training.logs_command)
+pulumi.export("console", training.console_url)

@@ -20,6 +20,9 @@ _WRITTEN = (
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
 
+_PROGRAMS = ("infra",)
+"""Pulumi programs, which must pass the strict checks of mypy and pyright, as a user's own program would."""
+
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """Run pytest with the Pulumi CLI on PATH. In CI, install all client tools first.
@@ -66,6 +69,8 @@ def check(layout: Layout, report: Report) -> int:
         ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
+        ("Types, programs", [layout.python, "-m", "mypy", *_PROGRAMS]),
+        ("Types, programs in an editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),

@@ -11,7 +11,7 @@ from scripts.arguments.catalog import ARGS_MODULES, KINDS, PACKAGE
 from scripts.arguments.layout import formatted, python_docstring, with_parameters
 from scripts.arguments.messages import Field, fields_of, summary_of
 from scripts.arguments.resources import Argument, arguments_of
-from scripts.arguments.types import in_class
+from scripts.arguments.types import in_class, optional
 
 _DEFAULTS: Mapping[str, str | None] = {
     "ContainerSpecArgs.image_uri": "None",
@@ -83,13 +83,11 @@ def _class(name: str, message: type) -> str:
     lines = ["@arguments_class", f"class {name}:", with_parameters(summary_of(message), texts, indent=4), ""]
     for field in sorted(fields.values(), key=lambda one: default_of(name, one) is not None):
         default, kind = default_of(name, field), in_class(field)
-        lines.append(f"    {field.name}: {kind}{_assigned(default)}")
+        if default == "None":
+            kind = optional(kind, field)
+        lines.append(f"    {field.name}: {kind}{'' if default is None else f' = {default}'}")
         lines.append(python_docstring(field.text, indent=4))
     return "\n".join(lines) + "\n"
-
-
-def _assigned(default: str | None) -> str:
-    return "" if default is None else " | None = None" if default == "None" else f" = {default}"
 
 
 _OWN = {"resource_name", "worker_pool_specs", "project", "location", "opts", "more"}

@@ -19,7 +19,7 @@ from scripts.arguments.messages import (
     class_node,
     fields_of,
 )
-from scripts.arguments.types import in_resource
+from scripts.arguments.types import in_resource, optional
 
 _SHARED = ("project", "location", "opts", "allow_unknown_types", "allow_legacy_types")
 """Run options that resources without runs have, too."""
@@ -116,7 +116,7 @@ def _arguments(resource: Resource, node: ast.FunctionDef) -> list[Argument]:
 
 
 def _of_field(field: Field, default: str | None) -> Argument:
-    annotation = in_resource(field) + (" | None" if default == "None" else "")
+    annotation = optional(in_resource(field), field) if default == "None" else in_resource(field)
     return Argument(name=field.name, annotation=annotation, default=default, text=field.text, field=field)
 
 

@@ -53,6 +53,27 @@ def in_resource(field: Field) -> str:
     return qualified(_ACCEPTED.get(field.key) or _input(field.hint, or_dictionary=True))
 
 
+def optional(annotation: str, field: Field) -> str:
+    """Return the type of an argument that may be left out.
+
+    Like an argument of pulumi_gcp, it also takes an output of None, unless the message needs the field.
+    """
+    prefix, bracket, inner = annotation.partition("[")
+    if not field.is_required and bracket and prefix in ("Input", "pulumi.Input") and _is_one(inner):
+        return f"{prefix}[{inner[:-1]} | None]"
+    return f"{annotation} | None"
+
+
+def _is_one(inner: str) -> bool:
+    """Return whether the rest of a type, after a bracket, ends with the bracket that closes that one."""
+    depth = 1
+    for position, letter in enumerate(inner):
+        depth += {"[": 1, "]": -1}.get(letter, 0)
+        if depth == 0:
+            return position == len(inner) - 1
+    return False
+
+
 def qualified(annotation: str) -> str:
     """Return a type as it is written in a module that imports `pulumi`."""
     return re.sub(r"(?<![\w.])Input\[", "pulumi.Input[", annotation)

@@ -23,7 +23,7 @@ training = vt.DistributedTraining(
 pulumi.export("image", training.image.uri)
 pulumi.export("bucket", training.bucket.name)
 pulumi.export("package", training.package.uri)
-pulumi.export("state", training.completion["state"])
+pulumi.export("state", training.completion.state)
 pulumi.export("job", training.job.id)
 """
 DOCKERFILE = """\

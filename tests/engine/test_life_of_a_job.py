@@ -14,6 +14,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from support.engine import Engine, Result
+from support.shared_engine import diagnostics
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
@@ -50,8 +51,9 @@ job = vt.CustomJob(
     wait="done",
 )
 pulumi.export("state", job.state)
-pulumi.export("total", job.completion["metrics"]["total"])
+pulumi.export("total", job.completion.metrics[config.get("metric") or "total"])
 pulumi.export("job", job.id)
+pulumi.export("links", [job.console_url, job.logs_url, job.tensorboard_url])
 vt.StagedFile(config.get("copy") or "copy", bucket=bucket, source="copied.txt", prefix="shared")
 """
 REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
@@ -66,6 +68,7 @@ class Steps:
     objects: list[dict[str, int]]
     """The generation of each object; one that is sent again has another."""
     unchanged: list[Result]
+    misspelt: Result
     drifted: Result
     fixed: BucketRecord
     words: Result
@@ -101,6 +104,10 @@ def steps(shared_engine: Engine) -> Steps:
     ]
     note()
 
+    engine.set("metric", "totl")
+    misspelt = engine.preview()
+    engine.set("metric", "total")
+
     engine.set("workers", "2")
     words, details = engine.preview(), engine.preview("--diff")
     (copy,) = (one["urn"] for one in engine.state() if one["urn"].endswith(":StagedFile::copy"))
@@ -131,6 +138,7 @@ def steps(shared_engine: Engine) -> Steps:
         jobs=jobs,
         objects=found,
         unchanged=unchanged,
+        misspelt=misspelt,
         drifted=drifted,
         fixed=fixed,
         words=words,
@@ -151,6 +159,17 @@ def test_without_a_change_nothing_is_done_or_sent_and_a_refresh_agrees(steps: St
     refresh.ok()
     assert steps.objects[1] == steps.objects[0]
     assert steps.outputs[1] == steps.outputs[0]
+
+
+def test_a_metric_that_the_run_did_not_write_is_an_error_of_the_job(steps: Steps) -> None:
+    says = "completion.metrics['totl'] does not exist; did you mean total? The keys are total"
+    assert f"error: {says}" in diagnostics(steps.misspelt.failed().output, "train")
+    assert "Traceback" not in steps.misspelt.output
+
+
+def test_links_are_commands_on_the_emulator(steps: Steps) -> None:
+    job = steps.outputs[0]["job"].rpartition("/")[2]
+    assert steps.outputs[0]["links"] == [f"vertex-training status {job}", f"vertex-training logs {job}", None]
 
 
 def test_another_number_of_workers_is_shown_in_words_and_replaces_the_job(steps: Steps) -> None:

@@ -40,11 +40,11 @@ class ContainerSpecArgs:
     """Image to run, HOST/PATH:TAG or HOST/PATH@DIGEST. In a `DistributedTraining` with an image, it may be
     left out.
     """
-    command: Input[Sequence[Input[str]]] | None = None
+    command: Input[Sequence[Input[str]] | None] = None
     """Command that replaces the image's ENTRYPOINT."""
-    args: Input[Sequence[Input[str]]] | None = None
+    args: Input[Sequence[Input[str]] | None] = None
     """Arguments of the command; they replace the image's CMD."""
-    env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+    env: Input[Sequence[Input[EnvVarArgs]] | None] = None
     """Environment variables of the container."""
 
 
@@ -74,9 +74,9 @@ class PythonPackageSpecArgs:
     """Module to run with `python3 -m` once the packages are installed. In a `DistributedTraining` with a
     `StagedPackage`, it may be left out.
     """
-    args: Input[Sequence[Input[str]]] | None = None
+    args: Input[Sequence[Input[str]] | None] = None
     """Command line arguments of the module."""
-    env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+    env: Input[Sequence[Input[EnvVarArgs]] | None] = None
     """Environment variables of the module."""
 
 
@@ -93,9 +93,9 @@ class ReservationAffinityArgs:
 
     reservation_affinity_type: Input[str]
     """NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION, which needs `key` and `values`."""
-    key: Input[str] | None = None
+    key: Input[str | None] = None
     """Label key of the reservation. To name a reservation, use `compute.googleapis.com/reservation-name`."""
-    values: Input[Sequence[Input[str]]] | None = None
+    values: Input[Sequence[Input[str]] | None] = None
     """Full names of the reservations."""
 
 
@@ -114,15 +114,15 @@ class MachineSpecArgs:
 
     machine_type: Input[str]
     """Machine type of Compute Engine, such as "n1-standard-8"."""
-    accelerator_type: Input[str] | None = None
+    accelerator_type: Input[str | None] = None
     """Type of the accelerators, such as "NVIDIA_TESLA_T4". Give type and count together or not at all."""
-    accelerator_count: Input[int] | None = None
+    accelerator_count: Input[int | None] = None
     """Number of accelerators of each machine."""
-    gpu_partition_size: Input[str] | None = None
+    gpu_partition_size: Input[str | None] = None
     """Size of the partitions that each GPU is divided into, such as "1g.10gb"."""
-    tpu_topology: Input[str] | None = None
+    tpu_topology: Input[str | None] = None
     """Topology of a newer TPU, such as "2x2x1"."""
-    reservation_affinity: Input[ReservationAffinityArgs] | None = None
+    reservation_affinity: Input[ReservationAffinityArgs | None] = None
     """Reserved capacity that the machine may use."""
 
 
@@ -135,11 +135,11 @@ class DiskSpecArgs:
     :param boot_disk_size_gb: Size of the boot disk in GB, 100 to 64000.
     """
 
-    boot_disk_type: Input[str] | None = None
+    boot_disk_type: Input[str | None] = None
     """Type of the boot disk, such as "pd-ssd", "pd-standard" or "hyperdisk-balanced". Without it, the machine
     type decides: "pd-ssd" for most.
     """
-    boot_disk_size_gb: Input[int] | None = None
+    boot_disk_size_gb: Input[int | None] = None
     """Size of the boot disk in GB, 100 to 64000."""
 
 
@@ -200,15 +200,15 @@ class WorkerPoolSpecArgs:
     """Number of replicas. "auto" is for reduction servers: as many as the network bandwidth of chief and
     workers needs.
     """
-    nfs_mounts: Input[Sequence[Input[NfsMountArgs]]] | None = None
+    nfs_mounts: Input[Sequence[Input[NfsMountArgs]] | None] = None
     """NFS file shares to mount in every replica."""
-    lustre_mounts: Input[Sequence[Input[LustreMountArgs]]] | None = None
+    lustre_mounts: Input[Sequence[Input[LustreMountArgs]] | None] = None
     """Managed Lustre file systems to mount in every replica."""
-    disk_spec: Input[DiskSpecArgs] | None = None
+    disk_spec: Input[DiskSpecArgs | None] = None
     """Boot disk of every replica."""
-    container_spec: Input[ContainerSpecArgs] | None = None
+    container_spec: Input[ContainerSpecArgs | None] = None
     """Container to run. Give either this or `python_package_spec`."""
-    python_package_spec: Input[PythonPackageSpecArgs] | None = None
+    python_package_spec: Input[PythonPackageSpecArgs | None] = None
     """Python packages to install and run. Give either this or `container_spec`."""
 
 
@@ -225,15 +225,15 @@ class SchedulingArgs:
         default is 24 hours; "0s" means forever.
     """
 
-    timeout: Input[str] | None = None
+    timeout: Input[str | None] = None
     """Longest running time of the job, such as "3600s". The service's default is 7 days."""
-    restart_job_on_worker_restart: Input[bool] | None = None
+    restart_job_on_worker_restart: Input[bool | None] = None
     """Restart the whole job if a worker is restarted."""
-    strategy: Input[str] | None = None
+    strategy: Input[str | None] = None
     """STANDARD (the service's default), SPOT, or FLEX_START, which waits for machines."""
-    disable_retries: Input[bool] | None = None
+    disable_retries: Input[bool | None] = None
     """Do not retry the job after internal errors. It overrides `restart_job_on_worker_restart`."""
-    max_wait_duration: Input[str] | None = None
+    max_wait_duration: Input[str | None] = None
     """Longest time that FLEX_START waits for machines, such as "7200s". The service's default is 24 hours;
     "0s" means forever.
     """
@@ -265,9 +265,9 @@ class PscInterfaceConfigArgs:
         the role dns.peer in the other project.
     """
 
-    network_attachment: Input[str] | None = None
+    network_attachment: Input[str | None] = None
     """Network attachment, projects/PROJECT/regions/REGION/networkAttachments/NAME."""
-    dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]]] | None = None
+    dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]] | None] = None
     """Domains that are resolved in another network. Vertex AI's service agent needs the role dns.peer in the
     other project.
     """

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import functools
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pulumi
@@ -16,8 +16,9 @@ from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program import interruption, links
 from pulumi_vertex_training.program.completion import completion, ended_outcome
+from pulumi_vertex_training.program.named_arguments import unknown_arguments
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
     ownership,
@@ -25,6 +26,7 @@ from pulumi_vertex_training.program.resource import (
     start_emulator,
     with_outputs,
 )
+from pulumi_vertex_training.program.results import Completion, RunMetrics
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import RunOptions
 from vertex_emulator.launcher import LauncherError
@@ -38,12 +40,14 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     """Base of a resource that runs once, and again when its declaration changes.
 
     A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of
-    its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of only its kind.
+    its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of only its kind;
+    `completion_class`, the class of its completion.
     """
 
     provider: ClassVar[type[JobProvider]]
     run_class: ClassVar[type[Run]]
     own_outputs: ClassVar[Sequence[str]] = ()
+    completion_class: ClassVar[type[Completion]] = Completion
 
     name: pulumi.Output[str]
     """Full name of the job."""
@@ -65,16 +69,14 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         *,
         spec: Mapping[str, Any],
         options: RunOptions,
-        unknown: Iterable[str] = (),
     ) -> None:
         """Declare a job.
 
         :param spec: the fields of the spec; None means that a field is not given.
-        :param unknown: unsupported arguments; each one is rejected by name.
         """
         waits = options.wait_policy
         misplaced = arguments.unknown(
-            unknown,
+            unknown_arguments(self),
             _keywords_of(type(self)),
             inner=[item.name for item in dataclasses.fields(JobSpec)],
             parents=[path for path in self.provider.declared.spec.at if path],
@@ -109,7 +111,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
-        self._completion: pulumi.Output[dict[str, Any]] | None = None
+        self._completion: Completion | None = None
         self._held: pulumi.Output[str | None] | None = None
         if waits.waits and not pulumi.runtime.is_dry_run():
             interruption.listen()
@@ -130,12 +132,12 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         return hidden.apply(lambda run: (run or {}).get("output_directory") or pulumi.UNKNOWN)
 
     @property
-    def completion(self) -> pulumi.Output[dict[str, Any]]:
+    def completion(self) -> Completion:
         """Result of the run, or its present state if `wait` is not `done`.
 
-        A dictionary with `state`, `job`, `error`, `start_time`, `end_time`, `model_directory` and `metrics`
-        (the contents of metrics.json in the model directory; missing keys are None). In a preview it is known
-        if the job has ended.
+        An output of a dictionary with typed attributes: `completion.state`, `job`, `error`, `start_time`,
+        `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model directory). In
+        a preview it is known if the job has ended. See docs/waiting.md.
         """
         if self._completion is None:
             facts: dict[str, Any] = {
@@ -150,33 +152,46 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
                     "held_run": self._held,
                     "base_output_directory": self.base_output_directory,
                 }
-            self._completion = pulumi.Output.all(**facts).apply(self._complete)
+            found: pulumi.Output[Any] = pulumi.Output.all(**facts).apply(self._complete)
+            self._completion = self.completion_class(found, label=self._label)
         return self._completion
 
     @property
-    def state(self) -> pulumi.Output[str | None]:
+    def state(self) -> pulumi.Output[str]:
         """State of the job after the wait, such as `SUCCEEDED` or `RUNNING`."""
-        return self.completion["state"]
+        return self.completion.state
 
     @property
     def error(self) -> pulumi.Output[str | None]:
         """Error message of the service, None without an error."""
-        return self.completion["error"]
+        return self.completion.error
 
     @property
     def start_time(self) -> pulumi.Output[str | None]:
         """Time when the job started to run (RFC 3339), None before that."""
-        return self.completion["start_time"]
+        return self.completion.start_time
 
     @property
     def end_time(self) -> pulumi.Output[str | None]:
         """Time when the job ended (RFC 3339), None before that."""
-        return self.completion["end_time"]
+        return self.completion.end_time
 
     @property
     def logs_command(self) -> pulumi.Output[str]:
         """Command that prints the logs of all replicas."""
-        return self.id.apply(lambda name: f"vertex-training logs {name.rpartition('/')[2]}")
+        return self.id.apply(links.logs_command)
+
+    @property
+    def console_url(self) -> pulumi.Output[str]:
+        """Address of the job's page in the Google Cloud console.
+
+        On the emulator, the command that shows the job: `vertex-training status ID`.
+        """
+        return self._link(links.console_url)
+
+    def _link(self, of: Callable[[str, str], str]) -> pulumi.Output[str]:
+        """Return a link made of the endpoint and the job's full name."""
+        return pulumi.Output.all(self.endpoint, self.id).apply(lambda known: of(*known))
 
     async def _complete(self, facts: dict[str, Any]) -> Any:
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
@@ -186,8 +201,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
                 functools.partial(connection.connect_if_running, *where),
                 facts["name"],
             )
-            return ended or pulumi.UNKNOWN
-        return await completion(
+            return pulumi.UNKNOWN if ended is None else self._with_named_metrics(ended)
+        found = await completion(
             self,
             functools.partial(connection.connect, *where),
             facts["name"],
@@ -197,6 +212,14 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             label=self._label,
             held_run=facts["held_run"],
         )
+        return self._with_named_metrics(found)
+
+    def _with_named_metrics(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return an outcome whose metrics name this resource if a program asks for a missing one."""
+        metrics = found["metrics"]
+        if not isinstance(metrics, dict):
+            return found
+        return {**found, "metrics": RunMetrics(metrics, resource=self, label=self._label)}
 
 
 async def _hold_run(facts: Mapping[str, Any]) -> str | None:

@@ -18,21 +18,21 @@ class JobOptions(TypedDict, total=False):
 
     display_name: Input[str] | None
     """Name for people, up to 128 characters. Default: the resource's name."""
-    scheduling: Input[SchedulingArgs | Mapping[str, Any]] | None
+    scheduling: Input[SchedulingArgs | Mapping[str, Any] | None]
     """Timeout, restarts and scheduling strategy."""
     service_account: ServiceAccountLike | None
     """Service account that the job runs as: a resource with an `email`, or the address. Default: Vertex AI's
     Custom Code Service Agent.
     """
-    network: Input[str] | None
+    network: Input[str | None]
     """Full name of the VPC network to which the job is peered,
     projects/PROJECT_NUMBER/global/networks/NETWORK.
     """
-    reserved_ip_ranges: Input[Sequence[Input[str]]] | None
+    reserved_ip_ranges: Input[Sequence[Input[str]] | None]
     """Names of reserved IP ranges of the network that the job may use. Default: any range."""
-    psc_interface_config: Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None
+    psc_interface_config: Input[PscInterfaceConfigArgs | Mapping[str, Any] | None]
     """Private Service Connect interface, through which the job reaches a network."""
-    base_output_directory: Input[str] | None
+    base_output_directory: Input[str | None]
     """The gs:// directory for the output of all runs. Default: each run has a directory of its own in
     `staging_bucket`.
     """
@@ -46,29 +46,29 @@ class JobOptions(TypedDict, total=False):
     """
     persistent_resource: PersistentResource | None
     """The same as `persistent_resource_id`, for a resource only."""
-    protected_artifact_location_id: Input[str] | None
+    protected_artifact_location_id: Input[str | None]
     """Region in which protected artifacts are stored, if it is not that of the job."""
-    tensorboard: Input[str] | None
+    tensorboard: Input[str | None]
     """TensorBoard for the job's logs, projects/PROJECT/locations/LOCATION/tensorboards/ID. It needs a
     `service_account`.
     """
-    enable_web_access: Input[bool] | None
+    enable_web_access: Input[bool | None]
     """Allow interactive shells in the containers."""
-    enable_dashboard_access: Input[bool] | None
+    enable_dashboard_access: Input[bool | None]
     """Allow access to a dashboard in the chief's container."""
-    experiment: Input[str] | None
+    experiment: Input[str | None]
     """Experiment of the job, projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT."""
-    experiment_run: Input[str] | None
+    experiment_run: Input[str | None]
     """Experiment run of the job,
     projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
     """
-    models: Input[Sequence[Input[str]]] | None
+    models: Input[Sequence[Input[str]] | None]
     """Models whose artifact URIs the job gets, projects/PROJECT/locations/LOCATION/models/MODEL, also with
     @VERSION. Only for some jobs that Google provides.
     """
-    encryption_spec: Input[EncryptionSpecArgs | Mapping[str, Any]] | None
+    encryption_spec: Input[EncryptionSpecArgs | Mapping[str, Any] | None]
     """Customer-managed key that encrypts the job's resources."""
-    labels: Input[Mapping[str, Input[str]]] | None
+    labels: Input[Mapping[str, Input[str]] | None]
     """Labels of the job."""
     framework: str | None
     """Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`, `ParameterServerStrategy`

@@ -12,13 +12,16 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     persistent_resource_inputs,
 )
+from pulumi_vertex_training.program import links
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
     SchedulingArgs,
 )
 from pulumi_vertex_training.program.job_resource import JobResource
+from pulumi_vertex_training.program.named_arguments import named_arguments
 from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike, service_account_email
+from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.program.worker_pools import WorkerPool, with_image_names
@@ -35,30 +38,31 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
     provider = CustomJobProvider
     run_class = Run
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
         *,
         worker_pool_specs: pulumi.Input[Sequence[pulumi.Input[WorkerPool]]],
         display_name: pulumi.Input[str] | None = None,
-        scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any]] | None = None,
+        scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any] | None] = None,
         service_account: ServiceAccountLike | None = None,
-        network: pulumi.Input[str] | None = None,
-        reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None = None,
-        base_output_directory: pulumi.Input[str] | None = None,
+        network: pulumi.Input[str | None] = None,
+        reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any] | None] = None,
+        base_output_directory: pulumi.Input[str | None] = None,
         staging_bucket: BucketLike | None = None,
         persistent_resource_id: PersistentResource | pulumi.Input[str] | None = None,
         persistent_resource: PersistentResource | None = None,
-        protected_artifact_location_id: pulumi.Input[str] | None = None,
-        tensorboard: pulumi.Input[str] | None = None,
-        enable_web_access: pulumi.Input[bool] | None = None,
-        enable_dashboard_access: pulumi.Input[bool] | None = None,
-        experiment: pulumi.Input[str] | None = None,
-        experiment_run: pulumi.Input[str] | None = None,
-        models: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        protected_artifact_location_id: pulumi.Input[str | None] = None,
+        tensorboard: pulumi.Input[str | None] = None,
+        enable_web_access: pulumi.Input[bool | None] = None,
+        enable_dashboard_access: pulumi.Input[bool | None] = None,
+        experiment: pulumi.Input[str | None] = None,
+        experiment_run: pulumi.Input[str | None] = None,
+        models: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
         framework: str | None = None,
         allow_unknown_types: bool = False,
         allow_legacy_types: bool = False,
@@ -76,7 +80,6 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a job.
 
@@ -140,7 +143,6 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         super().__init__(
             resource_name,
@@ -184,5 +186,31 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 location=location,
                 opts=opts,
             ),
-            unknown=more,
         )
+        self._tensorboard = tensorboard
+
+    @property
+    def logs_url(self) -> pulumi.Output[str]:
+        """Address of the job's log in the Google Cloud console.
+
+        On the emulator, the command that prints it: `vertex-training logs ID`.
+        """
+        return self._link(links.logs_url)
+
+    @property
+    def tensorboard_url(self) -> pulumi.Output[str | None]:
+        """Address of the job's TensorBoard experiment. None if the job names no TensorBoard.
+
+        On the emulator, the command that shows its event files: `tensorboard --logdir FOLDER`.
+        """
+        facts = (self.endpoint, self.id, self._tensorboard, self.base_output_directory)
+        return pulumi.Output.all(*facts).apply(_tensorboard_url)
+
+
+def _tensorboard_url(facts: Sequence[Any]) -> str | None:
+    endpoint, name, tensorboard, directory = facts
+    if not tensorboard:
+        return None
+    if endpoint == "google":
+        return links.tensorboard_url(name, tensorboard)
+    return links.event_files_command(stack_settings().data_dir, directory)

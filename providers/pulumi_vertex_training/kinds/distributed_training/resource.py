@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import pulumi
 
@@ -19,12 +19,21 @@ from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import resource as common
 from pulumi_vertex_training.program import task_defaults
 from pulumi_vertex_training.program.job_args import WorkerPoolSpecArgs
-from pulumi_vertex_training.program.references import BucketLike, ImageLike, RepositoryLike, image_uri
+from pulumi_vertex_training.program.references import (
+    BucketLike,
+    ImageLike,
+    RepositoryLike,
+    bucket_name,
+    image_uri,
+)
+from pulumi_vertex_training.program.results import Completion
 from pulumi_vertex_training.program.task_defaults import Tasks
 from pulumi_vertex_training.program.worker_pools import WorkerPool, topology
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+P = TypeVar("P")
 
 
 class DistributedTraining(pulumi.ComponentResource):
@@ -35,14 +44,10 @@ class DistributedTraining(pulumi.ComponentResource):
     job needs it. Every other argument of `CustomJob`, such as `wait="done"`, is passed on to the job.
     """
 
-    bucket: BucketLike
-    """Bucket of the training."""
-    repository: RepositoryLike | None
-    """Repository of the image, None without an image to build."""
-    image: ImageLike | None
-    """Image of the tasks, None without one."""
-    package: StagedPackage | None
-    """Package of the tasks, None without a `StagedPackage`."""
+    bucket_name: pulumi.Output[str]
+    """Name of the training's bucket."""
+    package_uris: pulumi.Output[Sequence[str]]
+    """gs:// addresses of the packages, empty without a package."""
     job: CustomJob
     """Job of the training."""
 
@@ -136,7 +141,8 @@ class DistributedTraining(pulumi.ComponentResource):
         super().__init__("vertex-training:index:DistributedTraining", resource_name, None, opts)
         target: dict[str, Any] = {"project": project, "location": location}
         own = pulumi.ResourceOptions(parent=self, depends_on=opts.depends_on if opts else None)
-        self.bucket = (
+        self._label = resource_name
+        self._bucket: BucketLike = (
             StagingBucket(
                 resource_name,
                 **{"name": _bucket_name(resource_name, project), **target, **(bucket or {})},
@@ -145,10 +151,10 @@ class DistributedTraining(pulumi.ComponentResource):
             if bucket is None or isinstance(bucket, Mapping)
             else bucket
         )
-        self.repository = None
-        self.image = None
+        self._repository: RepositoryLike | None = None
+        self._image: ImageLike | None
         if isinstance(image, Mapping):
-            self.repository = (
+            self._repository = (
                 ImageRepository(
                     resource_name,
                     **{
@@ -162,41 +168,102 @@ class DistributedTraining(pulumi.ComponentResource):
                 if repository is None or isinstance(repository, Mapping)
                 else repository
             )
-            self.image = TrainingImage(
-                resource_name, **{"repository": self.repository, **target, **image}, opts=own
+            self._image = TrainingImage(
+                resource_name, **{"repository": self._repository, **target, **image}, opts=own
             )
         else:
-            self.image = image
-        self.package = None
+            self._image = image
         if isinstance(package, Mapping):
-            package = StagedPackage(resource_name, **{"bucket": self.bucket, **target, **package}, opts=own)
-        if isinstance(package, StagedPackage):
-            self.package = package
+            package = StagedPackage(resource_name, **{"bucket": self._bucket, **target, **package}, opts=own)
+        self._package = package
         complete = Tasks(
-            image_uri=None if self.image is None else image_uri(self.image),
+            image_uri=None if self._image is None else image_uri(self._image),
             package_uris=_uris(package),
-            python_module=None if self.package is None else self.package.python_module,
+            python_module=package.python_module if isinstance(package, StagedPackage) else None,
             executor_image_uri=None if executor_image_uri is None else image_uri(executor_image_uri),
         )
         roles: dict[str, Any] = {role: task_defaults.filled(pool, complete) for role, pool in pools.items()}
-        declared: dict[str, Any] = {"staging_bucket": self.bucket, **target, **job}
+        declared: dict[str, Any] = {"staging_bucket": self._bucket, **target, **job}
         self.job = CustomJob(
             resource_name,
             worker_pool_specs=topology(**roles, reduction_servers=reduction_servers),
             **declared,
             opts=own,
         )
-        self.register_outputs({"job": self.job.id})
+        self.bucket_name = pulumi.Output.from_input(bucket_name(self._bucket))
+        self._image_uri = complete.image_uri
+        self.package_uris = cast("pulumi.Output[Sequence[str]]", pulumi.Output.from_input(_uris(package)))
+        self.register_outputs(
+            {
+                "job": self.job.id,
+                "bucket_name": self.bucket_name,
+                "image_uri": self._image_uri,
+                "package_uris": self.package_uris,
+            }
+        )
 
     @property
-    def completion(self) -> pulumi.Output[Any]:
-        """The outcome or current state of the job's run, as in `CustomJob.completion`."""
+    def bucket(self) -> StagingBucket:
+        """Bucket of the training. If you pass the name of a bucket, use `bucket_name` instead."""
+        return self._part("bucket", self._bucket, StagingBucket, instead="bucket_name")
+
+    @property
+    def repository(self) -> ImageRepository:
+        """Repository of the image, if the training builds one and has not been given another package's."""
+        return self._part("repository", self._repository, ImageRepository)
+
+    @property
+    def image(self) -> TrainingImage:
+        """Image of the tasks. If you pass the name of an image, use `image_uri` instead."""
+        return self._part("image", self._image, TrainingImage, instead="image_uri")
+
+    @property
+    def package(self) -> StagedPackage:
+        """Package of the tasks. If you pass addresses of packages, use `package_uris` instead."""
+        return self._part("package", self._package, StagedPackage, instead="package_uris")
+
+    @property
+    def image_uri(self) -> pulumi.Output[str]:
+        """Name of the image, with its digest if the training builds it."""
+        if self._image_uri is None:
+            raise pulumi.RunError(f"{self._label}: image_uri does not exist: the training has no image")
+        return pulumi.Output.from_input(self._image_uri)
+
+    def _part(self, name: str, part: object, kind: type[P], *, instead: str = "") -> P:
+        """Return a part that is a resource of this package. Raises `pulumi.RunError` for any other."""
+        if isinstance(part, kind):
+            return part
+        raise pulumi.RunError(
+            f"{self._label}: {name} does not exist: the training has no {name}"
+            if part is None
+            else f"{self._label}: {name} is not a resource of this package; use the one that you passed"
+            + (f", or {instead}" if instead else "")
+        )
+
+    @property
+    def completion(self) -> Completion:
+        """Result of the run, or its present state if `wait` is not `done`, as in `CustomJob.completion`."""
         return self.job.completion
 
     @property
     def logs_command(self) -> pulumi.Output[str]:
-        """The command that prints the logs of all replicas."""
+        """Command that prints the logs of all replicas."""
         return self.job.logs_command
+
+    @property
+    def console_url(self) -> pulumi.Output[str]:
+        """Address of the job's page in the Google Cloud console; a command on the emulator."""
+        return self.job.console_url
+
+    @property
+    def logs_url(self) -> pulumi.Output[str]:
+        """Address of the job's log in the Google Cloud console; a command on the emulator."""
+        return self.job.logs_url
+
+    @property
+    def tensorboard_url(self) -> pulumi.Output[str | None]:
+        """Address of the job's TensorBoard experiment, None without one; a command on the emulator."""
+        return self.job.tensorboard_url
 
 
 def _uris(package: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:

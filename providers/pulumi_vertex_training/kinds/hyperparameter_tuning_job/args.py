@@ -22,9 +22,9 @@ class SafetyMetricConfigArgs:
         target.
     """
 
-    safety_threshold: Input[float] | None = None
+    safety_threshold: Input[float | None] = None
     """Limit between safe and unsafe values of the metric."""
-    desired_min_safe_trials_fraction: Input[float] | None = None
+    desired_min_safe_trials_fraction: Input[float | None] = None
     """Fraction of trials that should be safe, 0 to 1. Default: no target."""
 
 
@@ -41,7 +41,7 @@ class MetricSpecArgs:
     """Id of the metric: the tag under which trials report it."""
     goal: Input[str]
     """MAXIMIZE or MINIMIZE."""
-    safety_config: Input[SafetyMetricConfigArgs] | None = None
+    safety_config: Input[SafetyMetricConfigArgs | None] = None
     """Limit that the metric must keep. The metric is then not optimized."""
 
 
@@ -58,7 +58,7 @@ class DoubleValueSpecArgs:
     """Smallest value, included."""
     max_value: Input[float]
     """Largest value, included."""
-    default_value: Input[float] | None = None
+    default_value: Input[float | None] = None
     """Starting point of the search. Not supported in tuning jobs."""
 
 
@@ -75,7 +75,7 @@ class IntegerValueSpecArgs:
     """Smallest value, included."""
     max_value: Input[int]
     """Largest value, included."""
-    default_value: Input[int] | None = None
+    default_value: Input[int | None] = None
     """Starting point of the search. Not supported in tuning jobs."""
 
 
@@ -89,7 +89,7 @@ class CategoricalValueSpecArgs:
 
     values: Input[Sequence[Input[str]]]
     """Values to choose from."""
-    default_value: Input[str] | None = None
+    default_value: Input[str | None] = None
     """Starting point of the search. Not supported in tuning jobs."""
 
 
@@ -103,7 +103,7 @@ class DiscreteValueSpecArgs:
 
     values: Input[Sequence[Input[float]]]
     """Values to choose from, in increasing order; 1,000 at most."""
-    default_value: Input[float] | None = None
+    default_value: Input[float | None] = None
     """Starting point of the search. Not supported in tuning jobs."""
 
 
@@ -152,11 +152,11 @@ class ConditionalParameterSpecArgs:
 
     parameter_spec: Input[ParameterSpecArgs]
     """Parameter that depends on its parent."""
-    parent_discrete_values: Input[DiscreteValueConditionArgs] | None = None
+    parent_discrete_values: Input[DiscreteValueConditionArgs | None] = None
     """Condition on a parent with discrete values."""
-    parent_int_values: Input[IntValueConditionArgs] | None = None
+    parent_int_values: Input[IntValueConditionArgs | None] = None
     """Condition on a parent with integer values."""
-    parent_categorical_values: Input[CategoricalValueConditionArgs] | None = None
+    parent_categorical_values: Input[CategoricalValueConditionArgs | None] = None
     """Condition on a parent with categorical values."""
 
 
@@ -176,18 +176,18 @@ class ParameterSpecArgs:
 
     parameter_id: Input[str]
     """Id of the parameter: trials get its value as the argument `--<parameter_id>`."""
-    double_value_spec: Input[DoubleValueSpecArgs] | None = None
+    double_value_spec: Input[DoubleValueSpecArgs | None] = None
     """Range of a number."""
-    integer_value_spec: Input[IntegerValueSpecArgs] | None = None
+    integer_value_spec: Input[IntegerValueSpecArgs | None] = None
     """Range of a whole number."""
-    categorical_value_spec: Input[CategoricalValueSpecArgs] | None = None
+    categorical_value_spec: Input[CategoricalValueSpecArgs | None] = None
     """List of texts."""
-    discrete_value_spec: Input[DiscreteValueSpecArgs] | None = None
+    discrete_value_spec: Input[DiscreteValueSpecArgs | None] = None
     """List of numbers."""
-    scale_type: Input[str] | None = None
+    scale_type: Input[str | None] = None
     """UNIT_LINEAR_SCALE, UNIT_LOG_SCALE or UNIT_REVERSE_LOG_SCALE. Leave it out for a categorical parameter.
     """
-    conditional_parameter_specs: Input[Sequence[Input[ConditionalParameterSpecArgs]]] | None = None
+    conditional_parameter_specs: Input[Sequence[Input[ConditionalParameterSpecArgs]] | None] = None
     """Parameters that a trial has only with certain values of this one."""
 
 
@@ -198,7 +198,7 @@ class DecayCurveAutomatedStoppingSpecArgs:
     :param use_elapsed_duration: Compare trials by elapsed time instead of steps.
     """
 
-    use_elapsed_duration: Input[bool] | None = None
+    use_elapsed_duration: Input[bool | None] = None
     """Compare trials by elapsed time instead of steps."""
 
 
@@ -209,7 +209,7 @@ class MedianAutomatedStoppingSpecArgs:
     :param use_elapsed_duration: Compare trials by elapsed time instead of steps.
     """
 
-    use_elapsed_duration: Input[bool] | None = None
+    use_elapsed_duration: Input[bool | None] = None
     """Compare trials by elapsed time instead of steps."""
 
 
@@ -228,17 +228,17 @@ class ConvexAutomatedStoppingSpecArgs:
         that are stopped next.
     """
 
-    max_step_count: Input[int] | None = None
+    max_step_count: Input[int | None] = None
     """Steps of a complete trial, for the prediction. Default: learned from completed trials."""
-    min_step_count: Input[int] | None = None
+    min_step_count: Input[int | None] = None
     """Steps before a trial may be stopped. The service's default is a tenth of `max_step_count`."""
-    min_measurement_count: Input[int] | None = None
+    min_measurement_count: Input[int | None] = None
     """Measurements before a trial may be stopped. The service's default is 5."""
-    learning_rate_parameter_name: Input[str] | None = None
+    learning_rate_parameter_name: Input[str | None] = None
     """Id of the parameter that is the learning rate, if there is one."""
-    use_elapsed_duration: Input[bool] | None = None
+    use_elapsed_duration: Input[bool | None] = None
     """Count elapsed seconds instead of steps."""
-    update_all_stopped_trials: Input[bool] | None = None
+    update_all_stopped_trials: Input[bool | None] = None
     """Update the final measurement of all stopped trials, not only of those that are stopped next."""
 
 
@@ -250,9 +250,9 @@ class StudyTimeConstraintArgs:
     :param end_time: Moment in RFC 3339, such as "2030-01-31T12:00:00Z".
     """
 
-    max_duration: Input[str] | None = None
+    max_duration: Input[str | None] = None
     """Time since the study began, such as "3600s"."""
-    end_time: Input[str] | None = None
+    end_time: Input[str | None] = None
     """Moment in RFC 3339, such as "2030-01-31T12:00:00Z"."""
 
 
@@ -271,21 +271,21 @@ class StudyStoppingConfigArgs:
         Only for a single objective.
     """
 
-    should_stop_asap: Input[bool] | None = None
+    should_stop_asap: Input[bool | None] = None
     """Also stop running trials when the study ends."""
-    minimum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
+    minimum_runtime_constraint: Input[StudyTimeConstraintArgs | None] = None
     """Time before which no other condition ends the study."""
-    maximum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
+    maximum_runtime_constraint: Input[StudyTimeConstraintArgs | None] = None
     """Time after which the study ends."""
-    min_num_trials: Input[int] | None = None
+    min_num_trials: Input[int | None] = None
     """Number of completed trials before which no other condition ends the study."""
-    max_num_trials: Input[int] | None = None
+    max_num_trials: Input[int | None] = None
     """Number of trials after which the study ends."""
-    max_num_trials_no_progress: Input[int] | None = None
+    max_num_trials_no_progress: Input[int | None] = None
     """Number of trials in a row without a better value after which the study ends. Only for a single
     objective.
     """
-    max_duration_no_progress: Input[str] | None = None
+    max_duration_no_progress: Input[str | None] = None
     """Time without a better value after which the study ends, such as "3600s". Only for a single objective.
     """
 
@@ -311,19 +311,19 @@ class StudySpecArgs:
     """Metrics to optimize."""
     parameters: Input[Sequence[Input[ParameterSpecArgs]]]
     """Parameters to search."""
-    algorithm: Input[str] | None = None
+    algorithm: Input[str | None] = None
     """GRID_SEARCH or RANDOM_SEARCH. Default: Bayesian optimization."""
-    observation_noise: Input[str] | None = None
+    observation_noise: Input[str | None] = None
     """LOW or HIGH. Not supported in tuning jobs."""
-    measurement_selection_type: Input[str] | None = None
+    measurement_selection_type: Input[str | None] = None
     """Measurement of a trial that counts: LAST_MEASUREMENT (the service's default) or BEST_MEASUREMENT."""
-    decay_curve_stopping_spec: Input[DecayCurveAutomatedStoppingSpecArgs] | None = None
+    decay_curve_stopping_spec: Input[DecayCurveAutomatedStoppingSpecArgs | None] = None
     """Stop trials by the decay curve rule. At most one of the three stopping rules can be set."""
-    median_automated_stopping_spec: Input[MedianAutomatedStoppingSpecArgs] | None = None
+    median_automated_stopping_spec: Input[MedianAutomatedStoppingSpecArgs | None] = None
     """Stop trials by the median rule."""
-    convex_automated_stopping_spec: Input[ConvexAutomatedStoppingSpecArgs] | None = None
+    convex_automated_stopping_spec: Input[ConvexAutomatedStoppingSpecArgs | None] = None
     """Stop trials by the convex rule."""
-    study_stopping_config: Input[StudyStoppingConfigArgs] | None = None
+    study_stopping_config: Input[StudyStoppingConfigArgs | None] = None
     """Conditions that end the study before its last trial."""
 
 
@@ -363,21 +363,21 @@ class TrialJobSpecArgs:
     """Worker pools by position: chief, workers, parameter or reduction servers, evaluator. `topology` builds
     this list from roles.
     """
-    scheduling: Input[SchedulingArgs] | None = None
+    scheduling: Input[SchedulingArgs | None] = None
     """Timeout, restarts and scheduling strategy."""
     service_account: ServiceAccountLike | None = None
     """Service account that the job runs as: a resource with an `email`, or the address. Default: Vertex AI's
     Custom Code Service Agent.
     """
-    network: Input[str] | None = None
+    network: Input[str | None] = None
     """Full name of the VPC network to which the job is peered,
     projects/PROJECT_NUMBER/global/networks/NETWORK.
     """
-    reserved_ip_ranges: Input[Sequence[Input[str]]] | None = None
+    reserved_ip_ranges: Input[Sequence[Input[str]] | None] = None
     """Names of reserved IP ranges of the network that the job may use. Default: any range."""
-    psc_interface_config: Input[PscInterfaceConfigArgs] | None = None
+    psc_interface_config: Input[PscInterfaceConfigArgs | None] = None
     """Private Service Connect interface, through which the job reaches a network."""
-    base_output_directory: Input[str] | None = None
+    base_output_directory: Input[str | None] = None
     """The gs:// directory for the output of all runs. Default: each run has a directory of its own in
     `staging_bucket`.
     """
@@ -385,23 +385,23 @@ class TrialJobSpecArgs:
     """`PersistentResource`, or the id of one, on whose machines the job runs. The job waits for the resource,
     and the preview checks the job against the resource's pools.
     """
-    protected_artifact_location_id: Input[str] | None = None
+    protected_artifact_location_id: Input[str | None] = None
     """Region in which protected artifacts are stored, if it is not that of the job."""
-    tensorboard: Input[str] | None = None
+    tensorboard: Input[str | None] = None
     """TensorBoard for the job's logs, projects/PROJECT/locations/LOCATION/tensorboards/ID. It needs a
     `service_account`.
     """
-    enable_web_access: Input[bool] | None = None
+    enable_web_access: Input[bool | None] = None
     """Allow interactive shells in the containers."""
-    enable_dashboard_access: Input[bool] | None = None
+    enable_dashboard_access: Input[bool | None] = None
     """Allow access to a dashboard in the chief's container."""
-    experiment: Input[str] | None = None
+    experiment: Input[str | None] = None
     """Experiment of the job, projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT."""
-    experiment_run: Input[str] | None = None
+    experiment_run: Input[str | None] = None
     """Experiment run of the job,
     projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
     """
-    models: Input[Sequence[Input[str]]] | None = None
+    models: Input[Sequence[Input[str]] | None] = None
     """Models whose artifact URIs the job gets, projects/PROJECT/locations/LOCATION/models/MODEL, also with
     @VERSION. Only for some jobs that Google provides.
     """

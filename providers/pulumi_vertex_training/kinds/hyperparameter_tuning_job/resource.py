@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, cast, overload
 
 import pulumi
 
@@ -19,7 +19,9 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
 )
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
+from pulumi_vertex_training.program.named_arguments import named_arguments
 from pulumi_vertex_training.program.references import BucketLike
+from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
@@ -31,6 +33,60 @@ class HyperparameterTuningRun(Run, module="hyperparameterTuningRun", name="Hyper
     of = "HyperparameterTuningJob"
 
 
+class TrialResult(TypedDict):
+    """A trial in `HyperparameterTuningJob.trials`."""
+
+    id: str
+    state: str
+    parameters: dict[str, Any]
+    metrics: dict[str, float]
+    step_count: int | None
+    start_time: str | None
+    end_time: str | None
+    infeasible_reason: str | None
+    custom_job: str | None
+    model_directory: str | None
+
+
+class BestTrial(TypedDict):
+    """The best trial of a study. Each value is None until there is one."""
+
+    id: str | None
+    parameters: dict[str, Any] | None
+    metric_id: str | None
+    metric: float | None
+    model_directory: str | None
+
+
+class TuningCompletion(Completion):
+    """Result of a tuning job, as an output of a dictionary."""
+
+    KEYS = (*Completion.KEYS, "trials", "best_trial")
+
+    @property
+    def trials(self) -> pulumi.Output[list[TrialResult]]:
+        """The trials so far."""
+        return self["trials"]
+
+    @property
+    def best_trial(self) -> pulumi.Output[BestTrial | None]:
+        """The best trial so far, None until there is one."""
+        return self["best_trial"]
+
+    @overload
+    def __getitem__(self, key: Text) -> pulumi.Output[str]: ...
+    @overload
+    def __getitem__(self, key: OptionalText) -> pulumi.Output[str | None]: ...
+    @overload
+    def __getitem__(self, key: Literal["metrics"]) -> Metrics: ...
+    @overload
+    def __getitem__(self, key: Literal["trials"]) -> pulumi.Output[list[TrialResult]]: ...
+    @overload
+    def __getitem__(self, key: Literal["best_trial"]) -> pulumi.Output[BestTrial | None]: ...
+    def __getitem__(self, key: str) -> pulumi.Output[Any]:
+        return self._lifted(key)
+
+
 class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", name="HyperparameterTuningJob"):
     """A tuning job that runs once for its declaration, and again when the declaration changes.
 
@@ -40,7 +96,9 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
 
     provider = HyperparameterTuningJobProvider
     run_class = HyperparameterTuningRun
+    completion_class = TuningCompletion
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
@@ -49,11 +107,11 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         max_trial_count: pulumi.Input[int],
         parallel_trial_count: pulumi.Input[int],
         trial_job_spec: pulumi.Input[TrialJobSpecArgs | Mapping[str, Any]],
-        max_failed_trial_count: pulumi.Input[int] | None = None,
+        max_failed_trial_count: pulumi.Input[int | None] = None,
         persistent_resource: PersistentResource | None = None,
         display_name: pulumi.Input[str] | None = None,
-        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
         staging_bucket: BucketLike | None = None,
         framework: str | None = None,
         allow_unknown_types: bool = False,
@@ -72,7 +130,6 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a tuning job; docs/tuning.md has a complete example.
 
@@ -119,7 +176,6 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         trial, machines = part_with_persistent_resource(
             resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
@@ -157,36 +213,50 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
                 location=location,
                 opts=opts,
             ),
-            unknown=more,
         )
 
     @property
-    def trials(self) -> pulumi.Output[Any]:
+    def completion(self) -> TuningCompletion:
+        """Result of the study, or its present state if `wait` is not `done`.
+
+        An output of a dictionary with typed attributes: those of `CustomJob.completion`, `trials` and
+        `best_trial`. The model directory is that of the best trial.
+        """
+        return cast(TuningCompletion, super().completion)
+
+    @property
+    def trials(self) -> pulumi.Output[list[TrialResult]]:
         """The trials so far, as a list of dictionaries.
 
         The keys are `id`, `state`, `parameters`, `metrics`, `step_count`, `start_time`, `end_time`,
         `infeasible_reason`, `custom_job` and `model_directory`.
         """
-        return self.completion.apply(lambda found: found["trials"])
+        return self.completion.trials
 
     @property
-    def best_trial(self) -> pulumi.Output[Any]:
+    def best_trial(self) -> pulumi.Output[BestTrial]:
         """The best trial so far, as a dictionary.
 
         The keys are `id`, `parameters`, `metric_id`, `metric` and `model_directory`. Each value is None until
         there is a best trial.
         """
-        return self.completion.apply(lambda found: found["best_trial"] or dict(_NO_TRIAL))
+        return self.completion.best_trial.apply(lambda found: found or _NO_TRIAL)
 
     @property
-    def best_parameters(self) -> pulumi.Output[Any]:
+    def best_parameters(self) -> pulumi.Output[dict[str, Any] | None]:
         """The values of the best trial by parameter id; None until there is one."""
-        return self.completion.apply(lambda found: (found["best_trial"] or _NO_TRIAL)["parameters"])
+        return self.best_trial.apply(lambda found: found["parameters"])
 
     @property
-    def best_metric(self) -> pulumi.Output[Any]:
+    def best_metric(self) -> pulumi.Output[float | None]:
         """The metric of the best trial; None until there is one."""
-        return self.completion.apply(lambda found: (found["best_trial"] or _NO_TRIAL)["metric"])
+        return self.best_trial.apply(lambda found: found["metric"])
 
 
-_NO_TRIAL: Mapping[str, Any] = dict.fromkeys(("id", "parameters", "metric_id", "metric", "model_directory"))
+_NO_TRIAL: BestTrial = {
+    "id": None,
+    "parameters": None,
+    "metric_id": None,
+    "metric": None,
+    "model_directory": None,
+}

@@ -9,6 +9,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
+from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 
@@ -31,26 +32,26 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
     url: pulumi.Output[str]
     """Prefix of the image names, LOCATION-docker.pkg.dev/PROJECT/NAME. Known in a preview."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
         *,
         name: pulumi.Input[str] | None = None,
-        format: pulumi.Input[str] | None = None,  # noqa: A002  the API's name
-        mode: pulumi.Input[str] | None = None,
-        description: pulumi.Input[str] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        kms_key_name: pulumi.Input[str] | None = None,
-        cleanup_policies: pulumi.Input[Sequence[pulumi.Input[Mapping[str, Any]]]] | None = None,
-        cleanup_policy_dry_run: pulumi.Input[bool] | None = None,
-        immutable_tags: pulumi.Input[bool] | None = None,
-        vulnerability_scanning: pulumi.Input[str] | None = None,
-        force_destroy: pulumi.Input[bool] | None = None,
+        format: pulumi.Input[str | None] = None,  # noqa: A002  the API's name
+        mode: pulumi.Input[str | None] = None,
+        description: pulumi.Input[str | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        kms_key_name: pulumi.Input[str | None] = None,
+        cleanup_policies: pulumi.Input[Sequence[pulumi.Input[Mapping[str, Any]]] | None] = None,
+        cleanup_policy_dry_run: pulumi.Input[bool | None] = None,
+        immutable_tags: pulumi.Input[bool | None] = None,
+        vulnerability_scanning: pulumi.Input[str | None] = None,
+        force_destroy: pulumi.Input[bool | None] = None,
         adopt: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a repository.
 
@@ -75,7 +76,6 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         :param project: Project id. Default: the stack's project.
         :param location: Location of the repository. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "name": resource_name if name is None else name,
@@ -91,7 +91,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             "force_destroy": force_destroy,
             "marks": ownership(resource_name),
             "adopt": adopt or None,
-            **more,
+            **unknown_arguments(self),
             **target_inputs(project, location),
         }
         super().__init__(

@@ -21,11 +21,11 @@ class FractionSplitArgs:
     :param test_fraction: Fraction of the data for the test, 0 to 1.
     """
 
-    training_fraction: Input[float] | None = None
+    training_fraction: Input[float | None] = None
     """Fraction of the data for training, 0 to 1."""
-    validation_fraction: Input[float] | None = None
+    validation_fraction: Input[float | None] = None
     """Fraction of the data for validation, 0 to 1."""
-    test_fraction: Input[float] | None = None
+    test_fraction: Input[float | None] = None
     """Fraction of the data for the test, 0 to 1."""
 
 
@@ -69,11 +69,11 @@ class TimestampSplitArgs:
 
     key: Input[str]
     """Column with the times in RFC 3339 by which the rows are ordered."""
-    training_fraction: Input[float] | None = None
+    training_fraction: Input[float | None] = None
     """Fraction of the data for training, 0 to 1."""
-    validation_fraction: Input[float] | None = None
+    validation_fraction: Input[float | None] = None
     """Fraction of the data for validation, 0 to 1."""
-    test_fraction: Input[float] | None = None
+    test_fraction: Input[float | None] = None
     """Fraction of the data for the test, 0 to 1."""
 
 
@@ -89,11 +89,11 @@ class StratifiedSplitArgs:
 
     key: Input[str]
     """Column whose distribution of values each set keeps."""
-    training_fraction: Input[float] | None = None
+    training_fraction: Input[float | None] = None
     """Fraction of the data for training, 0 to 1."""
-    validation_fraction: Input[float] | None = None
+    validation_fraction: Input[float | None] = None
     """Fraction of the data for validation, 0 to 1."""
-    test_fraction: Input[float] | None = None
+    test_fraction: Input[float | None] = None
     """Fraction of the data for the test, 0 to 1."""
 
 
@@ -119,27 +119,27 @@ class InputDataConfigArgs:
 
     dataset_id: Input[str]
     """Dataset, by its id or full name. It must be in the pipeline's project and location."""
-    fraction_split: Input[FractionSplitArgs] | None = None
+    fraction_split: Input[FractionSplitArgs | None] = None
     """Split by fractions. At most one split can be set; the service's default is 0.8, 0.1 and 0.1."""
-    filter_split: Input[FilterSplitArgs] | None = None
+    filter_split: Input[FilterSplitArgs | None] = None
     """Split by filters."""
-    predefined_split: Input[PredefinedSplitArgs] | None = None
+    predefined_split: Input[PredefinedSplitArgs | None] = None
     """Split by a column that names the set."""
-    timestamp_split: Input[TimestampSplitArgs] | None = None
+    timestamp_split: Input[TimestampSplitArgs | None] = None
     """Split by the times in a column."""
-    stratified_split: Input[StratifiedSplitArgs] | None = None
+    stratified_split: Input[StratifiedSplitArgs | None] = None
     """Split that keeps the distribution of a column."""
-    gcs_destination: Input[str] | None = None
+    gcs_destination: Input[str | None] = None
     """The gs:// directory to which the data is written. Default: the output directory of the run."""
-    bigquery_destination: Input[str] | None = None
+    bigquery_destination: Input[str | None] = None
     """BigQuery project to which the data is written, bq://PROJECT."""
-    annotations_filter: Input[str] | None = None
+    annotations_filter: Input[str | None] = None
     """Filter of the annotations to use."""
-    annotation_schema_uri: Input[str] | None = None
+    annotation_schema_uri: Input[str | None] = None
     """gs:// URI of the schema of the annotations to use."""
-    saved_query_id: Input[str] | None = None
+    saved_query_id: Input[str | None] = None
     """Id of a saved query of the dataset, which selects the annotations."""
-    persist_ml_use_assignment: Input[bool] | None = None
+    persist_ml_use_assignment: Input[bool | None] = None
     """Write the assigned set of each item into the dataset."""
 
 
@@ -167,33 +167,33 @@ class ModelContainerSpecArgs:
 
     image_uri: ImageLike
     """Image of the serving container: a resource, or its name in Artifact Registry or Container Registry."""
-    command: Input[Sequence[Input[str]]] | None = None
+    command: Input[Sequence[Input[str]] | None] = None
     """Command that replaces the image's ENTRYPOINT."""
-    args: Input[Sequence[Input[str]]] | None = None
+    args: Input[Sequence[Input[str]] | None] = None
     """Arguments of the command; they replace the image's CMD."""
-    env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+    env: Input[Sequence[Input[EnvVarArgs]] | None] = None
     """Environment variables of the container."""
-    ports: Input[Sequence[Input[int]]] | None = None
+    ports: Input[Sequence[Input[int]] | None] = None
     """Ports that the container listens on for HTTP; predictions are sent to the first. The service's default
     is 8080.
     """
-    predict_route: Input[str] | None = None
+    predict_route: Input[str | None] = None
     """HTTP path for predictions."""
-    health_route: Input[str] | None = None
+    health_route: Input[str | None] = None
     """HTTP path for health checks."""
-    invoke_route_prefix: Input[str] | None = None
+    invoke_route_prefix: Input[str | None] = None
     """Prefix of HTTP paths for requests of any kind."""
-    grpc_ports: Input[Sequence[Input[int]]] | None = None
+    grpc_ports: Input[Sequence[Input[int]] | None] = None
     """Ports that the container listens on for gRPC; predictions are sent to the first."""
-    deployment_timeout: Input[str] | None = None
+    deployment_timeout: Input[str | None] = None
     """Time limit of a deployment, such as "1800s"; 2 hours at most."""
-    shared_memory_size_mb: Input[int] | None = None
+    shared_memory_size_mb: Input[int | None] = None
     """Shared memory of the container's VM in MB."""
-    startup_probe: Input[Mapping[str, Any]] | None = None
+    startup_probe: Input[Mapping[str, Any] | None] = None
     """Check that the container's application has started."""
-    health_probe: Input[Mapping[str, Any]] | None = None
+    health_probe: Input[Mapping[str, Any] | None] = None
     """Check that the container is ready for requests."""
-    liveness_probe: Input[Mapping[str, Any]] | None = None
+    liveness_probe: Input[Mapping[str, Any] | None] = None
     """Check that the container is running."""
 
 
@@ -206,11 +206,11 @@ class PredictSchemataArgs:
     :param prediction_schema_uri: gs:// URI of the schema of one prediction.
     """
 
-    instance_schema_uri: Input[str] | None = None
+    instance_schema_uri: Input[str | None] = None
     """gs:// URI of the schema of one instance."""
-    parameters_schema_uri: Input[str] | None = None
+    parameters_schema_uri: Input[str | None] = None
     """gs:// URI of the schema of the parameters of a prediction."""
-    prediction_schema_uri: Input[str] | None = None
+    prediction_schema_uri: Input[str | None] = None
     """gs:// URI of the schema of one prediction."""
 
 
@@ -224,9 +224,9 @@ class ModelArgs:
     :param version_aliases: Names for the version, such as `golden`. Other versions lose them.
     :param container_spec: Serving container. It is required with an `artifact_uri`.
     :param artifact_uri: Directory of the model's files, gs://BUCKET/PREFIX, such as
-        `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, an
-        existing version keeps its files, and a new version is rejected. Default in a pipeline: the run's
-        model directory.
+        `job.completion.model_directory` of a job with `wait="done"`. While the job has no model, an existing
+        version keeps its files, and a new version is rejected. Default in a pipeline: the run's model
+        directory.
     :param predict_schemata: Schemas of instances, parameters and predictions.
     :param metadata_schema_uri: gs:// URI of the schema of `metadata`.
     :param metadata: Further information about the model: any JSON value.
@@ -243,32 +243,32 @@ class ModelArgs:
     """Name for people, up to 128 characters. Default of a `Model`: the resource's name."""
     container_spec: Input[ModelContainerSpecArgs]
     """Serving container. It is required with an `artifact_uri`."""
-    description: Input[str] | None = None
+    description: Input[str | None] = None
     """Description of the model."""
-    version_description: Input[str] | None = None
+    version_description: Input[str | None] = None
     """Description of the version."""
-    version_aliases: Input[Sequence[Input[str]]] | None = None
+    version_aliases: Input[Sequence[Input[str]] | None] = None
     """Names for the version, such as `golden`. Other versions lose them."""
-    artifact_uri: Input[str] | None = None
-    """Directory of the model's files, gs://BUCKET/PREFIX, such as `job.completion["model_directory"]` of a
-    job with `wait="done"`. While the job has no model, an existing version keeps its files, and a new version
-    is rejected. Default in a pipeline: the run's model directory.
+    artifact_uri: Input[str | None] = None
+    """Directory of the model's files, gs://BUCKET/PREFIX, such as `job.completion.model_directory` of a job
+    with `wait="done"`. While the job has no model, an existing version keeps its files, and a new version is
+    rejected. Default in a pipeline: the run's model directory.
     """
-    predict_schemata: Input[PredictSchemataArgs] | None = None
+    predict_schemata: Input[PredictSchemataArgs | None] = None
     """Schemas of instances, parameters and predictions."""
-    metadata_schema_uri: Input[str] | None = None
+    metadata_schema_uri: Input[str | None] = None
     """gs:// URI of the schema of `metadata`."""
-    metadata: Input[Any] | None = None
+    metadata: Input[Any | None] = None
     """Further information about the model: any JSON value."""
-    explanation_spec: Input[Mapping[str, Any]] | None = None
+    explanation_spec: Input[Mapping[str, Any] | None] = None
     """Explanation of the model's predictions, as a dictionary of the API's message ExplanationSpec."""
-    default_checkpoint_id: Input[str] | None = None
+    default_checkpoint_id: Input[str | None] = None
     """Id of the version's default checkpoint."""
-    pipeline_job: Input[str] | None = None
+    pipeline_job: Input[str | None] = None
     """Full name of the pipeline job that made the model."""
-    base_model_source: Input[Mapping[str, Any]] | None = None
+    base_model_source: Input[Mapping[str, Any] | None] = None
     """Source of a base model, as a dictionary of the API's message."""
-    labels: Input[Mapping[str, Input[str]]] | None = None
+    labels: Input[Mapping[str, Input[str]] | None] = None
     """Labels of the model."""
-    encryption_spec: Input[EncryptionSpecArgs] | None = None
+    encryption_spec: Input[EncryptionSpecArgs | None] = None
     """Customer-managed key that encrypts the model."""

@@ -19,7 +19,7 @@ MISSING = Problem(
 )
 
 
-def empty_if_none(artifact_uri: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
+def empty_if_none(artifact_uri: pulumi.Input[str | None]) -> pulumi.Input[str | None]:
     """Replace None in an output by "", since None means that the model has no files."""
     if not isinstance(artifact_uri, pulumi.Output):
         return artifact_uri

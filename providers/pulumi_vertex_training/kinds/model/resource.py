@@ -16,6 +16,7 @@ from pulumi_vertex_training.kinds.model.args import (
 from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.references import image_uri
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
@@ -46,40 +47,40 @@ class Model(Resource, module="model", name="Model"):
     project: pulumi.Output[str]
     """Project id."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
         *,
-        artifact_uri: pulumi.Input[str] | None = None,
-        container_spec: pulumi.Input[ModelContainerSpecArgs | Mapping[str, Any]] | None = None,
+        artifact_uri: pulumi.Input[str | None] = None,
+        container_spec: pulumi.Input[ModelContainerSpecArgs | Mapping[str, Any] | None] = None,
         display_name: pulumi.Input[str] | None = None,
-        model_id: pulumi.Input[str] | None = None,
+        model_id: pulumi.Input[str | None] = None,
         parent_model: Model | pulumi.Input[str] | None = None,
-        is_default_version: pulumi.Input[bool] | None = None,
-        version_aliases: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        version_description: pulumi.Input[str] | None = None,
-        description: pulumi.Input[str] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        predict_schemata: pulumi.Input[PredictSchemataArgs | Mapping[str, Any]] | None = None,
-        metadata_schema_uri: pulumi.Input[str] | None = None,
-        metadata: pulumi.Input[Any] | None = None,
-        explanation_spec: pulumi.Input[Mapping[str, Any]] | None = None,
-        default_checkpoint_id: pulumi.Input[str] | None = None,
-        pipeline_job: pulumi.Input[str] | None = None,
-        base_model_source: pulumi.Input[Mapping[str, Any]] | None = None,
-        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
-        service_account: pulumi.Input[str] | None = None,
+        is_default_version: pulumi.Input[bool | None] = None,
+        version_aliases: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        version_description: pulumi.Input[str | None] = None,
+        description: pulumi.Input[str | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        predict_schemata: pulumi.Input[PredictSchemataArgs | Mapping[str, Any] | None] = None,
+        metadata_schema_uri: pulumi.Input[str | None] = None,
+        metadata: pulumi.Input[Any | None] = None,
+        explanation_spec: pulumi.Input[Mapping[str, Any] | None] = None,
+        default_checkpoint_id: pulumi.Input[str | None] = None,
+        pipeline_job: pulumi.Input[str | None] = None,
+        base_model_source: pulumi.Input[Mapping[str, Any] | None] = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        service_account: pulumi.Input[str | None] = None,
         adopt: str | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a version.
 
         :param resource_name: Name of the resource in the program.
         :param artifact_uri: Directory of the model's files, gs://BUCKET/PREFIX, such as
-            `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, an
+            `job.completion.model_directory` of a job with `wait="done"`. While the job has no model, an
             existing version keeps its files, and a new version is rejected. Default in a pipeline: the run's
             model directory.
         :param container_spec: Serving container. It is required with an `artifact_uri`.
@@ -106,7 +107,6 @@ class Model(Resource, module="model", name="Model"):
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "artifact_uri": model_files.empty_if_none(artifact_uri),
@@ -130,7 +130,7 @@ class Model(Resource, module="model", name="Model"):
             "service_account": service_account,
             "adopt": adopt,
             "marks": ownership(resource_name),
-            **more,
+            **unknown_arguments(self),
             **target_inputs(project, location),
         }
         super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS, "model_id"), opts)

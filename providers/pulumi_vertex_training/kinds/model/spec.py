@@ -253,7 +253,7 @@ class ModelSpec:
     container_spec: ModelContainerSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
     """Serving container. It is required with an `artifact_uri`."""
     artifact_uri: str | None = field(default=None, metadata=_VERSION)
-    """Directory of the model's files, gs://BUCKET/PREFIX, such as `job.completion["model_directory"]` of a
+    """Directory of the model's files, gs://BUCKET/PREFIX, such as `job.completion.model_directory` of a
     job with `wait="done"`. While the job has no model, an existing version keeps its files, and a new version
     is rejected. Default in a pipeline: the run's model directory.
     """

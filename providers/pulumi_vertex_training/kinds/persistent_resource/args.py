@@ -39,13 +39,13 @@ class ResourcePoolArgs:
 
     machine_spec: Input[MachineSpecArgs]
     """Machine of the pool. A worker pool of a job needs a resource pool with exactly its machine and disk."""
-    id: Input[str] | None = None
+    id: Input[str | None] = None
     """Id of the pool, unique in the persistent resource. Default: the service chooses one."""
-    replica_count: Input[int] | None = None
+    replica_count: Input[int | None] = None
     """Number of machines; with `autoscaling_spec`, the initial number."""
-    disk_spec: Input[DiskSpecArgs] | None = None
+    disk_spec: Input[DiskSpecArgs | None] = None
     """Boot disk of the machines."""
-    autoscaling_spec: Input[AutoscalingSpecArgs] | None = None
+    autoscaling_spec: Input[AutoscalingSpecArgs | None] = None
     """Limits between which the service changes the number of machines. Give this, `replica_count`, or both.
     """
 
@@ -61,7 +61,7 @@ class ServiceAccountSpecArgs:
 
     enable_custom_service_account: Input[bool]
     """Let jobs run as a service account of their own. Each job must then name one."""
-    service_account: Input[str] | None = None
+    service_account: Input[str | None] = None
     """Address of the service account of a Ray cluster, and of jobs that name none."""
 
 
@@ -72,7 +72,7 @@ class RayMetricSpecArgs:
     :param disabled: Do not collect Ray's metrics.
     """
 
-    disabled: Input[bool] | None = None
+    disabled: Input[bool | None] = None
     """Do not collect Ray's metrics."""
 
 
@@ -83,7 +83,7 @@ class RayLogsSpecArgs:
     :param disabled: Do not export Ray's logs to Cloud Logging.
     """
 
-    disabled: Input[bool] | None = None
+    disabled: Input[bool | None] = None
     """Do not export Ray's logs to Cloud Logging."""
 
 
@@ -98,15 +98,15 @@ class RaySpecArgs:
     :param ray_logs_spec: Export of Ray's logs.
     """
 
-    image_uri: Input[str] | None = None
+    image_uri: Input[str | None] = None
     """Image of all pools. Give this or `resource_pool_images`."""
-    resource_pool_images: Input[Mapping[str, Input[str]]] | None = None
+    resource_pool_images: Input[Mapping[str, Input[str]] | None] = None
     """Image of each pool by the pool's id."""
-    head_node_resource_pool_id: Input[str] | None = None
+    head_node_resource_pool_id: Input[str | None] = None
     """Id of the pool with the head node. Default: the first pool."""
-    ray_metric_spec: Input[RayMetricSpecArgs] | None = None
+    ray_metric_spec: Input[RayMetricSpecArgs | None] = None
     """Collection of Ray's metrics."""
-    ray_logs_spec: Input[RayLogsSpecArgs] | None = None
+    ray_logs_spec: Input[RayLogsSpecArgs | None] = None
     """Export of Ray's logs."""
 
 
@@ -118,7 +118,7 @@ class ResourceRuntimeSpecArgs:
     :param ray_spec: Ray cluster on the machines.
     """
 
-    service_account_spec: Input[ServiceAccountSpecArgs] | None = None
+    service_account_spec: Input[ServiceAccountSpecArgs | None] = None
     """Service accounts of the jobs."""
-    ray_spec: Input[RaySpecArgs] | None = None
+    ray_spec: Input[RaySpecArgs | None] = None
     """Ray cluster on the machines."""

@@ -17,6 +17,7 @@ from pulumi_vertex_training.plugin import connection, timeouts
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
+from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 
@@ -42,19 +43,20 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
     declared: Mapping[str, Any]
     """Declared inputs that jobs on the resource are checked against."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
         *,
         resource_pools: pulumi.Input[Sequence[pulumi.Input[ResourcePoolArgs | Mapping[str, Any]]]],
         persistent_resource_id: pulumi.Input[str] | None = None,
-        display_name: pulumi.Input[str] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        network: pulumi.Input[str] | None = None,
-        reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None = None,
-        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
-        resource_runtime_spec: pulumi.Input[ResourceRuntimeSpecArgs | Mapping[str, Any]] | None = None,
+        display_name: pulumi.Input[str | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        network: pulumi.Input[str | None] = None,
+        reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any] | None] = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        resource_runtime_spec: pulumi.Input[ResourceRuntimeSpecArgs | Mapping[str, Any] | None] = None,
         reboot_token: pulumi.Input[str] | None = None,
         allow_unknown_types: bool = False,
         allow_legacy_types: bool = False,
@@ -64,7 +66,6 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a persistent resource.
 
@@ -96,12 +97,11 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         arguments.require(
             resource_name,
             [
-                *arguments.unknown(more, _ARGUMENTS),
+                *arguments.unknown(unknown_arguments(self), _ARGUMENTS),
                 arguments.flag("wait", wait),
                 arguments.seconds("wait_timeout", wait_timeout),
             ],

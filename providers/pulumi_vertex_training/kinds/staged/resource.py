@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
 
@@ -33,6 +33,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     python_module: pulumi.Output[str]
     """Module to run. Known in a preview."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
@@ -49,7 +50,6 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a package.
 
@@ -71,7 +71,6 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "bucket": bucket_name(bucket),
@@ -83,7 +82,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             "exclude": exclude,
             "format": format,
             "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,
-            **more,
+            **unknown_arguments(self),
             **target_inputs(project, location),
         }
         props = with_outputs(inputs, *_OUTPUTS, "python_module")
@@ -104,6 +103,7 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
     size: pulumi.Output[int]
     """Size in bytes."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
@@ -114,7 +114,6 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a file.
 
@@ -125,13 +124,12 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "bucket": bucket_name(bucket),
             "source": source,
             "prefix": f"files/{object_prefix(resource_name)}" if prefix is None else prefix,
-            **more,
+            **unknown_arguments(self),
             **target_inputs(project, location),
         }
         super().__init__(StagedFileProvider(), resource_name, with_outputs(inputs, *_OUTPUTS), opts)

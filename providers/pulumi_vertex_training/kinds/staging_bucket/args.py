@@ -19,7 +19,7 @@ class LifecycleActionArgs:
 
     type: Input[str]
     """Delete, SetStorageClass or AbortIncompleteMultipartUpload."""
-    storage_class: Input[str] | None = None
+    storage_class: Input[str | None] = None
     """New storage class, only for SetStorageClass."""
 
 
@@ -40,27 +40,27 @@ class LifecycleConditionArgs:
     :param noncurrent_time_before: Date (YYYY-MM-DD) before which the version became noncurrent.
     """
 
-    age: Input[int] | None = None
+    age: Input[int | None] = None
     """Age of the object in days."""
-    created_before: Input[str] | None = None
+    created_before: Input[str | None] = None
     """Date (YYYY-MM-DD) before which the object was created."""
-    is_live: Input[bool] | None = None
+    is_live: Input[bool | None] = None
     """True for live objects, False for noncurrent versions."""
-    num_newer_versions: Input[int] | None = None
+    num_newer_versions: Input[int | None] = None
     """Number of newer versions that the object has."""
-    matches_prefix: Input[Sequence[Input[str]]] | None = None
+    matches_prefix: Input[Sequence[Input[str]] | None] = None
     """Prefixes of object names; one must match."""
-    matches_suffix: Input[Sequence[Input[str]]] | None = None
+    matches_suffix: Input[Sequence[Input[str]] | None] = None
     """Suffixes of object names; one must match."""
-    matches_storage_class: Input[Sequence[Input[str]]] | None = None
+    matches_storage_class: Input[Sequence[Input[str]] | None] = None
     """Storage classes of the object; one must match."""
-    custom_time_before: Input[str] | None = None
+    custom_time_before: Input[str | None] = None
     """Date (YYYY-MM-DD) before the object's custom time."""
-    days_since_custom_time: Input[int] | None = None
+    days_since_custom_time: Input[int | None] = None
     """Days since the object's custom time."""
-    days_since_noncurrent_time: Input[int] | None = None
+    days_since_noncurrent_time: Input[int | None] = None
     """Days since the version became noncurrent."""
-    noncurrent_time_before: Input[str] | None = None
+    noncurrent_time_before: Input[str | None] = None
     """Date (YYYY-MM-DD) before which the version became noncurrent."""
 
 
@@ -89,7 +89,7 @@ class AutoclassArgs:
 
     enabled: Input[bool]
     """Move objects between storage classes as they are used."""
-    terminal_storage_class: Input[str] | None = None
+    terminal_storage_class: Input[str | None] = None
     """Storage class of objects that nobody reads: NEARLINE (the service's default) or ARCHIVE."""
 
 
@@ -107,9 +107,9 @@ class CorsRuleArgs:
     """Origins whose pages may send requests; "*" for all."""
     method: Input[Sequence[Input[str]]]
     """HTTP methods that are allowed; "*" for all."""
-    response_header: Input[Sequence[Input[str]]] | None = None
+    response_header: Input[Sequence[Input[str]] | None] = None
     """Response headers that pages may read."""
-    max_age_seconds: Input[int] | None = None
+    max_age_seconds: Input[int | None] = None
     """Seconds for which browsers cache the rule."""
 
 
@@ -124,7 +124,7 @@ class RetentionPolicyArgs:
 
     retention_period: Input[int]
     """Age in seconds below which an object cannot be deleted or replaced."""
-    is_locked: Input[bool] | None = None
+    is_locked: Input[bool | None] = None
     """Lock the policy. This is permanent: you can lengthen the period of a locked policy, but never shorten
     or remove it.
     """
@@ -162,13 +162,13 @@ class BucketEncryptionArgs:
     :param customer_supplied_encryption_enforcement_config: Restriction of keys that come with a request.
     """
 
-    default_kms_key_name: Input[str] | None = None
+    default_kms_key_name: Input[str | None] = None
     """Full name of the key of new objects."""
-    google_managed_encryption_enforcement_config: Input[EncryptionEnforcementArgs] | None = None
+    google_managed_encryption_enforcement_config: Input[EncryptionEnforcementArgs | None] = None
     """Restriction of keys that Google manages."""
-    customer_managed_encryption_enforcement_config: Input[EncryptionEnforcementArgs] | None = None
+    customer_managed_encryption_enforcement_config: Input[EncryptionEnforcementArgs | None] = None
     """Restriction of keys in Cloud KMS."""
-    customer_supplied_encryption_enforcement_config: Input[EncryptionEnforcementArgs] | None = None
+    customer_supplied_encryption_enforcement_config: Input[EncryptionEnforcementArgs | None] = None
     """Restriction of keys that come with a request."""
 
 
@@ -182,7 +182,7 @@ class BucketLoggingArgs:
 
     log_bucket: Input[str]
     """Name of the bucket that gets the logs."""
-    log_object_prefix: Input[str] | None = None
+    log_object_prefix: Input[str | None] = None
     """Prefix of the log objects. Default: the name of the logged bucket."""
 
 
@@ -194,9 +194,9 @@ class WebsiteArgs:
     :param not_found_page: Object that is served for a missing object, such as "404.html".
     """
 
-    main_page_suffix: Input[str] | None = None
+    main_page_suffix: Input[str | None] = None
     """Object that is served for a folder, such as "index.html"."""
-    not_found_page: Input[str] | None = None
+    not_found_page: Input[str | None] = None
     """Object that is served for a missing object, such as "404.html"."""
 
 
@@ -249,11 +249,11 @@ class IpFilterArgs:
 
     mode: Input[str]
     """Enabled or Disabled."""
-    public_network_source: Input[PublicNetworkSourceArgs] | None = None
+    public_network_source: Input[PublicNetworkSourceArgs | None] = None
     """Public networks that may reach the bucket."""
-    vpc_network_sources: Input[Sequence[Input[VpcNetworkSourceArgs]]] | None = None
+    vpc_network_sources: Input[Sequence[Input[VpcNetworkSourceArgs]] | None] = None
     """VPC networks that may reach the bucket."""
-    allow_cross_org_vpcs: Input[bool] | None = None
+    allow_cross_org_vpcs: Input[bool | None] = None
     """Allow VPC networks of other organizations."""
-    allow_all_service_agent_access: Input[bool] | None = None
+    allow_all_service_agent_access: Input[bool | None] = None
     """Allow Google's service agents from any network."""

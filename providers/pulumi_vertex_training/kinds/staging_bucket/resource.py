@@ -21,6 +21,7 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
     WebsiteArgs,
 )
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 
@@ -42,39 +43,40 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     url: pulumi.Output[str]
     """gs:// URL of the bucket."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
         *,
         name: pulumi.Input[str] | None = None,
-        storage_class: pulumi.Input[str] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        uniform_bucket_level_access: pulumi.Input[bool] | None = None,
-        public_access_prevention: pulumi.Input[str] | None = None,
-        versioning: pulumi.Input[bool] | None = None,
-        lifecycle_rules: pulumi.Input[Sequence[pulumi.Input[LifecycleRuleArgs | Mapping[str, Any]]]]
-        | None = None,
-        force_destroy: pulumi.Input[bool] | None = None,
-        release_holds: pulumi.Input[bool] | None = None,
-        autoclass: pulumi.Input[AutoclassArgs | Mapping[str, Any]] | None = None,
-        cors: pulumi.Input[Sequence[pulumi.Input[CorsRuleArgs | Mapping[str, Any]]]] | None = None,
-        custom_placement_config: pulumi.Input[CustomPlacementConfigArgs | Mapping[str, Any]] | None = None,
-        default_event_based_hold: pulumi.Input[bool] | None = None,
-        enable_object_retention: pulumi.Input[bool] | None = None,
-        encryption: pulumi.Input[BucketEncryptionArgs | Mapping[str, Any]] | None = None,
-        hierarchical_namespace: pulumi.Input[bool] | None = None,
-        ip_filter: pulumi.Input[IpFilterArgs | Mapping[str, Any]] | None = None,
-        logging: pulumi.Input[BucketLoggingArgs | Mapping[str, Any]] | None = None,
-        requester_pays: pulumi.Input[bool] | None = None,
-        retention_policy: pulumi.Input[RetentionPolicyArgs | Mapping[str, Any]] | None = None,
-        rpo: pulumi.Input[str] | None = None,
-        soft_delete_policy: pulumi.Input[SoftDeletePolicyArgs | Mapping[str, Any]] | None = None,
-        website: pulumi.Input[WebsiteArgs | Mapping[str, Any]] | None = None,
+        storage_class: pulumi.Input[str | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        uniform_bucket_level_access: pulumi.Input[bool | None] = None,
+        public_access_prevention: pulumi.Input[str | None] = None,
+        versioning: pulumi.Input[bool | None] = None,
+        lifecycle_rules: pulumi.Input[
+            Sequence[pulumi.Input[LifecycleRuleArgs | Mapping[str, Any]]] | None
+        ] = None,
+        force_destroy: pulumi.Input[bool | None] = None,
+        release_holds: pulumi.Input[bool | None] = None,
+        autoclass: pulumi.Input[AutoclassArgs | Mapping[str, Any] | None] = None,
+        cors: pulumi.Input[Sequence[pulumi.Input[CorsRuleArgs | Mapping[str, Any]]] | None] = None,
+        custom_placement_config: pulumi.Input[CustomPlacementConfigArgs | Mapping[str, Any] | None] = None,
+        default_event_based_hold: pulumi.Input[bool | None] = None,
+        enable_object_retention: pulumi.Input[bool | None] = None,
+        encryption: pulumi.Input[BucketEncryptionArgs | Mapping[str, Any] | None] = None,
+        hierarchical_namespace: pulumi.Input[bool | None] = None,
+        ip_filter: pulumi.Input[IpFilterArgs | Mapping[str, Any] | None] = None,
+        logging: pulumi.Input[BucketLoggingArgs | Mapping[str, Any] | None] = None,
+        requester_pays: pulumi.Input[bool | None] = None,
+        retention_policy: pulumi.Input[RetentionPolicyArgs | Mapping[str, Any] | None] = None,
+        rpo: pulumi.Input[str | None] = None,
+        soft_delete_policy: pulumi.Input[SoftDeletePolicyArgs | Mapping[str, Any] | None] = None,
+        website: pulumi.Input[WebsiteArgs | Mapping[str, Any] | None] = None,
         adopt: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a bucket.
 
@@ -113,7 +115,6 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         :param project: Project id. Default: the stack's project.
         :param location: Region of the bucket. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "name": name,
@@ -140,7 +141,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
             "soft_delete_policy": soft_delete_policy,
             "website": website,
             "adopt": adopt or None,
-            **more,
+            **unknown_arguments(self),
             "marks": ownership(resource_name) if name is None else None,
             **target_inputs(project, location),
         }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_image.spec import image_name
+from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.references import (
     BucketLike,
     ImageLike,
@@ -47,6 +47,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
     drift: pulumi.Output[list[str]]
     """Tags that have moved since the build, found by a refresh."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
@@ -54,29 +55,28 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         repository: RepositoryLike,
         source: pulumi.Input[str],
         name: pulumi.Input[str] | None = None,
-        dockerfile: pulumi.Input[str] | None = None,
+        dockerfile: pulumi.Input[str | None] = None,
         base_image: ImageLike | None = None,
-        requirements: pulumi.Input[str] | None = None,
-        entrypoint: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        command: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        env: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        working_dir: pulumi.Input[str] | None = None,
-        user: pulumi.Input[str] | None = None,
-        build_args: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        build_contexts: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        target: pulumi.Input[str] | None = None,
-        platform: pulumi.Input[str] | None = None,
-        python_version: pulumi.Input[str] | None = None,
-        exclude: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        tags: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
-        on_delete: pulumi.Input[str] | None = None,
-        builder: pulumi.Input[str] | None = None,
+        requirements: pulumi.Input[str | None] = None,
+        entrypoint: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        command: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        env: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        working_dir: pulumi.Input[str | None] = None,
+        user: pulumi.Input[str | None] = None,
+        build_args: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        build_contexts: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        target: pulumi.Input[str | None] = None,
+        platform: pulumi.Input[str | None] = None,
+        python_version: pulumi.Input[str | None] = None,
+        exclude: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        tags: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        on_delete: pulumi.Input[str | None] = None,
+        builder: pulumi.Input[str | None] = None,
         build_bucket: BucketLike | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare an image.
 
@@ -113,7 +113,6 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
             "repository": repository_url(repository),
@@ -138,7 +137,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             "on_delete": on_delete,
             "builder": builder,
             "build_bucket": None if build_bucket is None else bucket_name(build_bucket),
-            **more,
+            **unknown_arguments(self),
             **target_inputs(project, location),
         }
         # The hash of a short secret could be reversed by trying all values.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast, overload
 
 import pulumi
 
@@ -17,7 +17,9 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
+from pulumi_vertex_training.program.named_arguments import named_arguments
 from pulumi_vertex_training.program.references import BucketLike
+from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
@@ -33,6 +35,33 @@ class TrainingPipelineRun(Run, module="trainingPipelineRun", name="TrainingPipel
     of = "TrainingPipeline"
 
 
+class PipelineCompletion(Completion):
+    """Result of a pipeline, as an output of a dictionary."""
+
+    KEYS = (*Completion.KEYS, "model", "model_version")
+
+    @property
+    def model(self) -> pulumi.Output[str | None]:
+        """Full name of the uploaded model, None until there is one."""
+        return self["model"]
+
+    @property
+    def model_version(self) -> pulumi.Output[str | None]:
+        """Version of the uploaded model, None until there is one."""
+        return self["model_version"]
+
+    @overload
+    def __getitem__(self, key: Text) -> pulumi.Output[str]: ...
+    @overload
+    def __getitem__(
+        self, key: OptionalText | Literal["model", "model_version"]
+    ) -> pulumi.Output[str | None]: ...
+    @overload
+    def __getitem__(self, key: Literal["metrics"]) -> Metrics: ...
+    def __getitem__(self, key: str) -> pulumi.Output[Any]:
+        return self._lifted(key)
+
+
 class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPipeline"):
     """A pipeline that exports a dataset, runs a task, and uploads the resulting model.
 
@@ -41,22 +70,24 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
 
     provider = TrainingPipelineProvider
     run_class = TrainingPipelineRun
+    completion_class = PipelineCompletion
     own_outputs = ("model", "model_version")
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,
         *,
-        custom_task: pulumi.Input[Mapping[str, Any]] | None = None,
-        tuning_task: pulumi.Input[Mapping[str, Any]] | None = None,
-        input_data_config: pulumi.Input[InputDataConfigArgs | Mapping[str, Any]] | None = None,
-        model_to_upload: pulumi.Input[ModelArgs | Mapping[str, Any]] | None = None,
-        model_id: pulumi.Input[str] | None = None,
+        custom_task: pulumi.Input[Mapping[str, Any] | None] = None,
+        tuning_task: pulumi.Input[Mapping[str, Any] | None] = None,
+        input_data_config: pulumi.Input[InputDataConfigArgs | Mapping[str, Any] | None] = None,
+        model_to_upload: pulumi.Input[ModelArgs | Mapping[str, Any] | None] = None,
+        model_id: pulumi.Input[str | None] = None,
         parent_model: Model | pulumi.Input[str] | None = None,
         persistent_resource: PersistentResource | None = None,
         display_name: pulumi.Input[str] | None = None,
-        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
-        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
         staging_bucket: BucketLike | None = None,
         framework: str | None = None,
         allow_unknown_types: bool = False,
@@ -75,7 +106,6 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,
     ) -> None:
         """Declare a pipeline.
 
@@ -121,7 +151,6 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
-        :param more: Unsupported arguments; each one is rejected by name.
         """
         custom_task, machines = part_with_persistent_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"
@@ -162,18 +191,26 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
                 location=location,
                 opts=opts,
             ),
-            unknown=more,
         )
 
     @property
-    def model(self) -> pulumi.Output[Any]:
-        """The full name of the uploaded model; None until there is one."""
-        return self.completion["model"]
+    def completion(self) -> PipelineCompletion:
+        """Result of the run, or its present state if `wait` is not `done`.
+
+        An output of a dictionary with typed attributes: those of `CustomJob.completion`, `model` and
+        `model_version`.
+        """
+        return cast(PipelineCompletion, super().completion)
 
     @property
-    def model_version(self) -> pulumi.Output[Any]:
+    def model(self) -> pulumi.Output[str | None]:
+        """The full name of the uploaded model; None until there is one."""
+        return self.completion.model
+
+    @property
+    def model_version(self) -> pulumi.Output[str | None]:
         """The version of the uploaded model; None until there is one."""
-        return self.completion["model_version"]
+        return self.completion.model_version
 
 
 def _trials_on_resource(

@@ -1,0 +1,42 @@
+"""Links to the Google Cloud console, compared with those of Google's SDK, and the emulator's commands."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from urllib.parse import unquote
+
+from google.cloud.aiplatform.utils import console_utils
+
+from pulumi_vertex_training.program import links
+
+JOB = "projects/my-project/locations/us-central1/customJobs/7"
+TENSORBOARD = "projects/7/locations/us-central1/tensorboards/9"
+
+
+def test_the_console_is_that_of_the_sdk() -> None:
+    assert links.console_url("google", JOB) == console_utils.custom_job_console_uri(JOB)
+
+
+def test_the_tensorboard_is_that_of_the_sdk() -> None:
+    expected = console_utils.custom_job_tensorboard_console_uri(TENSORBOARD, JOB)
+    assert links.tensorboard_url(JOB, TENSORBOARD) == expected
+
+
+def test_the_log_is_filtered_by_the_job() -> None:
+    url = links.logs_url("google", JOB)
+    assert unquote(url) == (
+        'https://console.cloud.google.com/logs/query;query=resource.type="ml_job"\n'
+        'resource.labels.job_id="7"?project=my-project'
+    )
+    assert not set(' "\n') & set(url)
+
+
+def test_the_emulator_has_commands() -> None:
+    assert links.console_url("emulator", JOB) == "vertex-training status 7"
+    assert links.logs_url("emulator", JOB) == links.logs_command(JOB) == "vertex-training logs 7"
+
+
+def test_event_files_are_below_the_buckets(tmp_path: Path) -> None:
+    command = links.event_files_command(tmp_path / "a b", "gs://bucket/train/1/")
+    assert shlex.split(command) == ["tensorboard", "--logdir", f"{tmp_path}/a b/buckets/bucket/train/1/logs"]
