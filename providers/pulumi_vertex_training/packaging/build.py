@@ -6,7 +6,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.parser import HeaderParser
 from pathlib import Path
 from types import MappingProxyType
@@ -37,6 +37,7 @@ from pulumi_vertex_training.packaging.plans import (
 )
 from pulumi_vertex_training.packaging.project import MARKERS
 from pulumi_vertex_training.packaging.wheels.plans import (
+    NeedsBuildError,
     wheel_plan_folder,
     wheel_plan_project,
     wheel_plan_script,
@@ -195,7 +196,7 @@ def build_package(
     exclude: Sequence[str] = (),
     limit: int = DEFAULT_LIMIT,
     check_sources: bool = True,
-    format: Format = "sdist",  # noqa: A002  the name that it has in a program
+    format: Format | None = None,  # noqa: A002  the name that it has in a program
 ) -> Package:
     """Pack a training program so that pip can install it, without running any of it.
 
@@ -207,8 +208,9 @@ def build_package(
     `requirements` are for scripts and folders. `extra_files` maps paths, relative to the folder with the
     top-level packages, to files or folders that are installed as well: `{"vertex_cluster": Path(...)}` adds a
     package. `format` "wheel" packs the files that would be installed, so that replicas build nothing. It
-    rejects a project that is not pure Python, or whose build cannot be derived from its files. A finished
-    package must have the given name and version. `exclude` has further patterns (`fnmatch`) of files to leave
+    rejects a project that is not pure Python, or whose build cannot be derived from its files. Without
+    `format`, such a project becomes an sdist, with a warning, and everything else a wheel. A finished package
+    must have the given name and version. `exclude` has further patterns (`fnmatch`) of files to leave
     out; `limit` is in bytes. `check_sources` looks for syntax errors and for imports that break once
     packaged; without it, only the hash is computed, which is faster.
 
@@ -228,7 +230,7 @@ def build_package(
         kind = _kind(source)
         if kind == "built":
             return _built(request)
-        return _pack(kind, _PLANNERS[format][kind](request), request, format)
+        return _planned(kind, request, format)
     except OSError as error:
         raise PackagingError([unreadable(str(error.filename or "source"), error)]) from error
 
@@ -248,6 +250,19 @@ def _kind(source: Path) -> Literal["script", "folder", "project", "built"]:
         return "script"
     message = f"{source} is not a Python script, a folder, a .whl or a .tar.gz. Name one of these."
     raise PackagingError([_about_source(message)])
+
+
+def _planned(kind: Literal["script", "folder", "project"], request: Request, form: Format | None) -> Package:
+    if form == "sdist":
+        return _pack(kind, _PLANNERS["sdist"][kind](request), request, "sdist")
+    try:
+        plan = _PLANNERS["wheel"][kind](request)
+    except NeedsBuildError as error:
+        if form == "wheel":
+            raise PackagingError([*error.problems, error.refusal()]) from None
+        plan = _PLANNERS["sdist"][kind](request)
+        return _pack(kind, replace(plan, problems=(*plan.problems, error.notice())), request, "sdist")
+    return _pack(kind, plan, request, "wheel")
 
 
 def _pack(

@@ -188,7 +188,7 @@ class PackageInputs(StagedInputs):
     """The inputs of a staged package.
 
     `requirements` are for a script or a folder. `extra_files` maps paths in the package to files or folders
-    to add. `format` is None for an sdist, as in the states of the first versions.
+    to add. `format` None is a wheel, or an sdist of a project that needs a build.
     """
 
     package_name: str | None = None
@@ -247,7 +247,7 @@ def _package(inputs: PackageInputs) -> Package:
         requirements=inputs.requirements,
         extra_files={inside: Path(outside) for inside, outside in inputs.extra_files.items()},
         exclude=inputs.exclude,
-        format=inputs.format or "sdist",
+        format=inputs.format,
     )
 
 

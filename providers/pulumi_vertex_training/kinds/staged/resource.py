@@ -65,8 +65,9 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         :param requirements: Requirements of a script or a folder. A project declares its own.
         :param extra_files: Files or folders to add, by their path inside the package.
         :param exclude: Patterns of paths to leave out, as for `fnmatch`.
-        :param format: Format of the package: `sdist` (default), which pip builds on each replica, or `wheel`,
-            which it only unpacks. A wheel needs pure Python whose build follows from its files.
+        :param format: Format of the package: `wheel`, which pip only unpacks, or `sdist`, which it builds on
+            each replica with a build backend from the package index. Default: a wheel, or an sdist, with a
+            warning, for a project whose wheel only a build can make.
         :param prefix: Folder of the object in the bucket. Default: `packages/<resource name>`.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
