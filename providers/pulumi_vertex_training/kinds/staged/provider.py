@@ -188,7 +188,8 @@ class PackageInputs(StagedInputs):
     """The inputs of a staged package.
 
     `requirements` are for a script or a folder. `extra_files` maps paths in the package to files or folders
-    to add. `format` None is a wheel, or an sdist of a project that needs a build.
+    to add; `vertex_cluster` adds that package. `format` None is a wheel, or an sdist if only a build can make
+    the wheel.
     """
 
     package_name: str | None = None
@@ -197,6 +198,7 @@ class PackageInputs(StagedInputs):
     extra_files: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     format: Literal["sdist", "wheel"] | None = None
+    vertex_cluster: bool = False
 
 
 class StagedPackageProvider(StagedProvider):
@@ -248,6 +250,7 @@ def _package(inputs: PackageInputs) -> Package:
         extra_files={inside: Path(outside) for inside, outside in inputs.extra_files.items()},
         exclude=inputs.exclude,
         format=inputs.format,
+        vertex_cluster=inputs.vertex_cluster,
     )
 
 

@@ -43,6 +43,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         version: pulumi.Input[str] | None = None,
         requirements: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         extra_files: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        vertex_cluster: pulumi.Input[bool] | None = None,
         exclude: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         format: pulumi.Input[str] | None = None,  # noqa: A002  as in a build tool
         prefix: pulumi.Input[str] | None = None,
@@ -64,6 +65,8 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             match it.
         :param requirements: Requirements of a script or a folder. A project declares its own.
         :param extra_files: Files or folders to add, by their path inside the package.
+        :param vertex_cluster: Whether to add the package `vertex_cluster`, as it is installed here, so that
+            the program can import it on every replica.
         :param exclude: Patterns of paths to leave out, as for `fnmatch`.
         :param format: Format of the package: `wheel`, which pip only unpacks, or `sdist`, which it builds on
             each replica with a build backend from the package index. Default: a wheel, or an sdist, with a
@@ -81,6 +84,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             "version": version,
             "requirements": requirements,
             "extra_files": extra_files,
+            "vertex_cluster": vertex_cluster,
             "exclude": exclude,
             "format": format,
             "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,

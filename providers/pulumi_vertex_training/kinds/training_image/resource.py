@@ -65,6 +65,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         user: pulumi.Input[str] | None = None,
         build_args: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
         build_contexts: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        vertex_cluster: pulumi.Input[bool] | None = None,
         target: pulumi.Input[str] | None = None,
         platform: pulumi.Input[str] | None = None,
         python_version: pulumi.Input[str] | None = None,
@@ -100,6 +101,8 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         :param build_args: Build arguments of the Dockerfile.
         :param build_contexts: Further folders, by name. `COPY --from=NAME` in the Dockerfile copies from
             them; without a Dockerfile, each is copied into the image under its name.
+        :param vertex_cluster: Whether to add the package `vertex_cluster`, as it is installed here, as a
+            build context of this name.
         :param target: Stage of the Dockerfile to build. Default: the last.
         :param platform: `linux/amd64`, which Vertex AI runs, or `linux/arm64`.
         :param python_version: Python version of the requirements' wheels, such as "3.11".
@@ -130,6 +133,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             "user": user,
             "build_args": build_args,
             "build_contexts": build_contexts,
+            "vertex_cluster": vertex_cluster,
             "target": target,
             "platform": platform,
             "python_version": python_version,
