@@ -18,7 +18,7 @@ from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
@@ -222,6 +222,11 @@ class StagedPackageProvider(StagedProvider):
         spec = _package_object(decoded.spec, package)
         if problems := failures(object_spec.validate(spec)):
             return CheckResult(news, problems)
+        if package.kind != "built" and package.file_name.endswith(".whl"):
+            # Only a build tells the modules of other packages for sure.
+            own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
+            modules = PackageModules(modules=own, requirements=package.requirements)
+            OPERATION.note_package_modules(str(spec.uri), modules)
         derived = {**derived_inputs(spec), "python_module": package.python_module}
         return CheckResult(outbound({**inputs, **derived}), [])
 

@@ -10,6 +10,7 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
 
@@ -79,7 +80,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         """
         inputs = {
             "bucket": bucket_name(bucket),
-            "source": source,
+            "source": check_files(resource_name, source, extra_files=extra_files),
             "package_name": package_name,
             "version": version,
             "requirements": requirements,
@@ -134,7 +135,7 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
         """
         inputs = {
             "bucket": bucket_name(bucket),
-            "source": source,
+            "source": check_files(resource_name, source),
             "prefix": f"files/{object_prefix(resource_name)}" if prefix is None else prefix,
             **more,
             **target_inputs(project, location),

@@ -10,6 +10,7 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_image.spec import image_name
+from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.references import (
     BucketLike,
     ImageLike,
@@ -121,7 +122,9 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         inputs = {
             "repository": repository_url(repository),
             "name": image_name(resource_name) if name is None else name,
-            "source": source,
+            "source": check_files(
+                resource_name, source, requirements=requirements, build_contexts=build_contexts
+            ),
             "dockerfile": dockerfile,
             "base_image": None if base_image is None else image_uri(base_image),
             "requirements": requirements,
