@@ -49,15 +49,8 @@ training = vt.DistributedTraining(
         "cleanup_policies": [{"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}],
         "force_destroy": True,
     },
-    image={
-        "source": "../examples/digits",
-        "build_contexts": {"vertex_cluster": "../providers/vertex_cluster"},
-    },
-    package={
-        "source": "../examples/digits",
-        "extra_files": {"vertex_cluster": "../providers/vertex_cluster"},
-        "exclude": ["data", "README.md", "Dockerfile", ".dockerignore"],
-    },
+    image={"source": "../examples/digits", "vertex_cluster": True},
+    package={"source": "../examples/digits", "vertex_cluster": True},
     executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
     service_account=google_cloud.trainer(cloud, bucket) if cloud else None,
     scheduling=vt.SchedulingArgs(timeout="3600s"),

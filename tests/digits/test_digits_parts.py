@@ -6,7 +6,6 @@ import errno
 import gzip
 import hashlib
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from digits.replicas import DATA, EXAMPLE, ROOT
+from digits.replicas import DATA, EXAMPLE
+from pulumi_vertex_training.packaging.build import build_package
 
 
 def test_the_data_is_the_published_file() -> None:
@@ -165,14 +165,8 @@ def test_the_chief_listens_at_a_loopback_host_alone(host: str, address: str | No
 
 
 def test_the_package_includes_vertex_cluster_and_runs(tmp_path: Path) -> None:
-    project, built, installed = tmp_path / "project", tmp_path / "built", tmp_path / "installed"
-    leave = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
-    shutil.copytree(EXAMPLE, project, ignore=leave)
-    shutil.copytree(ROOT / "providers" / "vertex_cluster", project / "vertex_cluster", ignore=leave)
-    build = f"import setuptools.build_meta as b; b.build_wheel({str(built)!r})"
-    built.mkdir()
-    subprocess.run([sys.executable, "-c", build], cwd=project, check=True, capture_output=True)
-    (wheel,) = built.iterdir()
+    installed = tmp_path / "installed"
+    wheel = build_package(EXAMPLE, vertex_cluster=True).save(tmp_path)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
     assert {path.name for path in installed.iterdir()} == {

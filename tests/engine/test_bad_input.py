@@ -104,6 +104,47 @@ def test_a_source_that_does_not_exist_is_named(engine: Engine) -> None:
     assert "does not exist" in output
 
 
+def test_all_missing_files_of_a_program_are_named_at_once(engine: Engine) -> None:
+    engine.write("""
+    vt.StagedPackage("p", bucket="b-1", source="no.py", extra_files={"x": "no-x", "y": "__main__.py"})
+    vt.StagedFile("f", bucket="b-1", source="no.csv")
+    vt.TrainingImage("i", repository="us-docker.pkg.dev/p/r", source="no-folder", requirements="no.txt")
+    vt.StagedFile("good", bucket="b-1", source="__main__.py")
+    """)
+    output = engine.preview().failed().output
+    lines = [line.strip().removeprefix("error: ") for line in output.splitlines()]
+    missing = [
+        "p: source: no.py",
+        "p: extra_files['x']: no-x",
+        "f: source: no.csv",
+        "i: source: no-folder",
+        "i: requirements: no.txt",
+    ]
+    expected = [f"{each} does not exist in {engine.folder / 'infra'}. Correct the path." for each in missing]
+    start = lines.index(expected[-1]) - len(expected) + 1
+    assert lines[start : start + len(expected)] == expected
+
+
+def test_a_module_that_the_package_does_not_contain(engine: Engine) -> None:
+    (engine.folder / "infra" / "net").mkdir()
+    (engine.folder / "infra" / "net" / "task.py").write_text("")
+    engine.write("""
+    package = vt.StagedPackage("p", bucket="some-bucket", source="net")
+    vt.CustomJob("train", worker_pool_specs=[vt.WorkerPoolSpecArgs(
+        machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
+        python_package_spec=vt.PythonPackageSpecArgs(
+            executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
+            package_uris=[package.uri],
+            python_module="net.tsk",
+        ),
+    )])
+    """)
+    assert (
+        "worker_pool_specs[0].python_package_spec.python_module: 'net.tsk' is not in the packages; "
+        "did you mean net.task? They contain net.task"
+    ) in engine.preview().failed().output
+
+
 def test_a_misspelt_argument_of_a_resource_is_named(engine: Engine) -> None:
     engine.write(JOB.format(arguments=job(pool(), servce_account="x")))
     output = engine.preview().failed().output

@@ -14,16 +14,22 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from support import built_packages
 from support.engine import Engine, Result
+from support.wheels import installed_wheel
 
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="packages-bucket", force_destroy=True)
-helper = vt.StagedPackage("helper", bucket=bucket, source="helper", format="wheel")
+helper = vt.StagedPackage("helper", bucket=bucket, source="helper")
 trainer = vt.StagedPackage(
-    "trainer", bucket=bucket, source="trainer", requirements=["helper"], format=config.get("format")
+    "trainer",
+    bucket=bucket,
+    source="trainer",
+    requirements=["helper"],
+    format=config.get("format"),
+    vertex_cluster=True,
 )
 finished = vt.StagedPackage("finished", bucket=bucket, source="net-1.0-py3-none-any.whl")
 retained = vt.StagedPackage(
-    "retained", bucket=bucket, source="task.py", format="wheel",
+    "retained", bucket=bucket, source="task.py",
     opts=pulumi.ResourceOptions(retain_on_delete=True),
 )
 job = vt.CustomJob(
@@ -46,7 +52,12 @@ pulumi.export("helper", helper.object_name)
 pulumi.export("trainer", trainer.object_name)
 pulumi.export("retained", retained.uri)
 """
-TASK = "import helper.text, net\nassert (helper.text.WORD, net.__name__) == ('trained', 'net')\n"
+TASK = """
+import sys
+import helper.text, net, vertex_cluster
+assert (helper.text.WORD, net.__name__) == ('trained', 'net')
+assert vertex_cluster.__file__.startswith(sys.prefix), 'not the copy in the package'
+"""
 
 
 def gc(engine: Engine, *words: str) -> Any:
@@ -85,13 +96,16 @@ def steps(shared_engine: Engine) -> Steps:
         (infra / name).parent.mkdir(exist_ok=True)
         (infra / name).write_text(text)
     built_packages.wheel(infra)
+    installed_wheel(engine.folder / "index", "setuptools")
+    engine.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(engine.folder / "index")}
     engine.write(PROGRAM)
-    engine.up().ok()
+    engine.up("--config", "format=sdist").ok()
     outputs.append(engine.outputs())
     unchanged = engine.preview("--expect-no-changes")
 
     (infra / "task.py").write_text("print(2)\n")
-    engine.up("--config", "format=wheel").ok()
+    engine.run("config", "rm", "format").ok()
+    engine.up().ok()
     outputs.append(engine.outputs())
     found = [listed()]
     orphans = gc(engine)

@@ -29,7 +29,9 @@ bucket = vt.StagingBucket(
     force_destroy=True,
 )
 data = vt.StagedFile("data", bucket=bucket, source="numbers.txt")
-package = vt.StagedPackage("trainer", bucket=bucket, source="trainer.py", requirements=["numpy"])
+package = vt.StagedPackage(
+    "trainer", bucket=bucket, source="trainer.py", requirements=["numpy"], format="sdist"
+)
 
 
 def pool(count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,3 +47,15 @@ def locked(*wheels: Path) -> str:
 def sha256(path: Path) -> str:
     """Return the SHA-256 hash of a file, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def installed_wheel(folder: Path, name: str) -> Path:
+    """Write the wheel of a distribution that this Python has, from its installed files: an offline index."""
+    distribution = importlib.metadata.distribution(name)
+    path = folder / f"{name}-{distribution.version}-py3-none-any.whl"
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in distribution.files or ():
+            if ".." not in file.parts and "__pycache__" not in file.parts:
+                archive.write(str(file.locate()), str(file))
+    return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -57,7 +56,3 @@ def test_the_variables_of_torch() -> None:
 
 def test_the_model_directory_is_a_folder() -> None:
     assert run(PROGRAMS[2], AIP_MODEL_DIR="gs://b/run/model/") == ["/gcs/b/run/model/ gs://b/run/model/"]
-
-
-def test_the_path_of_the_library() -> None:
-    assert run(PROGRAMS[3] + "print(library)") == [os.path.dirname(vertex_cluster.__file__)]  # noqa: PTH120

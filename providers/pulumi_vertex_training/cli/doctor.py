@@ -45,7 +45,7 @@ class Finding:
 
 
 def findings(machine: Machine) -> list[Finding]:
-    """Return one finding for each check, in a fixed order; the check of the packages has 0 to 2."""
+    """Return one finding for each check, in a fixed order; the check of the packages has 1 to 3."""
     return [
         _python(machine),
         _pulumi(machine),
@@ -130,6 +130,7 @@ def _replicas(machine: Machine) -> Finding:
 
 
 def _packages(machine: Machine) -> Iterator[Finding]:
+    yield _installer(machine)
     if "pulumi" in machine.missing_packages:
         yield Finding(
             about="Package pulumi",
@@ -144,6 +145,21 @@ def _packages(machine: Machine) -> Iterator[Finding]:
             message="not installed; trials of tuning jobs report their metrics with it",
             remedy="For tuning jobs on the emulator, run `pip install cloudml-hypertune`.",
         )
+
+
+def _installer(machine: Machine) -> Finding:
+    """Check what installs a job's Python packages on the emulator: pip, or ensurepip, which brings it."""
+    about = "Packages of jobs"
+    if machine.installer:
+        message = f"{machine.installer} installs them on the emulator"
+        return Finding(about=about, level="ok", message=message)
+    return Finding(
+        about=about,
+        level="error",
+        message=f"{machine.executable} has neither pip nor ensurepip, so the emulator cannot install them",
+        remedy="Install pip into this environment: on Debian and Ubuntu `apt install python3-venv`, with uv "
+        "`uv pip install pip`.",
+    )
 
 
 def _container_tools(machine: Machine) -> Finding:
@@ -194,6 +210,7 @@ class Machine:
 
     `pulumi` is the path of the CLI, `pulumi_version` is None if it does not print one. `missing_plugins` are
     its programs for Python that are not on PATH. `missing_packages` are not installed for this Python.
+    `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
     `data_dir_problem` says why the data folder is not writable. `sandbox_reason` says why replicas have no
     namespaces, None if they have. `emulator` is the address of the running emulator, `address_given` the one
     in the shell's environment. `credentials` is the file of Application Default Credentials.
@@ -205,6 +222,7 @@ class Machine:
     pulumi_version: tuple[int, ...] | None
     missing_plugins: tuple[str, ...]
     missing_packages: tuple[str, ...]
+    installer: str | None
     data_dir: Path
     data_dir_problem: str | None
     free_bytes: int
@@ -237,6 +255,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
             for package, module in (("pulumi", "pulumi"), ("cloudml-hypertune", "hypertune"))
             if importlib.util.find_spec(module) is None
         ),
+        installer=next((name for name in ("pip", "ensurepip") if importlib.util.find_spec(name)), None),
         data_dir=folder,
         data_dir_problem=None if usable else f"{existing} is not a writable folder",
         free_bytes=shutil.disk_usage(existing).free,

@@ -29,7 +29,8 @@ class ImageSource:
 
     `build_contexts` are further folders by name, each with its own .dockerignore. `COPY --from=NAME` copies
     from them, as with `docker build --build-context NAME=PATH`. Without a Dockerfile, the content of each
-    goes to the folder NAME in the working directory.
+    goes to the folder NAME in the working directory. `context_excludes` has patterns of files to leave out of
+    a named context, in the format of .dockerignore.
     """
 
     source: Path
@@ -48,6 +49,7 @@ class ImageSource:
     python_version: str | None = None
     exclude: tuple[str, ...] = ()
     build_contexts: Mapping[str, Path] = field(default_factory=dict)
+    context_excludes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

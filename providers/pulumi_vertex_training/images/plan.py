@@ -120,7 +120,9 @@ def plan_image(source: ImageSource) -> ImagePlan:
     used = used_contexts(dockerfile, stages)
     context = read_context(source.source, ignore)
     problems += [*context.problems, *context_name_conflicts(source, context)]
-    copier = PlanCopier(context=context, folders=source.build_contexts, defaults=defaults)
+    copier = PlanCopier(
+        context=context, folders=source.build_contexts, defaults=defaults, excludes=source.context_excludes
+    )
     problems += _walk(dockerfile, stages, source, copier)
     needs_tool = _first_run(dockerfile, stages)
     if needs_tool:

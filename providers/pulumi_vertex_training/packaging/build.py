@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.parser import HeaderParser
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from packaging.version import InvalidVersion, Version
 
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import archive_size, unreadable
+from pulumi_vertex_training.packaging.cluster_package import CLUSTER, cluster_files
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.naming import entry_module, runnable, same_name
@@ -37,6 +39,7 @@ from pulumi_vertex_training.packaging.plans import (
 )
 from pulumi_vertex_training.packaging.project import MARKERS
 from pulumi_vertex_training.packaging.wheels.plans import (
+    NeedsBuildError,
     wheel_plan_folder,
     wheel_plan_project,
     wheel_plan_script,
@@ -45,6 +48,7 @@ from pulumi_vertex_training.packaging.wheels.writer import TAG
 from vertex_training.findings.problems import Problem, errors, warnings
 
 _SIGNATURES = {".whl": (b"PK\x03\x04", "a wheel"), ".tar.gz": (b"\x1f\x8b", "a gzip archive")}
+_CLUSTER_FILE = re.compile(rf"extra_files: (.*/)?{CLUSTER}/")
 _MOST_METADATA = 1 << 22
 _REBUILD = "Build or download it again."
 
@@ -195,7 +199,8 @@ def build_package(
     exclude: Sequence[str] = (),
     limit: int = DEFAULT_LIMIT,
     check_sources: bool = True,
-    format: Format = "sdist",  # noqa: A002  the name that it has in a program
+    format: Format | None = None,  # noqa: A002  the name that it has in a program
+    vertex_cluster: bool = False,
 ) -> Package:
     """Pack a training program so that pip can install it, without running any of it.
 
@@ -205,9 +210,10 @@ def build_package(
     `.tar.gz`.
 
     `requirements` are for scripts and folders. `extra_files` maps paths, relative to the folder with the
-    top-level packages, to files or folders that are installed as well: `{"vertex_cluster": Path(...)}` adds a
-    package. `format` "wheel" packs the files that would be installed, so that replicas build nothing. It
-    rejects a project that is not pure Python, or whose build cannot be derived from its files. A finished
+    top-level packages, to files or folders that are installed as well. `vertex_cluster` adds that package as
+    it is installed here. `format` "wheel" packs the files that would be installed, so that replicas build
+    nothing. It rejects a project that is not pure Python, or whose build cannot be derived from its files.
+    Without `format`, such a project becomes an sdist, with a warning, and everything else a wheel. A finished
     package must have the given name and version. `exclude` has further patterns (`fnmatch`) of files to leave
     out; `limit` is in bytes. `check_sources` looks for syntax errors and for imports that break once
     packaged; without it, only the hash is computed, which is faster.
@@ -227,8 +233,10 @@ def build_package(
     try:
         kind = _kind(source)
         if kind == "built":
-            return _built(request)
-        return _pack(kind, _PLANNERS[format][kind](request), request, format)
+            return _built(request, vertex_cluster=vertex_cluster)
+        if vertex_cluster:
+            request = _with_cluster(request)
+        return _planned(kind, request, format)
     except OSError as error:
         raise PackagingError([unreadable(str(error.filename or "source"), error)]) from error
 
@@ -250,6 +258,36 @@ def _kind(source: Path) -> Literal["script", "folder", "project", "built"]:
     raise PackagingError([_about_source(message)])
 
 
+def _with_cluster(request: Request) -> Request:
+    if any(path.partition("/")[0] == CLUSTER for path in request.extra_files):
+        message = f"extra_files has {CLUSTER} already. Remove it there, or leave out this argument."
+        raise PackagingError([Problem(path=CLUSTER, message=message)])
+    return replace(request, extra_files={**request.extra_files, **cluster_files()})
+
+
+def _without_repeats(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems with a single one for a source that has a `vertex_cluster` of its own."""
+    repeated = [problem for problem in problems if _CLUSTER_FILE.match(problem.path)]
+    if not repeated:
+        return [*problems]
+    message = "the source has a package of this name already. Remove it there, or leave out this argument."
+    others = [problem for problem in problems if problem not in repeated]
+    return [*others, Problem(path=CLUSTER, message=message)]
+
+
+def _planned(kind: Literal["script", "folder", "project"], request: Request, form: Format | None) -> Package:
+    if form == "sdist":
+        return _pack(kind, _PLANNERS["sdist"][kind](request), request, "sdist")
+    try:
+        plan = _PLANNERS["wheel"][kind](request)
+    except NeedsBuildError as error:
+        if form == "wheel":
+            raise PackagingError([*error.problems, error.refusal()]) from None
+        plan = _PLANNERS["sdist"][kind](request)
+        return _pack(kind, replace(plan, problems=(*plan.problems, error.notice())), request, "sdist")
+    return _pack(kind, plan, request, "wheel")
+
+
 def _pack(
     kind: Literal["script", "folder", "project"], plan: Plan, request: Request, form: Format
 ) -> Package:
@@ -258,7 +296,7 @@ def _pack(
     if archive_size(plan.entries) > request.limit:
         problems.append(too_large(plan.entries, request.limit))
     if errors(problems):
-        raise PackagingError(problems)
+        raise PackagingError(_without_repeats(problems))
     ending = ".tar.gz" if form == "sdist" else f"-{TAG}.whl"
     file_name = f"{naming.archive_stem(plan.name, plan.version)}{ending}"
     sha256, size = measure(plan.entries, file_name)
@@ -276,7 +314,7 @@ def _pack(
     )
 
 
-def _built(request: Request) -> Package:
+def _built(request: Request, *, vertex_cluster: bool) -> Package:
     source = request.source
     found, problems = inspect_built_package(source, built_ending(source) or "")
     if not errors(problems):
@@ -284,6 +322,7 @@ def _built(request: Request) -> Package:
     given = {
         "requirements": request.requirements,
         "extra_files": request.extra_files,
+        CLUSTER: vertex_cluster,
     }
     for argument, value in given.items():
         if value:

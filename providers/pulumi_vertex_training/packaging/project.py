@@ -50,6 +50,14 @@ class Project:
         return named if isinstance(named, str) else "setuptools.build_meta:__legacy__"
 
     @property
+    def build_requires(self) -> tuple[str, ...]:
+        """The declared requirements of the build; setuptools by default, as PEP 518 has it."""
+        try:
+            return texts(table(self.pyproject, "build-system")["requires"])
+        except (KeyError, ValueError):
+            return ("setuptools>=40.8.0",)
+
+    @property
     def uses_setuptools(self) -> bool:
         """True if setuptools builds the project."""
         return self.backend.partition(":")[0] == "setuptools.build_meta"
@@ -88,13 +96,32 @@ class Project:
         """The run-time dependencies without those of extras; None if only a build determines them."""
         try:
             if self.metadata:
-                dynamic = "dependencies" in self.metadata.get("dynamic", ())
-                return None if dynamic else texts(self.metadata.get("dependencies", []))
+                if "dependencies" in self.metadata.get("dynamic", ()):
+                    return self._listed_in_files()
+                return texts(self.metadata.get("dependencies", []))
             if self.setup_py and "install_requires" in self.setup_py.values:
                 return texts(self.setup_py.values["install_requires"])
         except ValueError:
             return None
         return None
+
+    def _listed_in_files(self) -> tuple[str, ...] | None:
+        """Return the dependencies of `{file = ["requirements.txt"]}`, or None if there is another source."""
+        if not self.uses_setuptools:
+            return None
+        value = table(self.pyproject, "tool", "setuptools", "dynamic").get("dependencies")
+        named = value.get("file") if isinstance(value, Mapping) else None
+        names = [named] if isinstance(named, str) else named
+        if not isinstance(names, list) or not all(name in self.files for name in names):
+            return None
+        lines = [
+            line.strip()
+            for name in names
+            for line in read(self.files[name]).decode("utf-8", "replace").splitlines()
+        ]
+        found = tuple(line for line in lines if line and not line.startswith("#"))
+        # Anything else, such as an option or a comment behind a requirement, is left to the build.
+        return found if not any(naming.requirement_problems(line, path="") for line in found) else None
 
     def _from_setuptools(self, value: object) -> str | None:
         """Return the version of `{attr = "package.__version__"}` or `{file = "VERSION"}`."""

@@ -56,6 +56,14 @@ class KeptEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PackageModules:
+    """The modules of a staged package that `python -m` can run, and its requirements."""
+
+    modules: Sequence[str]
+    requirements: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobListing:
     """A target's answer, at `at` on the monotonic clock.
 
@@ -177,6 +185,10 @@ class Operation:
     _recorded_values: dict[tuple[str, str], str] = field(default_factory=dict)
     """An input that stays as recorded, by the input's and the resource's name. Written and read by `check`:
     that of a replacement gets no old inputs."""
+
+    _package_modules: dict[str, PackageModules] = field(default_factory=dict)
+    """The modules of the packages that this operation checked, by their gs:// URIs. Written by a package's
+    `check`; read by the `check` of the jobs that install it."""
 
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
@@ -368,6 +380,13 @@ class Operation:
 
     def recorded_value(self, name: str, resource: str) -> str | None:
         return self._get(self._recorded_values, (name, resource))
+
+    def note_package_modules(self, uri: str, modules: PackageModules) -> None:
+        self._put(self._package_modules, uri, modules)
+
+    def package_modules(self, uri: str) -> PackageModules | None:
+        """Return the modules of a package, or None if no check of this operation knows them."""
+        return self._get(self._package_modules, uri)
 
     def _add(self, known: set[str], item: str) -> None:
         with self._lock:

@@ -11,6 +11,7 @@ import pytest
 
 from support.job_emulator import JobEmulator
 from support.tables import every_row
+from support.wheels import installed_wheel
 
 pytestmark = pytest.mark.slow
 
@@ -310,7 +311,12 @@ if os.environ["RANK"] == "0":
 """
 
 
-def test_a_package_on_two_replicas(script: Any, bucket: str, emulator: JobEmulator, tmp_path: Path) -> None:
+def test_a_package_on_two_replicas(
+    script: Any, bucket: str, emulator: JobEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_wheel(tmp_path / "index", "setuptools")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     folder = tmp_path / "trainer-1"
     (folder / "trainer").mkdir(parents=True)
     (folder / "setup.py").write_text(SETUP)

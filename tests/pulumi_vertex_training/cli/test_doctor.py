@@ -18,6 +18,7 @@ GOOD = Machine(
     pulumi_version=(3, 216, 0),
     missing_plugins=(),
     missing_packages=(),
+    installer="pip",
     data_dir=Path("/data"),
     data_dir_problem=None,
     free_bytes=LITTLE_SPACE,
@@ -56,6 +57,13 @@ def test_what_is_in_order_has_no_remedy() -> None:
             "error",
             "pulumi-language-python not found",
             id="Pulumi without Python",
+        ),
+        pytest.param(
+            {"installer": None},
+            "Packages of jobs",
+            "error",
+            "neither pip nor ensurepip",
+            id="nothing that installs packages",
         ),
         pytest.param(
             {"data_dir_problem": "/data is a file"},

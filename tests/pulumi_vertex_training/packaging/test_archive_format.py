@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.packaging.archive import MODIFIED, Entry, archive, archive_size
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
+from support.packages import build_sdist
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
 PATHS = st.lists(NAMES.filter(lambda name: name not in (".", "..")), min_size=1, max_size=5).map("/".join)
@@ -110,9 +110,9 @@ def test_bytes_are_those_of_format_1(tmp_path: Path) -> None:
     (project / "src" / "net" / "task.py").write_bytes(b"")
     requirements = ["numpy>=2", "einops"]
     packages = [
-        build_package(folder / "task.py", requirements=requirements),
-        build_package(folder, requirements=requirements, extra_files={"net": project / "src" / "net"}),
-        build_package(project),
+        build_sdist(folder / "task.py", requirements=requirements),
+        build_sdist(folder, requirements=requirements, extra_files={"net": project / "src" / "net"}),
+        build_sdist(project),
     ]
     assert [(package.file_name, package.sha256[:16]) for package in packages] == [
         ("trainer-0.1.0.tar.gz", "886a3cea417d0570"),

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
 from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
+from support.packages import build_sdist
 from support.properties import examples
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
@@ -25,7 +25,7 @@ APART = "Stage it as a separate package instead, and name both in package_uris."
 
 def problems(source: Path, extra_files: Mapping[str, Path]) -> list[str]:
     with pytest.raises(PackagingError) as caught:
-        build_package(source, extra_files=extra_files)
+        build_sdist(source, extra_files=extra_files)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_rewritten_where_the_build_finds_a_new_package(
     tree: WriteTree, cluster: Path, settings: str, module: str, place: str
 ) -> None:
     project = tree("project", {"pyproject.toml": HEAD + settings, module: ""})
-    package = build_package(project, extra_files={"cluster": cluster})
+    package = build_sdist(project, extra_files={"cluster": cluster})
     assert content(package, "pyproject.toml") == HEAD + settings
     assert content(package, "MANIFEST.in") is None
     assert content(package, f"{place}cluster/inner/deep.py") == ""
@@ -69,7 +69,7 @@ def test_nothing_is_rewritten_where_the_build_finds_a_new_package(
 
 def test_a_flat_project_gets_an_explicit_list(tree: WriteTree, cluster: Path) -> None:
     project = tree("project", {"pyproject.toml": HEAD, "net/task.py": "", "tests/x.py": ""})
-    package = build_package(project, extra_files={"cluster": cluster})
+    package = build_sdist(project, extra_files={"cluster": cluster})
     assert setuptools_table(package) == {
         "packages": {"find": {"where": ["."], "include": ["net", "net.*", "cluster", "cluster.*"]}}
     }
@@ -82,7 +82,7 @@ def test_a_flat_project_gets_an_explicit_list(tree: WriteTree, cluster: Path) ->
 def test_files_inside_the_projects_own_package_change_no_list(tree: WriteTree, cluster: Path) -> None:
     project = tree("project", {"pyproject.toml": HEAD, "net/task.py": "", "MANIFEST.in": "include x"})
     extra = {"net/cluster": cluster, "net/conf/a b.toml": project / "pyproject.toml"}
-    package = build_package(project, extra_files=extra)
+    package = build_sdist(project, extra_files=extra)
     assert content(package, "pyproject.toml") == HEAD
     assert content(package, "MANIFEST.in") == "include x\ninclude net/conf/a?b.toml\n"
     assert "net.cluster.inner.deep" in package.python_modules
@@ -105,7 +105,7 @@ EXTENDED: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("settings", "expected"), EXTENDED)
 def test_a_list_is_extended(tree: WriteTree, cluster: Path, settings: str, expected: dict[str, Any]) -> None:
     files = {"pyproject.toml": f"{HEAD}\n[tool.setuptools]\n{settings}\n", "net/task.py": "", "a.py": ""}
-    package = build_package(tree("project", files), extra_files={"cluster": cluster})
+    package = build_sdist(tree("project", files), extra_files={"cluster": cluster})
     assert setuptools_table(package) == expected
 
 
@@ -152,7 +152,7 @@ def test_what_would_not_be_installed_is_refused(tree: WriteTree, cluster: Path, 
 def test_another_backend_takes_files_into_an_existing_package(tree: WriteTree, cluster: Path) -> None:
     text = HEAD + '[build-system]\nrequires = []\nbuild-backend = "hatchling.build"\n'
     project = tree("project", {"pyproject.toml": text, "src/net/task.py": ""})
-    package = build_package(project, extra_files={"net/cluster": cluster})
+    package = build_sdist(project, extra_files={"net/cluster": cluster})
     assert content(package, "src/net/cluster/inner/deep.py") == ""
     assert content(package, "MANIFEST.in") is None
 
@@ -161,7 +161,7 @@ def test_data_that_the_project_does_not_install_is_warned_of(tree: WriteTree, cl
     text = HEAD + "[tool.setuptools]\ninclude-package-data = false\n"
     project = tree("project", {"pyproject.toml": text, "src/net/task.py": ""})
     (cluster / "py.typed").touch()
-    (found,) = build_package(project, extra_files={"cluster": cluster}).problems
+    (found,) = build_sdist(project, extra_files={"cluster": cluster}).problems
     assert (found.level, found.path) == ("warning", "extra_files")
     assert found.message.startswith("cluster/py.typed would be packed but not installed")
 

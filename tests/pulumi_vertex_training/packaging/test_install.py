@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.package import Package
+from support.packages import build_sdist
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def projects(base: Path) -> list[Package]:
         }
         project = write(base / "projects" / layout, files)
         extra = write(base / "extras" / along, EXTRA)
-        packages.append(build_package(project, extra_files={along: extra}))
+        packages.append(build_sdist(project, extra_files={along: extra}))
     return packages
 
 
@@ -116,14 +116,14 @@ def others(base: Path) -> list[Package]:
     )
     single = write(base / "single", {"pyproject.toml": PROJECT.format(name="single"), "single_module.py": ""})
     return [
-        build_package(script, name="script-kind", extra_files={"cluster_plain": extra}),
-        build_package(
+        build_sdist(script, name="script-kind", extra_files={"cluster_plain": extra}),
+        build_sdist(
             folder,
             requirements=["numpy>=2", 'tomli; python_version < "3.11"'],
             extra_files={"single_helper.py": script, "folder_kind/config.json": extra / "odd [1] name.json"},
         ),
-        build_package(single, extra_files={"cluster_single": extra, "helper_single.py": extra / "ranks.py"}),
-        build_package(
+        build_sdist(single, extra_files={"cluster_single": extra, "helper_single.py": extra / "ranks.py"}),
+        build_sdist(
             write(base / "legacy", LEGACY), extra_files={"cluster_legacy": extra}, name="legacy-trainer"
         ),
     ]
@@ -134,7 +134,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 def example() -> Package:
     cluster = REPOSITORY / "providers" / "vertex_cluster"
-    return build_package(REPOSITORY / "examples" / "digits", extra_files={"vertex_cluster": cluster})
+    return build_sdist(REPOSITORY / "examples" / "digits", extra_files={"vertex_cluster": cluster})
 
 
 LEGACY = {

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import FileDigest, file_digest, object_name
 from support import built_packages
+from support.packages import build_sdist
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
 
 def problems(source: Path, **options: object) -> list[str]:
     with pytest.raises(PackagingError) as caught:
-        build_package(source, **options)  # type: ignore[arg-type]
+        build_sdist(source, **options)  # type: ignore[arg-type]
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -33,7 +33,7 @@ def wheel(folder: Path, name: str = "net-1.0-py3-none-any.whl") -> Path:
 
 
 def test_hash_and_size_are_those_of_the_bytes_written(tree: WriteTree, tmp_path: Path) -> None:
-    package = build_package(tree("net", {"task.py": "print()", "data/x.bin": "x" * 200_000}))
+    package = build_sdist(tree("net", {"task.py": "print()", "data/x.bin": "x" * 200_000}))
     stream = io.BytesIO()
     package.write(stream)
     data = stream.getvalue()
@@ -48,7 +48,7 @@ def test_hash_and_size_are_those_of_the_bytes_written(tree: WriteTree, tmp_path:
 
 def test_a_source_that_changed_since_is_noticed_and_nothing_is_left(tree: WriteTree, tmp_path: Path) -> None:
     root = tree("net", {"task.py": "print(1)"})
-    package = build_package(root)
+    package = build_sdist(root)
     (root / "task.py").write_text("print(2)")
     (tmp_path / "out").mkdir()
     with pytest.raises(
@@ -66,16 +66,16 @@ def test_a_source_that_changed_since_is_noticed_and_nothing_is_left(tree: WriteT
 
 def test_a_package_shows_no_content_and_compares_by_it(tree: WriteTree) -> None:
     root = tree("net", {"task.py": "print(1)"})
-    first = build_package(root)
+    first = build_sdist(root)
     assert "content" not in repr(first)
-    assert first == build_package(root)
+    assert first == build_sdist(root)
     (root / "task.py").write_text("print(2)")
-    assert first != build_package(root)
+    assert first != build_sdist(root)
 
 
 def test_a_wheel_is_taken_as_it_is(tmp_path: Path) -> None:
     path = wheel(tmp_path)
-    package = build_package(path)
+    package = build_sdist(path)
     assert (package.kind, package.file_name, package.size) == ("built", path.name, path.stat().st_size)
     assert package.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert (package.python_module, package.python_modules, package.problems) == ("net", ("net",), ())
@@ -87,12 +87,12 @@ def test_a_wheel_is_taken_as_it_is(tmp_path: Path) -> None:
 )
 def test_a_source_distribution_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
     path = built_packages.sdist(tmp_path, name)
-    assert build_package(path).file_name == name
+    assert build_sdist(path).file_name == name
 
 
 def test_our_own_archives_are_taken_back_unchanged(tree: WriteTree, tmp_path: Path) -> None:
-    package = build_package(tree("net", {"task.py": "print()"}))
-    again = build_package(package.save(tmp_path))
+    package = build_sdist(tree("net", {"task.py": "print()"}))
+    again = build_sdist(package.save(tmp_path))
     assert (again.file_name, again.sha256, again.size) == (package.file_name, package.sha256, package.size)
 
 
@@ -129,11 +129,11 @@ def test_files_that_pip_would_not_take(tmp_path: Path, name: str, content: bytes
 
 
 def test_a_wheel_for_another_system_is_warned_of(tmp_path: Path) -> None:
-    (found,) = build_package(wheel(tmp_path, "net-1.0-cp311-cp311-macosx_11_0_arm64.whl")).problems
+    (found,) = build_sdist(wheel(tmp_path, "net-1.0-cp311-cp311-macosx_11_0_arm64.whl")).problems
     assert found.level == "warning"
     assert "is built for macosx_11_0_arm64; replicas run Linux." in found.message
     linux = wheel(tmp_path, "net-1.0-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl")
-    assert build_package(linux).problems == ()
+    assert build_sdist(linux).problems == ()
 
 
 def test_a_finished_file_takes_no_options(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_digests_of_what_is_no_file(tmp_path: Path) -> None:
     ("prefix", "before"), [("", ""), ("packages", "packages/"), ("/a/b/", "a/b/"), ("a b", "a b/")]
 )
 def test_object_names_hold_the_content_and_the_file_name(tmp_path: Path, prefix: str, before: str) -> None:
-    package = build_package(wheel(tmp_path))
+    package = build_sdist(wheel(tmp_path))
     assert object_name(prefix, package) == f"{before}{package.sha256[:16]}/net-1.0-py3-none-any.whl"
 
 

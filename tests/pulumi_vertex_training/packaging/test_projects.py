@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
+from support.packages import build_sdist
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
@@ -23,7 +23,7 @@ def backend(name: str) -> str:
 
 def problems(source: Path, **options: object) -> list[str]:
     with pytest.raises(PackagingError) as caught:
-        build_package(source, **options)  # type: ignore[arg-type]
+        build_sdist(source, **options)  # type: ignore[arg-type]
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -122,7 +122,7 @@ VERSIONS: dict[str, tuple[dict[str, str], str]] = {
 def test_name_and_version_are_found_without_a_build(tree: WriteTree, case: str) -> None:
     files, version = VERSIONS[case]
     where = "src/net" if any(path.startswith("src/") for path in files) else "net"
-    package = build_package(tree("project", {f"{where}/task.py": "raise SystemExit", **files}))
+    package = build_sdist(tree("project", {f"{where}/task.py": "raise SystemExit", **files}))
     assert (package.kind, package.file_name) == ("project", f"net_work-{version}.tar.gz")
     if where in ("src/net", "net") and case != "flit":
         assert package.python_module == "net.task"
@@ -155,12 +155,12 @@ def test_a_version_that_only_a_build_would_tell_is_asked_for(tree: WriteTree, ca
     files, message = UNREADABLE[case]
     project = tree("project", {"net/task.py": "", **files})
     assert problems(project) == [message]
-    assert build_package(project, version="2.0").file_name == "net_work-2.0.tar.gz"
+    assert build_sdist(project, version="2.0").file_name == "net_work-2.0.tar.gz"
 
 
 def test_the_version_given_is_where_scm_backends_look_for_it(tree: WriteTree) -> None:
     project = tree("project", {"net/task.py": "", "pyproject.toml": DYNAMIC})
-    info = content(build_package(project, version="2.0"), "PKG-INFO").splitlines()
+    info = content(build_sdist(project, version="2.0"), "PKG-INFO").splitlines()
     assert info[:3] == ["Metadata-Version: 2.2", "Name: Net.Work", "Version: 2.0"]
 
 
@@ -246,31 +246,31 @@ def test_a_project_without_packages_is_refused(tree: WriteTree) -> None:
 def test_data_files_that_git_knows_are_warned_of(tree: WriteTree) -> None:
     text = DYNAMIC + '[build-system]\nrequires = ["setuptools>=61", "setuptools_scm[toml]>=8"]\n'
     project = tree("project", {"net/task.py": "", "net/data.csv": "", "pyproject.toml": text})
-    (found,) = build_package(project, version="1.0").problems
+    (found,) = build_sdist(project, version="1.0").problems
     assert (found.level, found.path) == ("warning", "pyproject.toml: build-system.requires")
     assert problems(project) == [str(found), UNREADABLE["scm"][1]]
 
 
 def test_syntax_errors_in_a_project_are_warnings(tree: WriteTree) -> None:
     project = tree("project", {"src/net/task.py": "def f(:", "pyproject.toml": NAMED + 'version = "1"\n'})
-    (found,) = build_package(project).problems
+    (found,) = build_sdist(project).problems
     assert (found.level, found.path) == ("warning", "src/net/task.py:1")
 
 
 def test_agreeing_arguments_are_accepted(tree: WriteTree) -> None:
     project = tree("project", {"net/task.py": "", "pyproject.toml": NAMED + 'version = "1.0"\n'})
-    assert build_package(project, name="net-work", version="1.0") == build_package(project)
+    assert build_sdist(project, name="net-work", version="1.0") == build_sdist(project)
 
 
 def test_requirements_are_those_stated(tree: WriteTree) -> None:
     stated = NAMED + 'version = "1"\ndependencies = ["numpy>=2", "torch"]\n'
-    package = build_package(tree("project", {"net/task.py": "", "pyproject.toml": stated}))
+    package = build_sdist(tree("project", {"net/task.py": "", "pyproject.toml": stated}))
     assert package.requirements == ("numpy>=2", "torch")
     info = content(package, "PKG-INFO")
     assert "Requires-Dist: numpy>=2\nRequires-Dist: torch\n" in info
     assert "Dynamic: Requires-Dist" not in info
     later = NAMED + 'version = "1"\ndynamic = ["dependencies"]\n'
-    package = build_package(tree("project", {"pyproject.toml": later}))
+    package = build_sdist(tree("project", {"pyproject.toml": later}))
     assert package.requirements == ()
     assert "Dynamic: Requires-Dist" in content(package, "PKG-INFO")
 
@@ -284,7 +284,7 @@ def test_the_project_is_packed_as_it_is(tree: WriteTree) -> None:
         "tests/test_x.py": "",
         "dist/x": "",
     }
-    package = build_package(tree("project", files))
+    package = build_sdist(tree("project", files))
     assert not isinstance(package.content, Path)
     assert {entry.path for entry in package.content} == {*files, "PKG-INFO"} - {"dist/x"}
     assert content(package, "pyproject.toml") == text
@@ -300,7 +300,7 @@ def test_no_code_of_the_project_runs(tree: WriteTree, tmp_path: Path) -> None:
         "conftest.py": trap,
         "sitecustomize.py": trap,
     }
-    build_package(tree("project", files))
+    build_sdist(tree("project", files))
     assert not (tmp_path / "ran").exists()
 
 
@@ -329,5 +329,5 @@ MODULES: dict[str, tuple[dict[str, str], str | None, list[str]]] = {
 def test_modules_of_a_project(tree: WriteTree, case: str) -> None:
     files, module, modules = MODULES[case]
     net = {} if any(path.startswith("src/") for path in files) else {"net/task.py": "", "net/model.py": ""}
-    package = build_package(tree("project", {"pyproject.toml": NAMED + 'version = "1"\n', **net, **files}))
+    package = build_sdist(tree("project", {"pyproject.toml": NAMED + 'version = "1"\n', **net, **files}))
     assert (package.python_module, list(package.python_modules)) == (module, modules)

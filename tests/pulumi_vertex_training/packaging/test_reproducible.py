@@ -13,8 +13,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.package import Package
+from support.packages import build_sdist
 from support.properties import examples
 
 NAME = st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True).filter(
@@ -55,8 +55,8 @@ def test_order_times_umask_and_place_do_not_show(
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         write(Path(one, "trainer"), files, seed=0, umask=0o022)
         write(Path(other, "trainer"), files, seed=seed + 1, umask=umask)
-        first = build_package(Path(one, "trainer"))
-        second = build_package(Path(other, "trainer"))
+        first = build_sdist(Path(one, "trainer"))
+        second = build_sdist(Path(other, "trainer"))
         assert contents(first) == contents(second)
         assert first == second
 
@@ -83,7 +83,7 @@ def test_any_change_of_name_content_or_execute_bit_shows(
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         write(Path(one, "trainer"), files, seed=0, umask=0o022)
         write(Path(other, "trainer"), changed, seed=0, umask=0o022)
-        assert build_package(Path(one, "trainer")).sha256 != build_package(Path(other, "trainer")).sha256
+        assert build_sdist(Path(one, "trainer")).sha256 != build_sdist(Path(other, "trainer")).sha256
 
 
 @settings(deadline=None, max_examples=examples(15))
@@ -92,7 +92,7 @@ def test_the_archive_holds_exactly_the_files(files: dict[str, tuple[bytes, bool]
     files["task.py"] = (b"print()", False)
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder, "trainer"), files, seed=0, umask=0o022)
-        data = contents(build_package(Path(folder, "trainer")))
+        data = contents(build_sdist(Path(folder, "trainer")))
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
         modes = {member.name: member.mode for member in tar}
     expected = {f"trainer-0.1.0/trainer/{path}": 0o755 if run else 0o644 for path, (_, run) in files.items()}
@@ -103,15 +103,13 @@ def test_the_archive_holds_exactly_the_files(files: dict[str, tuple[bytes, bool]
 def test_arguments_take_part_and_their_order_does_not(tmp_path: Path) -> None:
     script = tmp_path / "task.py"
     script.write_text("print()")
-    plain = build_package(script).sha256
-    assert build_package(script, requirements=["b", "a"]) == build_package(
-        script, requirements=["a ", "b", "a"]
-    )
+    plain = build_sdist(script).sha256
+    assert build_sdist(script, requirements=["b", "a"]) == build_sdist(script, requirements=["a ", "b", "a"])
     others = [
-        build_package(script, requirements=["a"]),
-        build_package(script, version="0.2"),
-        build_package(script, name="other"),
-        build_package(script, extra_files={"helpers.py": script}),
+        build_sdist(script, requirements=["a"]),
+        build_sdist(script, version="0.2"),
+        build_sdist(script, name="other"),
+        build_sdist(script, extra_files={"helpers.py": script}),
     ]
     assert len({plain, *(package.sha256 for package in others)}) == 5
 
@@ -122,4 +120,4 @@ def test_a_copy_elsewhere_of_a_project_has_the_same_bytes(tmp_path: Path) -> Non
     (project / "pyproject.toml").write_text('[project]\nname = "net"\nversion = "1"\n')
     (project / "src" / "net" / "task.py").write_text("print()")
     shutil.copytree(project, tmp_path / "another name")
-    assert build_package(project) == build_package(tmp_path / "another name")
+    assert build_sdist(project) == build_sdist(tmp_path / "another name")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
+from support.packages import build_sdist
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
 
 def problem(source: Path, **options: object) -> str:
     with pytest.raises(PackagingError) as caught:
-        build_package(source, **options)  # type: ignore[arg-type]
+        build_sdist(source, **options)  # type: ignore[arg-type]
     (found,) = caught.value.problems
     assert found.level == "error"
     return str(found)
@@ -41,7 +41,7 @@ def file(package: Package, path: str) -> str:
 def test_a_script_becomes_a_module(
     tree: WriteTree, script: str, name: str | None, file_name: str, module: str
 ) -> None:
-    package = build_package(tree("some folder", {script: "print()"}) / script, name=name)
+    package = build_sdist(tree("some folder", {script: "print()"}) / script, name=name)
     assert (package.kind, package.file_name, package.python_module) == ("script", file_name, module)
     assert package.python_modules == (module,)
     assert package.problems == ()
@@ -77,13 +77,13 @@ def test_a_script_becomes_a_module(
 def test_a_folder_becomes_the_package_of_its_name(
     tree: WriteTree, folder: str, files: list[str], file_name: str, module: str | None, modules: list[str]
 ) -> None:
-    package = build_package(tree(folder, dict.fromkeys(files, "print()")))
+    package = build_sdist(tree(folder, dict.fromkeys(files, "print()")))
     assert (package.kind, package.file_name, package.python_module) == ("folder", file_name, module)
     assert package.python_modules == tuple(modules)
 
 
 def test_name_and_version_of_a_folder_rename_the_distribution_only(tree: WriteTree) -> None:
-    package = build_package(tree("digits", {"task.py": ""}), name="acme-digits", version="1.02-rc3")
+    package = build_sdist(tree("digits", {"task.py": ""}), name="acme-digits", version="1.02-rc3")
     assert package.file_name == "acme_digits-1.2rc3.tar.gz"
     assert package.python_module == "digits.task"
     assert file(package, "PKG-INFO") == "Metadata-Version: 2.2\nName: acme-digits\nVersion: 1.02-rc3\n"
@@ -91,7 +91,7 @@ def test_name_and_version_of_a_folder_rename_the_distribution_only(tree: WriteTr
 
 def test_requirements_are_metadata(tree: WriteTree) -> None:
     given = ["torch >= 2 ; sys_platform == 'linux'", "numpy", "x @ https://example.org/x-1.whl", " numpy "]
-    package = build_package(tree("digits", {"task.py": ""}), requirements=given)
+    package = build_sdist(tree("digits", {"task.py": ""}), requirements=given)
     cleaned = ("numpy", "torch >= 2 ; sys_platform == 'linux'", "x @ https://example.org/x-1.whl")
     assert package.requirements == cleaned
     assert f"install_requires={list(cleaned)!r}" in file(package, "setup.py")
@@ -184,15 +184,15 @@ def test_a_relative_source_is_looked_for_in_the_working_folder(
 ) -> None:
     root = tree("digits", {"task.py": "print()"})
     monkeypatch.chdir(root)
-    assert build_package(Path()).python_module == "digits.task"
-    assert build_package(Path("task.py")).python_module == "trainer.task"
+    assert build_sdist(Path()).python_module == "digits.task"
+    assert build_sdist(Path("task.py")).python_module == "trainer.task"
     assert problem(Path("tsk.py")) == f"source: tsk.py does not exist in {root}. Correct the path."
 
 
 def warnings(source: Path, **options: object) -> list[str]:
-    package = build_package(source, **options)  # type: ignore[arg-type]
+    package = build_sdist(source, **options)  # type: ignore[arg-type]
     assert {found.level for found in package.problems} <= {"warning"}
-    unchecked = build_package(source, check_sources=False, **options)  # type: ignore[arg-type]
+    unchecked = build_sdist(source, check_sources=False, **options)  # type: ignore[arg-type]
     assert unchecked.problems == ()
     assert unchecked.sha256 == package.sha256
     return [str(found) for found in package.problems]

@@ -186,7 +186,15 @@ def toml(text: str = "", **files: str) -> dict[str, str]:
 
 BACKEND = '[build-system]\nrequires = []\nbuild-backend = "{}"\n'
 REFUSED = {
-    "poetry": (toml(BACKEND.format("poetry.core.masonry.api")), "the build backend poetry.core.masonry.api"),
+    "another backend": (toml(BACKEND.format("mesonpy")), "the build backend mesonpy is not supported"),
+    "packages of poetry": (
+        toml(BACKEND.format("poetry.core.masonry.api") + '[tool.poetry]\npackages = [{include = "net"}]\n'),
+        "packages in [tool.poetry] is not supported",
+    ),
+    "options of uv": (
+        toml(BACKEND.format("uv_build") + "[tool.uv.build-backend]\nnamespace = true\n"),
+        "namespace in [tool.uv.build-backend] is not supported",
+    ),
     "extension modules": (
         toml('[[tool.setuptools.ext-modules]]\nname = "net.fast"\nsources = ["fast.c"]\n'),
         "[tool.setuptools] ext-modules needs a build",
@@ -230,14 +238,63 @@ REFUSED = {
 def test_what_only_a_build_tells_is_refused(tree: WriteTree, files: dict[str, str], words: str) -> None:
     said = refusal(tree("p", files))
     assert words.removeprefix("src/") in said
-    assert "Leave format out: an sdist is built on the replica." in said
+    assert "Set format to sdist, which each replica builds." in said
 
 
-def test_an_sdist_of_the_same_project_is_not(tree: WriteTree) -> None:
-    assert build_package(tree("p", REFUSED["poetry"][0])).file_name == "net-1.tar.gz"
+@pytest.mark.parametrize(("files", "words"), REFUSED.values(), ids=list(REFUSED))
+def test_without_a_format_it_becomes_an_sdist_with_a_warning(
+    tree: WriteTree, files: dict[str, str], words: str
+) -> None:
+    package = build_package(tree("p", files))
+    assert package.file_name == "net-1.tar.gz"
+    (found,) = [problem for problem in package.problems if problem.path == "format"]
+    assert found.level == "warning"
+    assert words.removeprefix("src/") in found.message
+
+
+def test_the_warning_names_the_build_backend_and_what_it_needs(tree: WriteTree) -> None:
+    needs = '[build-system]\nrequires = ["meson-python>=0.15", "numpy"]\nbuild-backend = "mesonpy"\n'
+    (found,) = build_package(tree("p", toml(needs))).problems
+    assert found.message.startswith(
+        "the package becomes an sdist, because its wheel needs a build: the build backend mesonpy is not "
+        "supported. Each replica builds it with mesonpy, and pip gets meson-python>=0.15 and numpy from the "
+        "package index. Set format to sdist to confirm this"
+    )
+    assert build_package(tree("q", toml(needs)), format="sdist").problems == ()
+
+
+def test_the_format_is_a_wheel_by_default(tree: WriteTree) -> None:
+    script = tree("x", {"task.py": "print()"}) / "task.py"
+    for source in (script, tree("net", {"task.py": ""}), tree("p", PROJECT)):
+        package, wheel = build_package(source), build_package(source, format="wheel")
+        assert (package.file_name, package.sha256) == (wheel.file_name, wheel.sha256)
+        assert package.problems == ()
+
+
+def test_dependencies_in_a_file_that_the_project_names_are_known(tree: WriteTree) -> None:
+    project = '[project]\nname = "net"\nversion = "1"\ndynamic = ["dependencies"]\n'
+    project += '[tool.setuptools.dynamic]\ndependencies = {file = ["requirements.txt"]}\n'
+    files = {**toml(), "pyproject.toml": project, "requirements.txt": "# ours\nnumpy>=2\n\npandas\n"}
+    package = build_package(tree("p", files), format="wheel")
+    assert package.requirements == ("numpy>=2", "pandas")
+    files["requirements.txt"] = "-r others.txt\n"
+    assert "its build decides its dependencies" in refusal(tree("q", files))
 
 
 INSTALLED = {
+    "uv": (toml(BACKEND.format("uv_build")), {"net/__init__.py", "net/task.py"}),
+    "uv, flat and renamed": (
+        {
+            "pyproject.toml": '[project]\nname = "some-net"\nversion = "1"\n'
+            + BACKEND.format("uv_build")
+            + '[tool.uv.build-backend]\nmodule-name = "net"\nmodule-root = ""\n',
+            "net/__init__.py": "",
+            "net/a.csv": "",
+            "other/__init__.py": "",
+        },
+        {"net/__init__.py", "net/a.csv"},
+    ),
+    "poetry": (toml(BACKEND.format("poetry.core.masonry.api")), {"net/__init__.py", "net/task.py"}),
     "src": (toml(), {"net/__init__.py", "net/task.py"}),
     "flat": (
         {"pyproject.toml": '[project]\nname = "net"\nversion = "1"\n', "net/task.py": "", "tests/t.py": ""},

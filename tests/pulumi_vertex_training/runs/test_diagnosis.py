@@ -88,6 +88,20 @@ LOCAL = (
             id="timeout",
         ),
         pytest.param(
+            "gs://b/t-1.tar.gz is a source distribution, which setuptools builds, and its build requirements "
+            "(setuptools>=61) are not available: pip got none from the package index.",
+            "build_backend",
+            "could not get setuptools, which builds",
+            id="backend",
+        ),
+        pytest.param(
+            "The packages gs://b/t.whl cannot be installed: the emulator's Python, /usr/bin/python3, has "
+            "neither pip nor ensurepip.",
+            "no_pip",
+            "cannot install packages",
+            id="pip",
+        ),
+        pytest.param(
             "Permission 'storage.objects.get' denied on resource",
             "permission",
             "storage.objects.get",

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import vertex_emulator
 from support.job_emulator import (
     IMAGE,
     SLEEP,
@@ -24,7 +30,10 @@ from support.job_emulator import (
     wait_until_gone,
 )
 from support.waiting import eventually
-from vertex_emulator.custom_jobs.replica.python_packages import InstallError, _build, _key
+from support.wheels import installed_wheel
+from vertex_emulator.custom_jobs.replica.pip import InstallError
+from vertex_emulator.custom_jobs.replica.python_packages import _build, _key
+from vertex_emulator.custom_jobs.replica.source_distributions import BuildSystem, read_build_system
 
 CODE = (
     "import sys, yaml, trainer\n"
@@ -32,10 +41,27 @@ CODE = (
 )
 
 
-def sdist(version: str = "1.0", *, requires: str = "pyyaml>=5", code: str = CODE) -> bytes:
-    """Create a source archive that setuptools builds."""
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that stands for the package index: it has setuptools."""
+    folder = tmp_path_factory.mktemp("index")
+    installed_wheel(folder, "setuptools")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch, index: Path) -> None:
+    """Let pip see only the folder: no test needs a network."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+
+
+def sdist(
+    version: str = "1.0", *, requires: str = "pyyaml>=5", code: str = CODE, build: str = "setuptools"
+) -> bytes:
+    """Create a source archive that setuptools builds; `build` are its build requirements."""
     project = (
-        "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n"
+        f"[build-system]\nrequires = [{build!r}]\nbuild-backend = 'setuptools.build_meta'\n"
         f"[project]\nname = 'trainer'\nversion = '{version}'\ndependencies = [{requires!r}]\n"
         "[tool.setuptools]\npackages = ['trainer']\n"
     )
@@ -154,9 +180,96 @@ def test_a_package_that_cannot_be_built(emulator: JobEmulator) -> None:
     assert any(line.startswith("pip: ") for line in emulator.printed(name, "service"))
 
 
-def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
+def archive_of(files: Mapping[str, str]) -> bytes:
+    """Create the source archive `trainer-1.tar.gz`."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo(f"trainer-1/{name}")
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def test_a_build_backend_is_never_taken_from_the_emulators_python(
+    emulator: JobEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fail although this Python has setuptools: another machine's Python may lack it, or have another."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "empty"))
+    uri = stage(emulator, "trainer-1.0.tar.gz", sdist(build="setuptools>=61"))
+    message = emulator.wait(emulator.create(package_pool(uri)))["error"]["message"]
+    assert message.startswith(
+        f"{uri} is a source distribution, which setuptools builds, and its build requirements "
+        "(setuptools>=61) are not available: pip got none from the package index. The package itself is "
+        "not at fault."
+    )
+    assert "PIP_FIND_LINKS" in message
+    assert "The last lines of pip:\n    " in message
+
+
+@pytest.mark.parametrize(
+    "document",
+    ["", "[project]\nname = 'trainer'\n", "[build-system]\nrequires = 3\n", "not toml", None],
+    ids=["empty", "no build system", "wrong type", "no TOML", "no file"],
+)
+def test_a_build_system_that_is_not_declared_is_setuptools(tmp_path: Path, document: str | None) -> None:
+    archive = tmp_path / "trainer-1.tar.gz"
+    archive.write_bytes(archive_of({"setup.py": ""} if document is None else {"pyproject.toml": document}))
+    assert read_build_system(archive) == BuildSystem()
+
+
+def test_a_build_does_not_see_the_packages_of_the_emulators_python(emulator: JobEmulator) -> None:
+    """Build with a backend in the archive that fails if it can import what only the emulator's Python has."""
+    backend = (
+        "import importlib.util\n"
+        "assert importlib.util.find_spec('yaml') is None, 'the build sees yaml'\n"
+        "def build_wheel(folder, config_settings=None, metadata_directory=None):\n"
+        "    import zipfile\n"
+        "    name = 'trainer-1-py3-none-any.whl'\n"
+        "    with zipfile.ZipFile(folder + '/' + name, 'w') as file:\n"
+        "        file.writestr('trainer.py', \"import yaml\\nprint('built and sees', yaml.__name__)\\n\")\n"
+        "        info = 'trainer-1.dist-info/'\n"
+        "        file.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: trainer\\nVersion: 1\\n')\n"
+        "        tag = 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'\n"
+        "        file.writestr(info + 'WHEEL', tag)\n"
+        "        file.writestr(info + 'RECORD', '')\n"
+        "    return name\n"
+    )
+    project = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
+    archive = archive_of({"pyproject.toml": project, "backend.py": backend})
+    name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", archive), module="trainer"))
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED", emulator.printed(name, "service")
+    assert emulator.printed(name) == ["built and sees yaml"]
+
+
+def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", with_pip=False)
+    python = tmp_path / "bare" / "bin" / "python"
+    (tmp_path / "others").mkdir()
+    for installed in Path(sysconfig.get_path("purelib")).iterdir():
+        if not installed.name.startswith("pip"):
+            (tmp_path / "others" / installed.name).symlink_to(installed)
+    package = tmp_path / "helper-2.0-py3-none-any.whl"
+    package.write_bytes(wheel())
+    request = tmp_path / "packages.json"
+    archives = [{"uri": "gs://b/helper.whl", "path": str(package)}]
+    request.write_text(json.dumps({"archives": archives, "venvs_dir": str(tmp_path / "venvs")}))
+    providers = Path(vertex_emulator.__file__).parents[1]
+    subprocess.run(
+        [python, "-m", "vertex_emulator.custom_jobs.replica.python_packages", request],
+        env={**os.environ, "PYTHONPATH": f"{providers}{os.pathsep}{tmp_path / 'others'}"},
+        check=True,
+        capture_output=True,
+    )
+    answer = json.loads((tmp_path / "packages.result.json").read_text())
+    assert answer["problem"] == ""
+    command = [Path(answer["path"]) / "bin" / "python", "-m", "helper"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "the helper\n"
+
+
+def test_a_requirement_that_cannot_be_met(emulator: JobEmulator) -> None:
     """Install without a reachable index: the message has the remedy."""
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
     uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=999; python_version>'3'"))
     ended = emulator.wait(emulator.create(package_pool(uri, module="helper")))
     message = ended["error"]["message"]
@@ -173,7 +286,6 @@ def test_a_requirement_from_an_index(
     links = tmp_path / "links"
     links.mkdir()
     (links / "helper-2.0-py3-none-any.whl").write_bytes(wheel())
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(links))
     uri = stage(
         emulator, "t/user-2.0-py3-none-any.whl", wheel("helper>=1", name="user", code="import helper")
@@ -195,13 +307,8 @@ def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
         "[build-system]\nrequires = []\nbuild-backend = 'hang'\nbackend-path = ['.']\n"
         "[project]\nname = 'trainer'\nversion = '1'\n"
     )
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, text in {"pyproject.toml": hang, "hang.py": f"open('/tmp/x') if 0 else 0\n{SLEEP}"}.items():
-            info = tarfile.TarInfo(f"trainer-1/{name}")
-            info.size = len(text)
-            archive.addfile(info, io.BytesIO(text.encode()))
-    name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", buffer.getvalue())))
+    archive = archive_of({"pyproject.toml": hang, "hang.py": f"open('/tmp/x') if 0 else 0\n{SLEEP}"})
+    name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", archive)))
     eventually(lambda: any("pip: " in line for line in emulator.printed(name, "service")))
     assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
     assert len(processes_of(name)) >= 2

@@ -283,7 +283,8 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
         (staged_object.StagedObjectSpec, "content_type"),
         (
             training_image.TrainingImageSpec,
-            "build_bucket build_contexts builder dockerfile exclude on_delete requirements source tags",
+            "build_bucket build_contexts builder dockerfile exclude on_delete requirements source tags "
+            "vertex_cluster",
         ),
         (
             registered_model.RegisteredModelSpec,

@@ -65,12 +65,13 @@ class PlanCopier:
     """The copier of a plan: it finds and hashes files, each once.
 
     `folders` are those of the named contexts; only used ones are read. `defaults` are patterns of files to
-    exclude from them.
+    exclude from them, `excludes` those for one context, by its name.
     """
 
     context: Context
     folders: Mapping[str, Path] = field(default_factory=dict)
     defaults: tuple[str, ...] = ()
+    excludes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: dict[str, Context] = field(default_factory=dict)
     selections: dict[tuple[int, int], Selection] = field(default_factory=dict)
     known: dict[tuple[str | None, str], Node] = field(default_factory=dict)
@@ -113,7 +114,8 @@ class PlanCopier:
     def named(self, name: str) -> Context:
         """Return the files of a named context."""
         if name not in self.contexts:
-            self.contexts[name] = read_named_context(name, self.folders[name], defaults=self.defaults)
+            defaults = (*self.excludes.get(name, ()), *self.defaults)
+            self.contexts[name] = read_named_context(name, self.folders[name], defaults=defaults)
         return self.contexts[name]
 
     def whole(self, name: str | None) -> list[Node]:

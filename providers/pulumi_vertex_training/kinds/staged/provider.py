@@ -18,7 +18,7 @@ from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
@@ -188,7 +188,8 @@ class PackageInputs(StagedInputs):
     """The inputs of a staged package.
 
     `requirements` are for a script or a folder. `extra_files` maps paths in the package to files or folders
-    to add. `format` is None for an sdist, as in the states of the first versions.
+    to add; `vertex_cluster` adds that package. `format` None is a wheel, or an sdist if only a build can make
+    the wheel.
     """
 
     package_name: str | None = None
@@ -197,6 +198,7 @@ class PackageInputs(StagedInputs):
     extra_files: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     format: Literal["sdist", "wheel"] | None = None
+    vertex_cluster: bool = False
 
 
 class StagedPackageProvider(StagedProvider):
@@ -220,6 +222,11 @@ class StagedPackageProvider(StagedProvider):
         spec = _package_object(decoded.spec, package)
         if problems := failures(object_spec.validate(spec)):
             return CheckResult(news, problems)
+        if package.kind != "built" and package.file_name.endswith(".whl"):
+            # Only a build tells the modules of other packages for sure.
+            own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
+            modules = PackageModules(modules=own, requirements=package.requirements)
+            OPERATION.note_package_modules(str(spec.uri), modules)
         derived = {**derived_inputs(spec), "python_module": package.python_module}
         return CheckResult(outbound({**inputs, **derived}), [])
 
@@ -247,7 +254,8 @@ def _package(inputs: PackageInputs) -> Package:
         requirements=inputs.requirements,
         extra_files={inside: Path(outside) for inside, outside in inputs.extra_files.items()},
         exclude=inputs.exclude,
-        format=inputs.format or "sdist",
+        format=inputs.format,
+        vertex_cluster=inputs.vertex_cluster,
     )
 
 

@@ -9,6 +9,7 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
@@ -44,6 +45,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         version: pulumi.Input[str] | None = None,
         requirements: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         extra_files: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        vertex_cluster: pulumi.Input[bool] | None = None,
         exclude: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         format: pulumi.Input[str] | None = None,  # noqa: A002  as in a build tool
         prefix: pulumi.Input[str] | None = None,
@@ -64,9 +66,12 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             match it.
         :param requirements: Requirements of a script or a folder. A project declares its own.
         :param extra_files: Files or folders to add, by their path inside the package.
+        :param vertex_cluster: Whether to add the package `vertex_cluster`, as it is installed here, so that
+            the program can import it on every replica.
         :param exclude: Patterns of paths to leave out, as for `fnmatch`.
-        :param format: Format of the package: `sdist` (default), which pip builds on each replica, or `wheel`,
-            which it only unpacks. A wheel needs pure Python whose build follows from its files.
+        :param format: Format of the package: `wheel`, which pip only unpacks, or `sdist`, which it builds on
+            each replica with a build backend from the package index. Default: a wheel, or an sdist, with a
+            warning, for a project whose wheel only a build can make.
         :param prefix: Folder of the object in the bucket. Default: `packages/<resource name>`.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
@@ -74,11 +79,12 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         """
         inputs = {
             "bucket": bucket_name(bucket),
-            "source": source,
+            "source": check_files(resource_name, source, extra_files=extra_files),
             "package_name": package_name,
             "version": version,
             "requirements": requirements,
             "extra_files": extra_files,
+            "vertex_cluster": vertex_cluster,
             "exclude": exclude,
             "format": format,
             "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,
@@ -127,7 +133,7 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
         """
         inputs = {
             "bucket": bucket_name(bucket),
-            "source": source,
+            "source": check_files(resource_name, source),
             "prefix": f"files/{object_prefix(resource_name)}" if prefix is None else prefix,
             **unknown_arguments(self),
             **target_inputs(project, location),

@@ -223,7 +223,10 @@ def write_named_contexts(plan: ImagePlan, folder: Path) -> dict[str, Path]:
     """Copy the named build contexts to `folder`, and return the path of each. Raises OSError."""
     (folder / "contexts").mkdir()
     return {
-        name: _write_tree(read_named_context(name, outside), folder / "contexts" / str(number))
+        name: _write_tree(
+            read_named_context(name, outside, defaults=plan.source.context_excludes.get(name, ())),
+            folder / "contexts" / str(number),
+        )
         for number, (name, outside) in enumerate(sorted(plan.source.build_contexts.items()))
     }
 

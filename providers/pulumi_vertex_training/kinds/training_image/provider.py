@@ -198,13 +198,20 @@ def _plan_if_known(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, lis
 def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     # Imported here: a program that only declares resources does not need to load the builder.
     from pulumi_vertex_training.images import ImageSource, plan_image
+    from pulumi_vertex_training.packaging.cluster_package import CLUSTER, OTHER_FILES, cluster_folder
 
     source = Path(inputs.source)
     given = {
         field.name: getattr(inputs, field.name)
         for field in dataclasses.fields(ImageSource)
-        if field.name not in ("source", "dockerfile", "requirements", "build_contexts")
+        if field.name not in ("source", "dockerfile", "requirements", "build_contexts", "context_excludes")
     }
+    contexts = {name: Path(folder) for name, folder in inputs.build_contexts.items()}
+    if inputs.vertex_cluster:
+        if CLUSTER in contexts:
+            message = "build_contexts has this name already. Remove it there, or leave out this argument."
+            raise PackagingError([Problem(path=CLUSTER, message=message)])
+        contexts[CLUSTER] = cluster_folder()
     dockerfile = inputs.dockerfile
     if dockerfile is None and inputs.base_image is None and (source / "Dockerfile").is_file():
         dockerfile = "Dockerfile"
@@ -213,7 +220,8 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
             source=source,
             dockerfile=dockerfile,
             requirements=Path(inputs.requirements) if inputs.requirements else None,
-            build_contexts={name: Path(folder) for name, folder in inputs.build_contexts.items()},
+            build_contexts=contexts,
+            context_excludes={CLUSTER: OTHER_FILES} if inputs.vertex_cluster else {},
             **given,
         )
     )

@@ -9,6 +9,7 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_image.spec import image_name
+from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.references import (
     BucketLike,
@@ -66,6 +67,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         user: pulumi.Input[str | None] = None,
         build_args: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
         build_contexts: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        vertex_cluster: pulumi.Input[bool | None] = None,
         target: pulumi.Input[str | None] = None,
         platform: pulumi.Input[str | None] = None,
         python_version: pulumi.Input[str | None] = None,
@@ -100,6 +102,8 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         :param build_args: Build arguments of the Dockerfile.
         :param build_contexts: Further folders, by name. `COPY --from=NAME` in the Dockerfile copies from
             them; without a Dockerfile, each is copied into the image under its name.
+        :param vertex_cluster: Whether to add the package `vertex_cluster`, as it is installed here, as a
+            build context of this name.
         :param target: Stage of the Dockerfile to build. Default: the last.
         :param platform: `linux/amd64`, which Vertex AI runs, or `linux/arm64`.
         :param python_version: Python version of the requirements' wheels, such as "3.11".
@@ -117,7 +121,9 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         inputs = {
             "repository": repository_url(repository),
             "name": image_name(resource_name) if name is None else name,
-            "source": source,
+            "source": check_files(
+                resource_name, source, requirements=requirements, build_contexts=build_contexts
+            ),
             "dockerfile": dockerfile,
             "base_image": None if base_image is None else image_uri(base_image),
             "requirements": requirements,
@@ -129,6 +135,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             "user": user,
             "build_args": build_args,
             "build_contexts": build_contexts,
+            "vertex_cluster": vertex_cluster,
             "target": target,
             "platform": platform,
             "python_version": python_version,

@@ -90,6 +90,10 @@ class TrainingImageSpec:
     """Further folders, by name. `COPY --from=NAME` in the Dockerfile copies from them; without a Dockerfile,
     each is copied into the image under its name.
     """
+    vertex_cluster: bool = False
+    """Whether to add the package `vertex_cluster`, as it is installed here, as the build context
+    `vertex_cluster`.
+    """
     target: str | None = None
     """Stage of the Dockerfile to build. Default: the last."""
     platform: str = "linux/amd64"
@@ -138,6 +142,7 @@ EFFECTS: FieldTable = MappingProxyType(
         "user": _CONTENT,
         "build_args": _CONTENT,
         "build_contexts": _FILES,
+        "vertex_cluster": _FILES,
         "target": _CONTENT,
         "platform": _CONTENT,
         "python_version": _CONTENT,

@@ -1,8 +1,9 @@
 """Determine the files of a project that its build backend would install, without running it.
 
 The rules of setuptools are those of its documentation, "Package Discovery" and "Data Files Support"; of
-hatchling, "Wheel builder", default file selection; of flit_core, "The pyproject.toml config file". Anything
-that these leave to a build is rejected.
+hatchling, "Wheel builder", default file selection; of flit_core, "The pyproject.toml config file"; of uv,
+"The uv build backend"; of poetry-core, "The pyproject.toml file". Anything that these leave to a build is
+rejected.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.layout import Layout, includes, setuptools_table
 from pulumi_vertex_training.packaging.project import Project, table
@@ -68,6 +70,10 @@ def installed_files(project: Project, layout: Layout) -> dict[str, Entry]:
         found = _of_flit(project)
     elif backend == "hatchling.build":
         found = _of_hatchling(project)
+    elif backend in ("uv_build", "uv_backend"):
+        found = _of_uv(project)
+    elif backend == "poetry.core.masonry.api":
+        found = _of_poetry(project)
     else:
         raise ValueError(f"the build backend {backend} is not supported")
     compiled = sorted(path for path in found if path.endswith(_COMPILED))
@@ -235,6 +241,33 @@ def _of_hatchling(project: Project) -> dict[str, Entry]:
     if f"{name}.py" in project.files:
         return _below(project, name, as_=name)
     raise ValueError(f"the package {name!r}, which hatchling would install, does not exist")
+
+
+def _of_uv(project: Project) -> dict[str, Entry]:
+    options = table(project.pyproject, "tool", "uv", "build-backend")
+    if others := sorted({*options} - {"module-name", "module-root"}):
+        raise ValueError(f"{others[0]} in [tool.uv.build-backend] is not supported")
+    name = options.get("module-name", naming.module_name((project.name or "").lower()))
+    root = options.get("module-root", "src")
+    if not isinstance(name, str) or not isinstance(root, str):
+        raise ValueError("[tool.uv.build-backend] cannot be read")
+    path = posixpath.normpath(posixpath.join(root, name.replace(".", "/")))
+    if f"{path}/__init__.py" not in project.files:
+        raise ValueError(f"the package {path!r}, which uv would install, does not exist")
+    return _below(project, path, as_=name.replace(".", "/"))
+
+
+def _of_poetry(project: Project) -> dict[str, Entry]:
+    options = table(project.pyproject, "tool", "poetry")
+    if not project.metadata:
+        raise ValueError("its metadata is in [tool.poetry] instead of [project]")
+    if others := sorted({"packages", "include", "exclude", "build"}.intersection(options)):
+        raise ValueError(f"{others[0]} in [tool.poetry] is not supported")
+    name = naming.module_name(project.name or "")
+    for root in ("", "src/"):
+        if found := _below(project, root + name, as_=name):
+            return found
+    raise ValueError(f"the package {name!r}, which poetry would install, does not exist")
 
 
 def _below(project: Project, path: str, *, as_: str) -> dict[str, Entry]:

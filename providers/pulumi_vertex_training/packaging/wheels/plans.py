@@ -148,9 +148,36 @@ _BUILD_DECIDES = frozenset(
     {"dependencies", "optional-dependencies", "scripts", "gui-scripts", "entry-points", "requires-python"}
 )
 _REMEDY = (
-    "Leave format out: an sdist is built on the replica. Or build the wheel (`python -m build --wheel`) and "
-    "give the file as source."
+    "Set format to sdist, which each replica builds. Or build the wheel (`python -m build --wheel`) and give "
+    "the file as source."
 )
+
+
+class NeedsBuildError(Exception):
+    """A project whose wheel only its build backend can make; `reason` tells why, `problems` are warnings."""
+
+    def __init__(self, reason: str, project: Project, problems: Sequence[Problem]) -> None:
+        self.reason = reason
+        self.project = project
+        self.problems = tuple(problems)
+        super().__init__(reason)
+
+    def refusal(self) -> Problem:
+        """Return the problem of a package whose format has to be a wheel."""
+        message = f"cannot become a wheel without a build: {self.reason}. {_REMEDY}"
+        return Problem(path="format", message=message)
+
+    def notice(self) -> Problem:
+        """Return the warning that each replica has to build the package."""
+        backend = self.project.backend.partition(":")[0].partition(".")[0]
+        wanted = " and ".join(self.project.build_requires)
+        fetched = f", and pip gets {wanted} from the package index" if wanted else ""
+        message = (
+            f"the package becomes an sdist, because its wheel needs a build: {self.reason}. Each replica "
+            f"builds it with {backend}{fetched}. Set format to sdist to confirm this, or build the wheel "
+            "(`python -m build --wheel`) and give the file as source."
+        )
+        return Problem(path="format", message=message, level="warning")
 
 
 def wheel_plan_script(request: Request) -> Plan:
@@ -164,7 +191,10 @@ def wheel_plan_folder(request: Request) -> Plan:
 
 
 def wheel_plan_project(request: Request) -> Plan:
-    """Plan the wheel of a project: the files that its build backend would install, and its metadata."""
+    """Plan the wheel of a project: the files that its build backend would install, and its metadata.
+
+    Raises NeedsBuildError if the project does not state them, and has no other fault.
+    """
     opened = open_project(request)
     project, problems = opened.project, list(opened.problems)
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
@@ -173,14 +203,15 @@ def wheel_plan_project(request: Request) -> Plan:
     statements = WheelMetadata()
     if not errors(problems):
         try:
-            if left := sorted(_BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))):
+            decided = _BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))
+            stated = {"dependencies"} if project.requirements is not None else set()
+            if left := sorted(decided - stated):
                 raise ValueError(f"its build decides its {left[0]}")
             installed, statements = installed_files(project, opened.layout), project_metadata(project)
             if not any(path.endswith(".py") for path in installed):
                 raise ValueError("it installs no Python files")
         except ValueError as error:
-            message = f"cannot become a wheel without a build: {error}. {_REMEDY}"
-            problems.append(Problem(path="format", message=message))
+            raise NeedsBuildError(str(error), project, problems) from None
     problems += extra_file_conflicts(extras, installed)
     known = contents(list(installed)).packages
     stray = contents([file.path for file in extras.files], known=known).stray

@@ -15,6 +15,7 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.plugin.running.package_modules import package_module_problems
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.gateway import RunGateway
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
@@ -136,6 +137,7 @@ class JobResourceType:
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
+                *package_module_problems(inputs),
                 *(problem for each in self.checks for problem in each(inputs)),
             ]
 

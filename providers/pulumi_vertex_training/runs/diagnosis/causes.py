@@ -115,6 +115,22 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
+        name="build_backend",
+        says="the emulator could not get {what}, which builds the source distribution",
+        remedy="Neither package_uris nor the program is at fault. Stage a wheel, which needs no build "
+        "(StagedPackage makes one if format is left out), or let pip reach an index that has the backend.",
+        service=_any(
+            r"source distribution, which (?P<what>[\w.]+) builds, and its build requirements .* not available"
+        ),
+    ),
+    Cause(
+        name="no_pip",
+        says="the Python that runs the emulator cannot install packages",
+        remedy="Neither package_uris nor the program is at fault. `vertex-training doctor` says what to "
+        "install.",
+        service=_any(r"has neither pip nor ensurepip", r"ensurepip of \S+ failed"),
+    ),
+    Cause(
         name="package",
         says="its Python package could not be installed: pip found no {what}",
         unnamed="its Python package could not be installed",

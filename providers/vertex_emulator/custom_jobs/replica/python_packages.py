@@ -5,7 +5,7 @@
 The supervisor runs this as a process of its own, which can be killed at any moment: an environment is valid
 only with its marker, and is built under a lock. It sees the packages of the Python that runs the emulator, as
 a prebuilt image has packages of its own. Further requirements of a job's packages are installed from the
-package index.
+package index, and so are the build backends of source distributions.
 """
 
 from __future__ import annotations
@@ -13,31 +13,30 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import importlib.metadata
 import os
 import platform
 import shutil
-import subprocess
 import sys
-import venv
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vertex_emulator.custom_jobs.replica import preparation
+from vertex_emulator.custom_jobs.replica.pip import (
+    InstallError,
+    PipError,
+    create_environment,
+    print_line,
+    run_pip,
+)
+from vertex_emulator.custom_jobs.replica.source_distributions import build_wheel, is_source_distribution
 from vertex_emulator.job_folder import folder
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _MARKER = "vertex-training.json"
-_LAYOUT = 1
-_KEPT_LINES = 15
-
-
-class InstallError(Exception):
-    """The packages cannot be installed; the message is for the user."""
+_LAYOUT = 2
 
 
 def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
@@ -55,7 +54,7 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
     with _locked(venvs / f"{key}.lock"):
         requirements = _installed(path)
         if requirements is not None and not _missing(path, requirements):
-            _print(f"The packages are already installed in {path}.")
+            print_line(f"The packages are already installed in {path}.")
             return path
         shutil.rmtree(path, ignore_errors=True)
         _build(path, archives)
@@ -64,69 +63,49 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
 
 def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
     names = ", ".join(archive["uri"] for archive in archives)
-    if not any(importlib.metadata.distributions(name="pip")):
-        raise InstallError(
-            f"The packages {names} cannot be installed: {sys.executable} has no pip. Install it with "
-            f"`{sys.executable} -m ensurepip` and create the job again."
-        )
-    _print(f"Installing {names} in {path}.")
-    venv.EnvBuilder(with_pip=False, symlinks=True).create(path)
-    site = _site_packages(path)
-    lines = [f"import site; site.addsitedir({entry!r})\n" for entry in _host_site_packages()]
-    (site / "_vertex_training_host.pth").write_text("".join(lines), encoding="utf-8")
+    create_environment(path, names)
+    print_line(f"Installing {names} in {path}.")
     files = _copies(path / "archives", archives)
     if _key(files) != path.name:
         raise InstallError(
             f"The packages {names} were replaced while they were being installed. Create the job again."
         )
-    _pip(
-        path,
-        ["--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, files)],
-        failed=f"The packages {names} could not be installed.",
-        remedy="A source archive is built with the packages of the emulator's Python. Install its build "
-        f"backend there (for instance `{sys.executable} -m pip install setuptools`), or stage a wheel.",
-    )
+    wheels = [
+        build_wheel(path, file, archive["uri"]) if is_source_distribution(file) else file
+        for file, archive in zip(files, archives, strict=True)
+    ]
+    _install_wheels(path, wheels, names)
+    # Only now: a build must not see the packages of the emulator's Python.
+    lines = [f"import site; site.addsitedir({entry!r})\n" for entry in _host_site_packages()]
+    (_site_packages(path) / "_vertex_training_host.pth").write_text("".join(lines), encoding="utf-8")
     requirements = _requirements(path)
     if missing := _missing(path, requirements):
-        _print(f"Installing their requirements: {', '.join(missing)}.")
-        wanted = " ".join(f"'{requirement}'" for requirement in missing)
-        _pip(
-            path,
-            missing,
-            failed=f"Requirements of the packages {names} could not be installed: {', '.join(missing)}.",
-            remedy="This needs a reachable package index (pip's own settings apply). Without one, install "
-            f"them for the emulator's Python: `{sys.executable} -m pip install {wanted}`.",
-        )
+        _install_requirements(path, missing, names)
     shutil.rmtree(path / "archives")
     folder.write_json(path / _MARKER, {"requirements": requirements})
 
 
-def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> None:
-    command = [sys.executable, "-m", "pip", "--python", str(path / "bin" / "python"), "install"]
-    command += [
-        "--disable-pip-version-check",
-        "--no-input",
-        "--root-user-action=ignore",
-        "--progress-bar=off",
-    ]
-    last: deque[str] = deque(maxlen=_KEPT_LINES)
-    # Some build backends of source archives import from their own folder, which PYTHONSAFEPATH forbids.
-    with subprocess.Popen(  # noqa: S603 - pip with archives from the emulator's own buckets
-        [*command, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env={name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"},
-    ) as process:
-        assert process.stdout is not None  # noqa: S101 - what PIPE means, said to the type checker
-        for line in process.stdout:
-            last.append(line.rstrip())
-            _print(f"pip: {line.rstrip()}")
-    if process.returncode != 0:
-        said = "".join(f"\n    {line}" for line in last)
-        raise InstallError(f"{failed} {remedy}\nThe last lines of pip:{said}")
+def _install_wheels(path: Path, wheels: Sequence[Path], names: str) -> None:
+    try:
+        run_pip(path, "install", ["--no-index", "--no-deps", "--force-reinstall", *map(str, wheels)])
+    except PipError as error:
+        raise InstallError(
+            f"The packages {names} could not be installed. Check that each is a wheel for Linux and Python "
+            f"{platform.python_version()}.\nThe last lines of pip:{error}"
+        ) from None
+
+
+def _install_requirements(path: Path, missing: Sequence[str], names: str) -> None:
+    print_line(f"Installing their requirements: {', '.join(missing)}.")
+    try:
+        run_pip(path, "install", missing)
+    except PipError as error:
+        wanted = " ".join(f"'{requirement}'" for requirement in missing)
+        raise InstallError(
+            f"Requirements of the packages {names} could not be installed: {', '.join(missing)}. This needs "
+            "a reachable package index (pip's own settings apply). Without one, install them for the "
+            f"emulator's Python: `{sys.executable} -m pip install {wanted}`.\nThe last lines of pip:{error}"
+        ) from None
 
 
 def _copies(target: Path, archives: Sequence[Mapping[str, str]]) -> list[Path]:
@@ -224,11 +203,6 @@ def _parsed(text: str) -> Requirement:
     from packaging.requirements import Requirement
 
     return Requirement(text)
-
-
-def _print(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def main(request_file: Path) -> None:

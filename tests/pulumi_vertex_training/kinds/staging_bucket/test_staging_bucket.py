@@ -189,7 +189,7 @@ def test_a_refresh_is_never_refused(plugin: PluginProcess) -> None:
     assert plugin.diff(BUCKET, {**BASE, **LOCKED}, BASE) == (True, [])
 
 
-def test_an_sdist_has_no_format_in_the_state(plugin: PluginProcess, tmp_path: Path) -> None:
+def test_the_default_format_is_not_in_the_state(plugin: PluginProcess, tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("print()")
     inputs, _ = plugin.check(StagedPackageProvider(), {**PLACE, "bucket": "a-bucket", "source": "task.py"})
     assert "format" not in inputs
@@ -197,7 +197,7 @@ def test_an_sdist_has_no_format_in_the_state(plugin: PluginProcess, tmp_path: Pa
 
 def test_a_wheel_is_known_in_a_preview(plugin: PluginProcess, tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("print()")
-    declared = {**PLACE, "bucket": "a-bucket", "source": "task.py", "format": "wheel"}
+    declared = {**PLACE, "bucket": "a-bucket", "source": "task.py"}
     inputs, _ = plugin.check(StagedPackageProvider(), declared)
     assert inputs["uri"].endswith("/trainer-0.1.0-py3-none-any.whl")
     assert (inputs["content_type"], inputs["python_module"]) == ("application/zip", "trainer.task")
@@ -208,7 +208,7 @@ def test_another_format_replaces_the_object(plugin: PluginProcess, tmp_path: Pat
     declared = {**PLACE, "bucket": "a-bucket", "source": "task.py"}
     provider = StagedPackageProvider()
     old, _ = plugin.check(provider, declared)
-    new, _ = plugin.check(provider, {**declared, "format": "wheel"})
+    new, _ = plugin.check(provider, {**declared, "format": "sdist"})
     assert plugin.diff(provider, old, new) == (True, ["object_name", "sha256"])
 
 
