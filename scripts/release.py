@@ -44,6 +44,7 @@ def release(layout: Layout, report: Report) -> int:
         deployment.create()
         step.say("pulumi up: training on the emulator")
         outputs = deployment.train()
+        deployment.remove()
         step.done(outputs)
     return 0
 
@@ -62,7 +63,7 @@ def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
         shutil.copyfile(root / "LICENSE", cluster / "LICENSE")
         for source in (root, cluster):
             step.say(f"building {source.name}")
-            # The sdist is built from the source and the wheel from the sdist, which shows that it is complete.
+            # The wheel is built from the sdist, which shows that the sdist is complete.
             _run(layout, [layout.python, "-m", "build", "--no-isolation", "--outdir", dist, source])
     return sorted(dist.iterdir())
 
@@ -93,15 +94,15 @@ class Trial:
             venv.symlink_to(".")
 
     def train(self) -> str:
-        """Deploy the stack, and return its outputs in one line. The emulator is stopped in any case."""
-        try:
-            self.run("pulumi", "up", "--yes", "--skip-preview")
-            state = self.run("pulumi", "stack", "output", "state").strip()
-            accuracy = self.run("pulumi", "stack", "output", "accuracy").strip()
-            self.run("pulumi", "destroy", "--yes", "--skip-preview")
-        finally:
-            self.run("vertex-training", "emulator", "stop")
+        """Deploy the stack, and return its outputs in one line."""
+        self.run("pulumi", "up", "--yes", "--skip-preview")
+        state = self.run("pulumi", "stack", "output", "state").strip()
+        accuracy = self.run("pulumi", "stack", "output", "accuracy").strip()
         return f"{state}, accuracy {accuracy}"
+
+    def remove(self) -> None:
+        """Delete everything in the stack."""
+        self.run("pulumi", "destroy", "--yes", "--skip-preview")
 
     def run(self, *arguments: str) -> str:
         """Run a command in the project and return its output. Raises ChoreError with its end if it fails."""
@@ -131,12 +132,17 @@ def trial(cli: PulumiCli, package: Path | str) -> Iterator[Trial]:
             "PULUMI_CONFIG_PASSPHRASE": "trial",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
-        yield Trial(folder=folder, package=str(package), environment=environment)
+        made = Trial(folder=folder, package=str(package), environment=environment)
+        try:
+            yield made
+        finally:
+            if (folder / "venv" / "bin" / "vertex-training").exists():
+                made.run("vertex-training", "emulator", "stop")
 
 
 def _tracked(layout: Layout) -> list[str]:
     """Return the files of the clone that Git tracks or would track, without those that are deleted."""
-    listed = subprocess.run(  # noqa: S603 - the program that PATH names
+    listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
         cwd=layout.root,
         check=True,

@@ -1,4 +1,4 @@
-"""A project made by the template of `pulumi new` installs the package that its stack names, and trains a model."""
+"""A project of the template installs the package that its stack names, and trains a model."""
 
 from __future__ import annotations
 
@@ -92,6 +92,7 @@ def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path
     with release.trial(cli, wheel) as trial:
         trial.create()
         assert trial.train() == "SUCCEEDED, accuracy 0.9925"
+        trial.remove()
 
 
 @pytest.mark.slow
