@@ -8,7 +8,7 @@ UPGRADE ?=
 VERSION ?=
 export STACK ARGS FORCE UPGRADE VERSION
 
-.PHONY: help up preview down logs unlock test check format bench soak setup tools lock generate descriptors release
+.PHONY: help up preview down logs unlock test check format bench soak setup tools lock generate descriptors version release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -29,7 +29,8 @@ help:
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: take newer versions)'
 	@echo 'make generate     write argument classes, signatures and docs/reference/ from the messages'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions again'
-	@echo 'make release      write a new version into the files that have it: make release VERSION=0.2.0'
+	@echo 'make version      write a new version into the files that have it: make version VERSION=0.2.0'
+	@echo 'make release      build both distributions into dist/, check them, and try the template with them'
 	@echo
 	@echo 'Another stack:    make up STACK=vertex (Google Cloud; see Pulumi.vertex.yaml for its needs)'
 	@echo 'Manually:         source ./activate, then plain `pulumi`'
@@ -43,11 +44,11 @@ unlock:
 test bench soak:
 	@scripts/chore $@ --args="$$ARGS"
 
-check format setup tools generate descriptors:
+check format setup tools generate descriptors release:
 	@scripts/chore $@
 
 lock:
 	@scripts/chore $@ --upgrade "$$UPGRADE"
 
-release:
+version:
 	@scripts/chore $@ --version "$$VERSION"

@@ -18,6 +18,7 @@ from scripts import (
     quality,
     release,
     stack,
+    version,
 )
 from scripts.layout import layout
 from scripts.processes import run_openly
@@ -81,8 +82,10 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             python_packages.ensure(here, report, development=True)
             return run_openly([here.python, "scripts/build_descriptors.py"], cwd=here.root, env=os.environ)
         case "release":
+            return release.release(here, report)
+        case "version":
             today = datetime.datetime.now(datetime.timezone.utc).date()
-            return release.prepare(here, report, version=options.version, today=today)
+            return version.prepare(here, report, version=options.version, today=today)
         case "lock":
             return lock_files.refresh(here, report, upgrade=bool(options.upgrade))
     return 0
@@ -108,13 +111,14 @@ def _parser() -> argparse.ArgumentParser:
         "generate",
         "descriptors",
         "release",
+        "version",
     ]
     parser.add_argument("chore", choices=chores)
     parser.add_argument("--stack", default=environment.LOCAL_STACK)
     parser.add_argument("--args", default="", help="further arguments for pulumi or pytest, in one string")
     parser.add_argument("--force", default="", help="unlock: if not empty, remove the lock in any case")
     parser.add_argument("--upgrade", default="", help="lock: if not empty, take newer versions")
-    parser.add_argument("--version", default="", help="release: new version")
+    parser.add_argument("--version", default="", help="version: the new one")
     return parser
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scripts.layout import Layout
@@ -24,6 +24,9 @@ _COMPILE = (
     "--python-version=3.10",
 )
 
+_RUNTIME = ("--extra=infra", "--extra=emulator", "--extra=images")
+"""The extras of a deployment from the clone. `infra` is for its own program."""
+
 
 def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
     """Write both lock files from pyproject.toml. Versions change only if they must, or with `upgrade`."""
@@ -32,12 +35,10 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
         development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
         before = _contents(development, runtime)
         step.say(f"resolving {development.name}")
-        _compile(
-            layout, uv, development, ["--extra=infra", "--extra=dev", *(["--upgrade"] if upgrade else [])]
-        )
+        _compile(layout, uv, development, [*_RUNTIME, "--extra=dev", *(["--upgrade"] if upgrade else [])])
         step.say(f"resolving {runtime.name}")
         shutil.copyfile(development, runtime)  # uv keeps the versions that it finds in the file it writes
-        _compile(layout, uv, runtime, ["--extra=infra"])
+        _compile(layout, uv, runtime, _RUNTIME)
         problems = list(disagreements(runtime.read_text(), development.read_text()))
         if problems:
             raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
@@ -97,7 +98,7 @@ def _install_uv(folder: Path, step: Step) -> Path:
     return programs / "uv"
 
 
-def _compile(layout: Layout, uv: Path, lock: Path, arguments: list[str]) -> None:
+def _compile(layout: Layout, uv: Path, lock: Path, arguments: Sequence[str]) -> None:
     run_quietly(
         [uv, "pip", "compile", *_COMPILE, *arguments, "pyproject.toml", "--output-file", lock.name],
         cwd=layout.root,

@@ -15,7 +15,7 @@ _WORKERS = min((os.cpu_count() or 2) + 2, 6)
 """More than the cores, because tests of the engine and of jobs wait about half of their time."""
 
 _WRITTEN = (
-    *("providers", "infra", "examples", "scripts", "docs"),
+    *("providers", "infra", "examples", "templates", "scripts", "docs"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""

@@ -1,52 +1,162 @@
-"""Prepare a release: write the version into both files that have it, and the heading of the changelog."""
+"""Build the files of a release, check them, and deploy the template with them.
+
+`dist/` then has the sdist and the wheel of both distributions. Publishing them is left to the user.
+"""
 
 from __future__ import annotations
 
-import datetime
-import re
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from scripts import pulumi_cli, python_packages
 from scripts.layout import Layout
-from scripts.report import ChoreError, Report
+from scripts.processes import run_quietly
+from scripts.pulumi_cli import PulumiCli
+from scripts.report import Report, Step
 
-_PROJECT = (Path("pyproject.toml"), re.compile(r'^(version = ")(\d+\.\d+\.\d+)(")$', re.MULTILINE))
-_PACKAGE = (
-    Path("providers/vertex_training/__init__.py"),
-    re.compile(r'^(__version__ = ")(\d+\.\d+\.\d+)(")$', re.MULTILINE),
-)
-_CHANGELOG = Path("CHANGELOG.md")
-_UNRELEASED = re.compile(r"^## Unreleased\n(?P<entries>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+TEMPLATE = Path("templates/vertex-training")
+_CLUSTER = Path("providers/vertex_cluster")
+_KEPT = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy", "LANG", "LC_", "TMPDIR")
+"""Beginnings of variables that the trial keeps, so that pip finds its index; everything else is empty."""
 
 
-def prepare(layout: Layout, report: Report, *, version: str, today: datetime.date) -> int:
-    """Write the new version. Committing, tagging and publishing are left to the user."""
-    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        raise ChoreError(f"VERSION is {version!r}; it must be like 0.2.0. Run `make release VERSION=0.2.0`.")
-    texts: dict[Path, str] = {}
-    for path, pattern in (_PROJECT, _PACKAGE):
-        text = (layout.root / path).read_text()
-        found = pattern.search(text)
-        if found is None:
-            raise ChoreError(f"{path} has no line with the version.")
-        if _number(version) <= _number(found[2]):
-            raise ChoreError(f"VERSION is {version}, which is not newer than the {found[2]} in {path}.")
-        texts[path] = pattern.sub(rf"\g<1>{version}\g<3>", text, count=1)
-    texts[_CHANGELOG] = changelog((layout.root / _CHANGELOG).read_text(), version, today)
-    for path, text in texts.items():
-        (layout.root / path).write_text(text)
-    report.line(f"Wrote version {version} to {', '.join(map(str, texts))}. Next, run:")
-    report.line(f'  .ci/run && git commit -am "Release {version}" && git tag v{version}')
+def release(layout: Layout, report: Report) -> int:
+    """Build and check the files of both distributions, then train a model with nothing but the wheel."""
+    python_packages.ensure(layout, report, development=True)
+    cli = pulumi_cli.ensure(layout, report)
+    dist = layout.root / "dist"
+    with report.step("Distributions") as step:
+        built = build(layout, dist, step)
+        step.done(f"{len(built)} files in {dist}")
+    with report.step("Checks") as step:
+        step.say("checking names, descriptions and contents")
+        check(layout, built)
+        step.done("passed")
+    wheel = next(path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
+    with trial(cli, wheel) as deployment, report.step("Template") as step:
+        step.say("pulumi new: creating a project with an empty home")
+        deployment.create()
+        step.say("pulumi up: training on the emulator")
+        outputs = deployment.train()
+        deployment.remove()
+        step.done(outputs)
     return 0
 
 
-def changelog(text: str, version: str, today: datetime.date) -> str:
-    """Return the changelog with the unreleased entries under the heading of the new version."""
-    found = _UNRELEASED.search(text)
-    if found is None or not found["entries"].strip():
-        raise ChoreError(f"{_CHANGELOG} has nothing under `## Unreleased`. Describe the changes there.")
-    heading = f"## Unreleased\n\n## {version} ({today.isoformat()})\n\n{found['entries'].strip()}\n\n"
-    return (text[: found.start()] + heading + text[found.end() :]).rstrip("\n") + "\n"
+def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
+    """Build sdist and wheel of both distributions, from copies: setuptools writes beside what it builds."""
+    if dist.exists():
+        shutil.rmtree(dist)
+    with tempfile.TemporaryDirectory() as temporary:
+        root, cluster = Path(temporary, "root"), Path(temporary, "cluster")
+        for file in _tracked(layout):
+            target = root / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(layout.root / file, target)
+        shutil.copytree(root / _CLUSTER, cluster)
+        shutil.copyfile(root / "LICENSE", cluster / "LICENSE")
+        for source in (root, cluster):
+            step.say(f"building {source.name}")
+            # The wheel is built from the sdist, which shows that the sdist is complete.
+            _run(layout, [layout.python, "-m", "build", "--no-isolation", "--outdir", dist, source])
+    return sorted(dist.iterdir())
 
 
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
+def check(layout: Layout, built: list[Path]) -> None:
+    """Raise ChoreError if an index would refuse a file."""
+    _run(layout, [layout.python, "-m", "twine", "check", "--strict", *built])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A project made by the template in `folder`, with the environment of a new user."""
+
+    folder: Path
+    package: str
+    environment: dict[str, str]
+
+    def create(self) -> None:
+        """Run `pulumi new`, which creates project, stack and environment."""
+        self.run("pulumi", "login", f"file://{self.environment['HOME']}")
+        template = Path(__file__).resolve().parent.parent / TEMPLATE
+        self.run(
+            "pulumi", "new", str(template), "--yes", "--name", "trial", "--config", f"package={self.package}"
+        )
+        # The language host of a built CLI (scripts/pulumi_build.py) installs into the project's folder.
+        venv = self.folder / "venv"
+        if not venv.exists():
+            venv.symlink_to(".")
+
+    def train(self) -> str:
+        """Deploy the stack, and return its outputs in one line."""
+        self.run("pulumi", "up", "--yes", "--skip-preview")
+        state = self.run("pulumi", "stack", "output", "state").strip()
+        accuracy = self.run("pulumi", "stack", "output", "accuracy").strip()
+        return f"{state}, accuracy {accuracy}"
+
+    def remove(self) -> None:
+        """Delete everything in the stack."""
+        self.run("pulumi", "destroy", "--yes", "--skip-preview")
+
+    def run(self, *arguments: str) -> str:
+        """Run a command in the project and return its output. Raises ChoreError with its end if it fails."""
+        return run_quietly(
+            list(arguments),
+            cwd=self.folder,
+            env=self.environment,
+            on_line=_ignore,
+            failure=f"{' '.join(arguments[:2])} failed in a project of the template",
+            tail=60,
+        )
+
+
+@contextmanager
+def trial(cli: PulumiCli, package: Path | str) -> Iterator[Trial]:
+    """Yield a project to be made in an empty folder, with an empty home, state and environment."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home, folder = Path(temporary, "home"), Path(temporary, "trial")
+        home.mkdir()
+        folder.mkdir()
+        path = [str(folder / "venv" / "bin"), str(cli.folder), *os.environ.get("PATH", os.defpath).split(":")]
+        environment = {
+            **{name: value for name, value in os.environ.items() if name.startswith(_KEPT)},
+            "HOME": str(home),
+            "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache" / "pip"),
+            "PATH": os.pathsep.join(part for part in path if "/.venv/" not in part),
+            "PULUMI_CONFIG_PASSPHRASE": "trial",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+        }
+        made = Trial(folder=folder, package=str(package), environment=environment)
+        try:
+            yield made
+        finally:
+            if (folder / "venv" / "bin" / "vertex-training").exists():
+                made.run("vertex-training", "emulator", "stop")
+
+
+def _tracked(layout: Layout) -> list[str]:
+    """Return the files of the clone that Git tracks or would track, without those that are deleted."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
+        cwd=layout.root,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [name for name in listed.stdout.split("\0") if name and (layout.root / name).is_file()]
+
+
+def _run(layout: Layout, command: list[str | Path]) -> None:
+    run_quietly(
+        command, cwd=layout.root, env=os.environ, on_line=_ignore, failure=f"{command[2]} failed", tail=60
+    )
+
+
+def _ignore(_line: str) -> None:
+    pass

@@ -15,6 +15,7 @@ import re
 import secrets
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vertex_emulator import installed_code
+from vertex_emulator import extras, installed_code
 from vertex_emulator.interpreter import VARIABLE, interpreter
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
@@ -115,6 +116,9 @@ def ensure(
     running = find(folder.root)
     if running is not None and not running.is_outdated:
         return _at_port(running, port)
+    # An interpreter that the variable names reports its own missing packages.
+    if interpreter() == sys.executable and (problem := extras.problem(extras.EMULATOR)):
+        raise LauncherError(problem)
     try:
         data_folder.prepare(folder.root)
         with locked(folder.start_lock, timeout=timeout):

@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
 import bench_emulator  # noqa: E402
 import bench_images  # noqa: E402
+import bench_install  # noqa: E402
 import bench_jobs  # noqa: E402
 import bench_memory  # noqa: E402
 import bench_pipelines  # noqa: E402
@@ -55,6 +56,7 @@ def main(arguments: list[str]) -> int:
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
+        "install": bench_install.figures,
         "tests": bench_tests.figures,
     }
     found = []
@@ -81,6 +83,7 @@ GROUPS = (
     "images",
     "previews",
     "deployments",
+    "install",
 )
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
-from vertex_emulator import launcher
+from vertex_emulator import extras, launcher
 from vertex_emulator.custom_jobs.sandbox import probe
 from vertex_emulator.kernel import data_folder
 
@@ -45,7 +45,7 @@ class Finding:
 
 
 def findings(machine: Machine) -> list[Finding]:
-    """Return one finding for each check, in a fixed order; the check of the packages has 1 to 3."""
+    """Return one finding for each check, in a fixed order; those of packages only where one is missing."""
     return [
         _python(machine),
         _pulumi(machine),
@@ -53,6 +53,7 @@ def findings(machine: Machine) -> list[Finding]:
         _emulator(machine),
         _replicas(machine),
         *_packages(machine),
+        *_extras(machine),
         _container_tools(machine),
         _google(machine),
     ]
@@ -162,6 +163,16 @@ def _installer(machine: Machine) -> Finding:
     )
 
 
+def _extras(machine: Machine) -> Iterator[Finding]:
+    for extra in machine.missing_extras:
+        yield Finding(
+            about=f"Extra {extra.name}",
+            level="warning" if extra == extras.EMULATOR else "note",
+            message=f"not installed. {extra.purpose} needs it",
+            remedy=f"Run `{extras.command(extra)}`.",
+        )
+
+
 def _container_tools(machine: Machine) -> Finding:
     about = "Container tools"
     if machine.container_tools:
@@ -209,11 +220,12 @@ class Machine:
     """State of this machine.
 
     `pulumi` is the path of the CLI, `pulumi_version` is None if it does not print one. `missing_plugins` are
-    its programs for Python that are not on PATH. `missing_packages` are not installed for this Python.
-    `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
-    `data_dir_problem` says why the data folder is not writable. `sandbox_reason` says why replicas have no
-    namespaces, None if they have. `emulator` is the address of the running emulator, `address_given` the one
-    in the shell's environment. `credentials` is the file of Application Default Credentials.
+    its programs for Python that are not on PATH. `missing_packages` are not installed for this Python;
+    `missing_extras` are not, or not completely. `installer` is what installs the packages of jobs on the
+    emulator, None if there is nothing. `data_dir_problem` says why the data folder is not writable.
+    `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
+    running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
+    Application Default Credentials.
     """
 
     python: tuple[int, ...]
@@ -223,6 +235,7 @@ class Machine:
     missing_plugins: tuple[str, ...]
     missing_packages: tuple[str, ...]
     installer: str | None
+    missing_extras: tuple[extras.Extra, ...]
     data_dir: Path
     data_dir_problem: str | None
     free_bytes: int
@@ -256,6 +269,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
             if importlib.util.find_spec(module) is None
         ),
         installer=next((name for name in ("pip", "ensurepip") if importlib.util.find_spec(name)), None),
+        missing_extras=tuple(extra for extra in (extras.EMULATOR, extras.IMAGES) if extras.missing(extra)),
         data_dir=folder,
         data_dir_problem=None if usable else f"{existing} is not a writable folder",
         free_bytes=shutil.disk_usage(existing).free,

@@ -10,6 +10,7 @@ import pytest
 from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, Machine, findings, inspect_machine
 from support.command import environment, run
 from support.tables import every_row
+from vertex_emulator import extras
 
 GOOD = Machine(
     python=(3, 11, 7),
@@ -19,6 +20,7 @@ GOOD = Machine(
     missing_plugins=(),
     missing_packages=(),
     installer="pip",
+    missing_extras=(),
     data_dir=Path("/data"),
     data_dir_problem=None,
     free_bytes=LITTLE_SPACE,
@@ -108,6 +110,16 @@ def test_what_is_in_order_has_no_remedy() -> None:
             "note",
             "tuning jobs",
             id="no hypertune",
+        ),
+        pytest.param(
+            {"missing_extras": (extras.EMULATOR,)},
+            "Extra emulator",
+            "warning",
+            "The emulator needs it",
+            id="no emulator",
+        ),
+        pytest.param(
+            {"missing_extras": (extras.IMAGES,)}, "Extra images", "note", "`requirements`", id="no installer"
         ),
         pytest.param({"container_tools": ()}, "Container tools", "note", "RUN", id="no container tool"),
         pytest.param({"credentials": None}, "Google credentials", "note", "not found", id="no credentials"),

@@ -45,7 +45,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         version: pulumi.Input[str] | None = None,
         requirements: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         extra_files: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
-        vertex_cluster: pulumi.Input[bool] | None = None,
+        vertex_cluster: pulumi.Input[bool | None] = None,
         exclude: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         format: pulumi.Input[str] | None = None,  # noqa: A002  as in a build tool
         prefix: pulumi.Input[str] | None = None,

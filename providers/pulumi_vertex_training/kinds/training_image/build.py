@@ -34,6 +34,7 @@ from pulumi_vertex_training.kinds.training_image import (
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_emulator import extras
 from vertex_training.findings.problems import Problem
 
 _TELL_SECONDS = 5.0
@@ -287,6 +288,8 @@ def _wheels(plan: ImagePlan, folder: Path) -> WheelFolder:
     source = plan.source
     if source.requirements is None or source.python_version is None:
         raise ValueError("a plan that needs wheels has requirements and a Python version")
+    if missing := extras.problem(extras.IMAGES):
+        raise PackagingError([Problem(path="requirements", message=missing)])
     folder.mkdir()
     return fetch_wheels(source.requirements, source.python_version, source.platform, folder)
 

@@ -1,4 +1,4 @@
-"""The release chore writes the version into all its files, or reports the problem."""
+"""The version chore writes the version into all its files, or reports the problem."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import release
+from scripts import version as chore
 from scripts.layout import Layout
 from scripts.report import ChoreError, Report
 
@@ -19,7 +19,11 @@ CHANGELOG = "# Changelog\n\n## Unreleased\n\n- New: this.\n\n## 0.0.9 (2029-01-0
 
 @pytest.fixture
 def clone(layout: Layout, root: Path) -> Layout:
-    for name in ("pyproject.toml", "providers/vertex_training/__init__.py"):
+    for name in (
+        "pyproject.toml",
+        "providers/vertex_training/__init__.py",
+        "providers/vertex_cluster/pyproject.toml",
+    ):
         (layout.root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, layout.root / name)
     (layout.root / "CHANGELOG.md").write_text(CHANGELOG)
@@ -27,8 +31,9 @@ def clone(layout: Layout, root: Path) -> Layout:
 
 
 def test_the_version_is_written_everywhere(clone: Layout, report: Report, printed: io.StringIO) -> None:
-    assert release.prepare(clone, report, version="99.0.1", today=DAY) == 0
+    assert chore.prepare(clone, report, version="99.0.1", today=DAY) == 0
     assert '\nversion = "99.0.1"\n' in (clone.root / "pyproject.toml").read_text()
+    assert '\nversion = "99.0.1"\n' in (clone.root / "providers/vertex_cluster/pyproject.toml").read_text()
     assert '__version__ = "99.0.1"' in (clone.root / "providers/vertex_training/__init__.py").read_text()
     assert (clone.root / "CHANGELOG.md").read_text() == (
         "# Changelog\n\n## Unreleased\n\n## 99.0.1 (2030-01-02)\n\n- New: this.\n\n"
@@ -43,7 +48,7 @@ def test_the_version_is_written_everywhere(clone: Layout, report: Report, printe
 def test_an_invalid_version_is_rejected(clone: Layout, report: Report, version: str, message: str) -> None:
     before = (clone.root / "pyproject.toml").read_text()
     with pytest.raises(ChoreError, match=message):
-        release.prepare(clone, report, version=version, today=DAY)
+        chore.prepare(clone, report, version=version, today=DAY)
     assert (clone.root / "pyproject.toml").read_text() == before
 
 
@@ -52,5 +57,5 @@ def test_a_release_without_changes_is_rejected(clone: Layout, report: Report, te
     (clone.root / "CHANGELOG.md").write_text(text)
     before = (clone.root / "pyproject.toml").read_text()
     with pytest.raises(ChoreError, match="nothing under `## Unreleased`"):
-        release.prepare(clone, report, version="99.0.1", today=DAY)
+        chore.prepare(clone, report, version="99.0.1", today=DAY)
     assert (clone.root / "pyproject.toml").read_text() == before

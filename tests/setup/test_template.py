@@ -1,0 +1,105 @@
+"""A project of the template installs the package that its stack names, and trains a model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts import pulumi_cli, release
+from scripts.layout import Layout
+from scripts.layout import layout as clone_layout
+from scripts.report import ChoreError, Report
+from support.tables import every_row
+
+STACK = "config:\n  mine:package: {}\n  vertex-training:endpoint: emulator\n"
+WANTED = "pulumi-vertex-training[emulator]"
+
+
+@pytest.fixture
+def project(tmp_path: Path, root: Path) -> Path:
+    """Return a folder with the template's environment/, two wheels and a stack without a package."""
+    (tmp_path / "environment").mkdir()
+    for file in (root / release.TEMPLATE / "environment").glob("*.*"):
+        (tmp_path / "environment" / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "one.whl").touch()
+    (tmp_path / "Pulumi.other.yaml").write_text("config:\n  mine:workers: 4\n")
+    return tmp_path
+
+
+def requirement(project: Path) -> subprocess.CompletedProcess[str]:
+    code = "import stack_package; print(stack_package.requirement())"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=project / "environment", capture_output=True, text=True, check=False
+    )
+
+
+@every_row(
+    ("package", "expected"),
+    [
+        pytest.param("0.1.0", "==0.1.0", id="a version"),
+        pytest.param('"1.0"', "==1.0", id="a version in quotes"),
+        pytest.param("2.0rc1", "==2.0rc1", id="a version before a release"),
+        pytest.param("https://host/a.whl", " @ https://host/a.whl", id="a URL"),
+        pytest.param("git+https://host/a@v1", " @ git+https://host/a@v1", id="a URL of a repository"),
+    ],
+)
+def test_the_requirement_of_a_version_or_url(project: Path, package: str, expected: str) -> None:
+    (project / "Pulumi.dev.yaml").write_text(STACK.format(package))
+    assert requirement(project).stdout == f"{WANTED}{expected}\n"
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_the_requirement_of_a_wheel(project: Path, relative: bool) -> None:
+    wheel = project / "one.whl"
+    (project / "Pulumi.dev.yaml").write_text(STACK.format(wheel.name if relative else wheel))
+    assert requirement(project).stdout == f"{WANTED} @ {wheel.as_uri()}\n"
+
+
+@every_row(
+    ("stacks", "message"),
+    [
+        pytest.param([], "No stack of", id="no package"),
+        pytest.param(["''"], "No stack of", id="an empty one"),
+        pytest.param(["two.whl"], "two.whl, which is no version and no URL, and /", id="a missing file"),
+        pytest.param(["0.1", "0.2"], "different packages: 0.1 (Pulumi.0.yaml), 0.2", id="two packages"),
+    ],
+)
+def test_a_mistake_is_named_with_the_command(project: Path, stacks: list[str], message: str) -> None:
+    for number in range(2):
+        stack = project / f"Pulumi.{number}.yaml"
+        stack.unlink(missing_ok=True)
+        if number < len(stacks):
+            stack.write_text(STACK.format(stacks[number]))
+    found = requirement(project)
+    assert found.returncode == 1
+    assert message in found.stderr, found.stderr
+    assert "pulumi config set package 0.1.0" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.slow
+def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path) -> None:
+    """Build the wheel, then go from `pulumi new` to a trained model with an empty home."""
+    clone: Layout = clone_layout(root=root)
+    cli = pulumi_cli.ensure(clone, report)
+    with report.step("build") as step:
+        built = release.build(clone, tmp_path / "dist", step)
+    release.check(clone, built)
+    (wheel,) = (path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
+    with release.trial(cli, wheel) as trial:
+        trial.create()
+        assert trial.train() == "SUCCEEDED, accuracy 0.9925"
+        trial.remove()
+
+
+@pytest.mark.slow
+def test_a_mistyped_package_is_named_by_pulumi_new(root: Path, report: Report) -> None:
+    cli = pulumi_cli.ensure(clone_layout(root=root), report)
+    with release.trial(cli, "/nowhere/package.whl") as trial:
+        with pytest.raises(ChoreError, match="which is no version and no URL") as refused:
+            trial.create()
+        assert "pulumi config set package /path/of/the/package.whl" in str(refused.value)
+        assert "Run `pulumi install` to complete the installation." in str(refused.value)
