@@ -20,7 +20,9 @@ prepared = pulumi.ResourceOptions(depends_on=cloud.services if cloud else None)
 bucket = vt.StagingBucket(
     "staging",
     name=f"{vt.project()}-{pulumi.get_project()}-{pulumi.get_stack()}",
-    lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefix": ["train/"]}}],
+    lifecycle_rules=[
+        {"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefixes": ["train/"]}}
+    ],
     force_destroy=True,
     opts=prepared,
 )

@@ -96,6 +96,7 @@ ARGS_MODULES: Mapping[str, Mapping[str, type]] = {
         persistent_resource.ResourceRuntimeSpec,
     ),
     "kinds.staging_bucket.args": _named(
+        bucket_settings.BucketVersioning,
         bucket_settings.LifecycleAction,
         bucket_settings.LifecycleCondition,
         bucket_settings.LifecycleRule,

@@ -74,9 +74,9 @@ def is_gone(engine: Engine, resource: str) -> bool:
 
 
 SETTINGS: dict[str, object] = {
-    "versioning": True,
+    "versioning": {"enabled": True},
     "labels": {"team": "vision"},
-    "cors": [{"origin": ["https://example.com"], "method": ["GET"], "max_age_seconds": 60}],
+    "cors": [{"origins": ["https://example.com"], "methods": ["GET"], "max_age_seconds": 60}],
     "soft_delete_policy": {"retention_duration_seconds": 10 * DAY},
     "retention_policy": {"retention_period": 60},
     "website": {"main_page_suffix": "index.html"},
@@ -87,7 +87,9 @@ SETTINGS: dict[str, object] = {
 }
 PLAIN = declare(
     "typed",
-    lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefix": ["train/"]}}],
+    lifecycle_rules=[
+        {"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefixes": ["train/"]}}
+    ],
 )
 TYPED = """
 made["typed"] = vt.StagingBucket(
@@ -96,7 +98,7 @@ made["typed"] = vt.StagingBucket(
     lifecycle_rules=[
         vt.LifecycleRuleArgs(
             action=vt.LifecycleActionArgs(type="Delete"),
-            condition=vt.LifecycleConditionArgs(age=30, matches_prefix=["train/"]),
+            condition=vt.LifecycleConditionArgs(age=30, matches_prefixes=["train/"]),
         )
     ],
 )
@@ -186,7 +188,7 @@ def test_settings_change_in_place_and_back_and_the_preview_says_each(changes: Ch
     planned = mentions(changes.planned.output, "settings-bucket")
     for words in (
         "bucket settings-bucket: labels.team: not set -> vision; ",
-        "versioning: off -> on",
+        "versioning.enabled: off -> on",
         "cors: 0 CORS rules -> 1 CORS rule",
         "soft_delete_policy.retention_duration_seconds: 604800 (the default) -> 864000",
         "retention_policy.retention_period: not set -> 60",
@@ -351,7 +353,7 @@ def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -
 
 
 def test_an_emptying_that_was_killed_is_continued(engine: Engine) -> None:
-    write(engine, declare("large", force_destroy=True, versioning=True))
+    write(engine, declare("large", force_destroy=True, versioning={"enabled": True}))
     engine.up().ok()
     fill(engine, "large", 1500)
     fill(engine, "large", 500)  # noncurrent versions of these

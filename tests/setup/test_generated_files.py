@@ -92,7 +92,7 @@ def test_a_new_field_becomes_an_argument_that_is_documented_and_passed_on() -> N
     lines = [line.strip() for line in source.split("\n")]
     assert lines[lines.index("*,") + 1 : lines.index("**more: Any,")] == [
         "name: pulumi.Input[str] | None = None,  # noqa: A002",
-        "size: pulumi.Input[int] | None = None,",
+        "size: pulumi.Input[int | None] = None,",
         "wait: bool = True,",
         "opts: pulumi.ResourceOptions | None = None,",
     ]

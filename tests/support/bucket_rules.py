@@ -16,7 +16,7 @@ NETWORKS = {
         {"network": "projects/p/global/networks/n", "allowed_ip_cidr_ranges": ["10.0.0.0/8"]}
     ],
 }
-CORS = {"origin": ["https://example.com"], "method": ["GET"], "max_age_seconds": 60}
+CORS = {"origins": ["https://example.com"], "methods": ["GET"], "max_age_seconds": 60}
 FIRST = "lifecycle_rules[0]"
 
 
@@ -99,7 +99,7 @@ CASES = {
     ),
     "bucket-folders": case(
         bucket(hierarchical_namespace=True),
-        {"versioning": True},
+        {"versioning": {"enabled": True}},
         "versioning",
         "true is not allowed with hierarchical_namespace",
         "Leave one of the two out",
@@ -112,10 +112,10 @@ CASES = {
         "Set both, or neither",
     ),
     "bucket-cors": case(
-        bucket(cors=[CORS]), {"cors[0].origin": []}, "cors[0].origin", "is empty", "Give at least one"
+        bucket(cors=[CORS]), {"cors[0].origins": []}, "cors[0].origins", "is empty", "Give at least one"
     ),
     "bucket-cors-method": case(
-        bucket(cors=[CORS]), {"cors[0].method": ["GTE"]}, "cors[0].method[0]", "'GTE'", "did you mean GET?"
+        bucket(cors=[CORS]), {"cors[0].methods": ["GTE"]}, "cors[0].methods[0]", "'GTE'", "did you mean GET?"
     ),
     "bucket-cors-age": case(
         bucket(cors=[CORS]),
@@ -168,8 +168,8 @@ CASES = {
     ),
     "lifecycle-storage-class": case(
         bucket(lifecycle_rules=[RULE]),
-        {f"{FIRST}.condition.matches_storage_class": ["GOLD"]},
-        f"{FIRST}.condition.matches_storage_class[0]",
+        {f"{FIRST}.condition.matches_storage_classes": ["GOLD"]},
+        f"{FIRST}.condition.matches_storage_classes[0]",
         "'GOLD'",
         "use STANDARD",
     ),
@@ -212,11 +212,13 @@ CASES = {
         "Leave it out, or set autoclass.enabled to false",
     ),
     "lifecycle-versions": case(
-        bucket(versioning=True, lifecycle_rules=[{**RULE, "condition": {"num_newer_versions": 3}}]),
-        {"versioning": False},
+        bucket(
+            versioning={"enabled": True}, lifecycle_rules=[{**RULE, "condition": {"num_newer_versions": 3}}]
+        ),
+        {"versioning": {"enabled": False}},
         f"{FIRST}.condition.num_newer_versions",
         "3 applies to noncurrent versions",
-        "Set versioning=True",
+        'Set versioning={"enabled": True}',
         level="warning",
     ),
 }

@@ -297,7 +297,7 @@ def test_bucket_settings_change_in_place_and_its_place_does_not(plugin: PluginPr
     base = {**PLACE, "name": "a-bucket"}
     old, _ = plugin.check(provider, base)
     for change, replaces in (
-        ({"versioning": True}, []),
+        ({"versioning": {"enabled": True}}, []),
         ({"labels": {"a": "b"}}, []),
         ({"force_destroy": True}, []),
         ({"name": "other-bucket"}, ["name"]),

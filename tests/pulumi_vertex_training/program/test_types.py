@@ -1,4 +1,4 @@
-"""What a type checker finds in a program that uses the package, and what it accepts."""
+"""Type checkers find every misspelt name in a program, and accept a correct one."""
 
 from __future__ import annotations
 

@@ -10,6 +10,17 @@ from pulumi_vertex_training.program.arguments_class import arguments_class
 
 
 @arguments_class
+class BucketVersioningArgs:
+    """Versioning: a replaced or deleted object stays as a noncurrent version.
+
+    :param enabled: Keep noncurrent versions of objects.
+    """
+
+    enabled: Input[bool]
+    """Keep noncurrent versions of objects."""
+
+
+@arguments_class
 class LifecycleActionArgs:
     """Action of a lifecycle rule.
 
@@ -31,9 +42,9 @@ class LifecycleConditionArgs:
     :param created_before: Date (YYYY-MM-DD) before which the object was created.
     :param is_live: True for live objects, False for noncurrent versions.
     :param num_newer_versions: Number of newer versions that the object has.
-    :param matches_prefix: Prefixes of object names; one must match.
-    :param matches_suffix: Suffixes of object names; one must match.
-    :param matches_storage_class: Storage classes of the object; one must match.
+    :param matches_prefixes: Prefixes of object names; one must match.
+    :param matches_suffixes: Suffixes of object names; one must match.
+    :param matches_storage_classes: Storage classes of the object; one must match.
     :param custom_time_before: Date (YYYY-MM-DD) before the object's custom time.
     :param days_since_custom_time: Days since the object's custom time.
     :param days_since_noncurrent_time: Days since the version became noncurrent.
@@ -48,11 +59,11 @@ class LifecycleConditionArgs:
     """True for live objects, False for noncurrent versions."""
     num_newer_versions: Input[int | None] = None
     """Number of newer versions that the object has."""
-    matches_prefix: Input[Sequence[Input[str]] | None] = None
+    matches_prefixes: Input[Sequence[Input[str]] | None] = None
     """Prefixes of object names; one must match."""
-    matches_suffix: Input[Sequence[Input[str]] | None] = None
+    matches_suffixes: Input[Sequence[Input[str]] | None] = None
     """Suffixes of object names; one must match."""
-    matches_storage_class: Input[Sequence[Input[str]] | None] = None
+    matches_storage_classes: Input[Sequence[Input[str]] | None] = None
     """Storage classes of the object; one must match."""
     custom_time_before: Input[str | None] = None
     """Date (YYYY-MM-DD) before the object's custom time."""
@@ -97,17 +108,17 @@ class AutoclassArgs:
 class CorsRuleArgs:
     """CORS rule: requests that pages of other origins may send.
 
-    :param origin: Origins whose pages may send requests; "*" for all.
-    :param method: HTTP methods that are allowed; "*" for all.
-    :param response_header: Response headers that pages may read.
+    :param origins: Origins whose pages may send requests; "*" for all.
+    :param methods: HTTP methods that are allowed; "*" for all.
+    :param response_headers: Response headers that pages may read.
     :param max_age_seconds: Seconds for which browsers cache the rule.
     """
 
-    origin: Input[Sequence[Input[str]]]
+    origins: Input[Sequence[Input[str]]]
     """Origins whose pages may send requests; "*" for all."""
-    method: Input[Sequence[Input[str]]]
+    methods: Input[Sequence[Input[str]]]
     """HTTP methods that are allowed; "*" for all."""
-    response_header: Input[Sequence[Input[str]] | None] = None
+    response_headers: Input[Sequence[Input[str]] | None] = None
     """Response headers that pages may read."""
     max_age_seconds: Input[int | None] = None
     """Seconds for which browsers cache the rule."""

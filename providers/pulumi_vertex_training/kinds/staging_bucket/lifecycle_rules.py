@@ -17,7 +17,7 @@ STORAGE_CLASSES = ("STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE")
 OLD_STORAGE_CLASSES = ("MULTI_REGIONAL", "REGIONAL", "DURABLE_REDUCED_AVAILABILITY")
 MAX_RULES = 100
 
-_OF_ABORT = ("age", "matches_prefix", "matches_suffix")
+_OF_ABORT = ("age", "matches_prefixes", "matches_suffixes")
 _OF_VERSIONS = ("num_newer_versions", "days_since_noncurrent_time", "noncurrent_time_before")
 _NUMBERS = ("age", "num_newer_versions", "days_since_custom_time", "days_since_noncurrent_time")
 _DATES = ("created_before", "custom_time_before", "noncurrent_time_before")
@@ -51,7 +51,7 @@ DATE = Rule(
 )
 ABORT = Rule(
     name="lifecycle-abort",
-    says="AbortIncompleteMultipartUpload supports only age, matches_prefix and matches_suffix",
+    says="AbortIncompleteMultipartUpload supports only age, matches_prefixes and matches_suffixes",
     source=_DOCUMENT,
 )
 WITH_AUTOCLASS = Rule(
@@ -82,7 +82,7 @@ def lifecycle_problems(spec: BucketSpec) -> Iterator[Problem]:
         yield from _condition_problems(rule.condition, f"{path}.condition")
         if spec.autoclass and spec.autoclass.enabled:
             yield from _autoclass_problems(rule, path)
-        if not spec.versioning:
+        if not spec.versioning.enabled:
             yield from _version_problems(rule.condition, path)
 
 
@@ -129,8 +129,8 @@ def _condition_problems(condition: LifecycleCondition, path: str) -> Iterator[Pr
         date = getattr(condition, name)
         if date is not None and not _is_date(date):
             yield DATE.broken(f"{path}.{name}", f"{shown(date)} is not a date; write it as YYYY-MM-DD")
-    for i, name in enumerate(condition.matches_storage_class):
-        below = f"{path}.matches_storage_class[{i}]"
+    for i, name in enumerate(condition.matches_storage_classes):
+        below = f"{path}.matches_storage_classes[{i}]"
         yield from class_problems(name, below, STORAGE_CLASSES + OLD_STORAGE_CLASSES, CLASS)
 
 
@@ -143,9 +143,9 @@ def _autoclass_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
             f"SetStorageClass is not allowed with Autoclass, which sets the storage classes. {remedy}",
             rests_on=(kind, "autoclass.*"),
         )
-    if rule.condition.matches_storage_class:
-        below = f"{path}.condition.matches_storage_class"
-        classes = ", ".join(rule.condition.matches_storage_class)
+    if rule.condition.matches_storage_classes:
+        below = f"{path}.condition.matches_storage_classes"
+        classes = ", ".join(rule.condition.matches_storage_classes)
         yield WITH_AUTOCLASS.broken(
             below,
             f"{classes} is not allowed with Autoclass, which sets the storage classes. {remedy}",
@@ -160,8 +160,8 @@ def _version_problems(condition: LifecycleCondition, path: str) -> Iterator[Prob
             yield VERSIONS.broken(
                 below,
                 f"{getattr(condition, name)} applies to noncurrent versions, which a bucket without "
-                "versioning does not have. Set versioning=True, or leave the rule out",
-                rests_on=(below, "versioning"),
+                'versioning does not have. Set versioning={"enabled": True}, or leave the rule out',
+                rests_on=(below, "versioning.enabled"),
             )
 
 

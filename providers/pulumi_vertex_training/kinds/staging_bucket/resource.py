@@ -12,6 +12,7 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
     AutoclassArgs,
     BucketEncryptionArgs,
     BucketLoggingArgs,
+    BucketVersioningArgs,
     CorsRuleArgs,
     CustomPlacementConfigArgs,
     IpFilterArgs,
@@ -53,7 +54,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
         uniform_bucket_level_access: pulumi.Input[bool | None] = None,
         public_access_prevention: pulumi.Input[str | None] = None,
-        versioning: pulumi.Input[bool | None] = None,
+        versioning: pulumi.Input[BucketVersioningArgs | Mapping[str, Any] | None] = None,
         lifecycle_rules: pulumi.Input[
             Sequence[pulumi.Input[LifecycleRuleArgs | Mapping[str, Any]]] | None
         ] = None,
@@ -87,7 +88,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         :param labels: Labels of the bucket.
         :param uniform_bucket_level_access: Grant access by IAM only, without access lists of objects.
         :param public_access_prevention: `enforced` or `inherited`.
-        :param versioning: Keep noncurrent versions of objects.
+        :param versioning: Keep noncurrent versions of objects: `{"enabled": True}`.
         :param lifecycle_rules: Lifecycle rules, such as `{"action": {"type": "Delete"}, "condition": {"age":
             30}}`.
         :param force_destroy: Delete the objects together with the bucket. By default, a bucket that is not

@@ -216,11 +216,11 @@ def _folder_problems(spec: BucketSpec) -> Iterator[Problem]:
             "false is not allowed with hierarchical_namespace. Leave it out",
             rests_on=("uniform_bucket_level_access", "hierarchical_namespace"),
         )
-    if spec.versioning:
+    if spec.versioning.enabled:
         yield FOLDERS.broken(
-            "versioning",
+            "versioning.enabled",
             "true is not allowed with hierarchical_namespace. Leave one of the two out",
-            rests_on=("versioning", "hierarchical_namespace"),
+            rests_on=("versioning.enabled", "hierarchical_namespace"),
         )
 
 
@@ -263,17 +263,17 @@ def access_problems(spec: BucketSpec) -> Iterator[Problem]:
     """Yield every problem of CORS rules, IP filter and usage logs."""
     for i, rule in enumerate(spec.cors):
         path = f"cors[{i}]"
-        for name in ("origin", "method"):
+        for name in ("origins", "methods"):
             if not getattr(rule, name):
-                example = '"https://example.com"' if name == "origin" else '"GET"'
+                example = '"https://example.com"' if name == "origins" else '"GET"'
                 yield CORS.broken(
                     f"{path}.{name}",
                     f"is empty, so the rule allows nothing. Give at least one, for example {example}",
                 )
-        for j, method in enumerate(rule.method):
+        for j, method in enumerate(rule.methods):
             if method.upper() not in METHODS:
                 guess = nearest(method, METHODS) or f"use {one_of(METHODS)}"
-                yield CORS_METHOD.broken(f"{path}.method[{j}]", f"{shown(method)} is not a method; {guess}")
+                yield CORS_METHOD.broken(f"{path}.methods[{j}]", f"{shown(method)} is not a method; {guess}")
         if rule.max_age_seconds is not None and rule.max_age_seconds < 0:
             yield CORS_AGE.broken(
                 f"{path}.max_age_seconds", f"{rule.max_age_seconds}; give a whole number of 0 or more"

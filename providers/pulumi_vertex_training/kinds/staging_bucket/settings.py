@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 INT64 = {"int64": True}
 """Metadata of fields that the API's JSON writes as strings of digits."""
+
+
+PLURALS: Mapping[str, str] = {
+    "matches_prefixes": "matchesPrefix",
+    "matches_suffixes": "matchesSuffix",
+    "matches_storage_classes": "matchesStorageClass",
+    "origins": "origin",
+    "methods": "method",
+    "response_headers": "responseHeader",
+}
+"""Fields whose names are plural, as in pulumi_gcp, with their names in the API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketVersioning:
+    """Versioning: a replaced or deleted object stays as a noncurrent version."""
+
+    enabled: bool
+    """Keep noncurrent versions of objects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +51,11 @@ class LifecycleCondition:
     """True for live objects, False for noncurrent versions."""
     num_newer_versions: int | None = None
     """Number of newer versions that the object has."""
-    matches_prefix: tuple[str, ...] = ()
+    matches_prefixes: tuple[str, ...] = ()
     """Prefixes of object names; one must match."""
-    matches_suffix: tuple[str, ...] = ()
+    matches_suffixes: tuple[str, ...] = ()
     """Suffixes of object names; one must match."""
-    matches_storage_class: tuple[str, ...] = ()
+    matches_storage_classes: tuple[str, ...] = ()
     """Storage classes of the object; one must match."""
     custom_time_before: str | None = None
     """Date (YYYY-MM-DD) before the object's custom time."""
@@ -76,11 +96,11 @@ class Autoclass:
 class CorsRule:
     """CORS rule: requests that pages of other origins may send. Browsers cache it `max_age_seconds` long."""
 
-    origin: tuple[str, ...]
+    origins: tuple[str, ...]
     """Origins whose pages may send requests; "*" for all."""
-    method: tuple[str, ...]
+    methods: tuple[str, ...]
     """HTTP methods that are allowed; "*" for all."""
-    response_header: tuple[str, ...] = ()
+    response_headers: tuple[str, ...] = ()
     """Response headers that pages may read."""
     max_age_seconds: int | None = None
     """Seconds for which browsers cache the rule."""

@@ -14,6 +14,7 @@ from pulumi_vertex_training.kinds.staging_bucket.settings import (
     Autoclass,
     BucketEncryption,
     BucketLogging,
+    BucketVersioning,
     CorsRule,
     CustomPlacementConfig,
     EncryptionEnforcement,
@@ -44,13 +45,16 @@ TERMINAL_DEFAULT = "NEARLINE"
 """Terminal storage class of Autoclass by default (Cloud Storage documentation, "Autoclass")."""
 
 
+_NO_VERSIONS = BucketVersioning(enabled=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BucketSpec:
     """A bucket for packages, data and results of training jobs.
 
-    The fields are those of the API's resource. A message with a single value is that value (`versioning` is
-    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). A field that is None or empty has the
-    service's default. `location` is the region of the jobs.
+    The fields are those of the API's resource. `requester_pays` is
+    `billing.requesterPays`. A field that is None or empty has the service's default. `location` is the region
+    of the jobs.
 
     The API has no `force_destroy` and `release_holds`. `force_destroy` deletes the objects of the bucket with
     it; `release_holds` also deletes objects that are on hold.
@@ -91,8 +95,8 @@ class BucketSpec:
     """Grant access by IAM only, without access lists of objects."""
     public_access_prevention: Literal["inherited", "enforced"] = "enforced"
     """`enforced` or `inherited`."""
-    versioning: bool = False
-    """Keep noncurrent versions of objects."""
+    versioning: BucketVersioning = _NO_VERSIONS
+    """Keep noncurrent versions of objects: `{"enabled": True}`."""
     lifecycle_rules: tuple[LifecycleRule, ...] = ()
     """Lifecycle rules, such as `{"action": {"type": "Delete"}, "condition": {"age": 30}}`."""
     force_destroy: bool = False
@@ -159,16 +163,16 @@ EFFECTS: FieldTable = MappingProxyType(
         "labels": _IN_PLACE,
         "uniform_bucket_level_access": _IN_PLACE,
         "public_access_prevention": _IN_PLACE,
-        "versioning": _IN_PLACE,
+        "versioning.enabled": _IN_PLACE,
         "lifecycle_rules[].action.type": _RULES,
         "lifecycle_rules[].action.storage_class": _RULES,
         "lifecycle_rules[].condition.age": _RULES,
         "lifecycle_rules[].condition.created_before": _RULES,
         "lifecycle_rules[].condition.is_live": _RULES,
         "lifecycle_rules[].condition.num_newer_versions": _RULES,
-        "lifecycle_rules[].condition.matches_prefix": _RULES,
-        "lifecycle_rules[].condition.matches_suffix": _RULES,
-        "lifecycle_rules[].condition.matches_storage_class": _RULES,
+        "lifecycle_rules[].condition.matches_prefixes": _RULES,
+        "lifecycle_rules[].condition.matches_suffixes": _RULES,
+        "lifecycle_rules[].condition.matches_storage_classes": _RULES,
         "lifecycle_rules[].condition.custom_time_before": _RULES,
         "lifecycle_rules[].condition.days_since_custom_time": _RULES,
         "lifecycle_rules[].condition.days_since_noncurrent_time": _RULES,
@@ -177,9 +181,9 @@ EFFECTS: FieldTable = MappingProxyType(
         "release_holds": _OURS,
         "autoclass.enabled": _IN_PLACE,
         "autoclass.terminal_storage_class": _IN_PLACE,
-        "cors[].origin": _IN_PLACE,
-        "cors[].method": _IN_PLACE,
-        "cors[].response_header": _IN_PLACE,
+        "cors[].origins": _IN_PLACE,
+        "cors[].methods": _IN_PLACE,
+        "cors[].response_headers": _IN_PLACE,
         "cors[].max_age_seconds": _IN_PLACE,
         "custom_placement_config.data_locations": FieldEffect(
             effect=Effect.REPLACE, reason="a bucket cannot move to other regions"
@@ -235,7 +239,7 @@ def normalise(spec: Bucket) -> Bucket:
         autoclass=autoclass,
         custom_placement_config=placement,
         cors=tuple(
-            replace(rule, method=tuple(method.upper() for method in rule.method)) for rule in spec.cors
+            replace(rule, methods=tuple(method.upper() for method in rule.methods)) for rule in spec.cors
         ),
     )
 
@@ -268,11 +272,11 @@ def comparable(spec: Bucket) -> Bucket:
 
 
 def _normal_rule(rule: LifecycleRule) -> LifecycleRule:
-    classes = tuple(name.upper() for name in rule.condition.matches_storage_class)
+    classes = tuple(name.upper() for name in rule.condition.matches_storage_classes)
     target = rule.action.storage_class
     return LifecycleRule(
         action=replace(rule.action, storage_class=target.upper() if target else None),
-        condition=replace(rule.condition, matches_storage_class=classes),
+        condition=replace(rule.condition, matches_storage_classes=classes),
     )
 
 

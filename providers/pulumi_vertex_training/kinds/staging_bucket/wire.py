@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi_vertex_training.kinds.staging_bucket.settings import IpFilter
+from pulumi_vertex_training.kinds.staging_bucket.settings import PLURALS, IpFilter
 from pulumi_vertex_training.kinds.staging_bucket.spec import (
     EFFECTS,
     SOFT_DELETE_DEFAULT,
@@ -71,7 +71,7 @@ def from_wire(
         "storage_class": bucket.get("storageClass") or "STANDARD",
         "uniform_bucket_level_access": bool(_part(access, "uniformBucketLevelAccess").get("enabled")),
         "public_access_prevention": _prevention(access.get("publicAccessPrevention")),
-        "versioning": bool(_part(bucket, "versioning").get("enabled")),
+        "versioning": {"enabled": bool(_part(bucket, "versioning").get("enabled"))},
         "lifecycle_rules": rules,
         "requester_pays": bool(_part(bucket, "billing").get("requesterPays")),
         "enable_object_retention": _part(bucket, "objectRetention").get("mode") == "Enabled",
@@ -81,7 +81,7 @@ def from_wire(
     }
     if regions := _part(bucket, "customPlacementConfig").get("dataLocations"):
         flat["custom_placement_config"] = {"data_locations": regions}
-    return comparable(from_json(BucketSpec, flat))
+    return comparable(from_json(BucketSpec, _with_plurals(flat)))
 
 
 def as_live(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
@@ -138,7 +138,7 @@ def _settings(spec: BucketSpec) -> dict[str, Any]:
             "uniformBucketLevelAccess": {"enabled": spec.uniform_bucket_level_access},
             "publicAccessPrevention": spec.public_access_prevention,
         },
-        "versioning": {"enabled": spec.versioning},
+        "versioning": {"enabled": spec.versioning.enabled},
         "lifecycle": {"rule": [_without_null(_message(rule)) for rule in spec.lifecycle_rules]},
         "autoclass": _autoclass(spec),
         "billing": {"requesterPays": spec.requester_pays},
@@ -178,7 +178,7 @@ def _message(value: Any) -> Any:
             item = getattr(value, field.name)
             if field.metadata.get("int64") and item is not None:
                 item = str(item)
-            plain[camel_case(field.name)] = None if item == () else _message(item)
+            plain[PLURALS.get(field.name) or camel_case(field.name)] = None if item == () else _message(item)
         return plain
     if isinstance(value, tuple):
         return [_without_null(_message(item)) for item in value]
@@ -189,6 +189,19 @@ def _without_null(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_null(item) for key, item in value.items() if item is not None}
     return value
+
+
+_PLURAL_OF = {wire: name for name, wire in PLURALS.items()}
+
+
+def _with_plurals(value: Any) -> Any:
+    """Return rules of the API with the field names of a spec; labels are not touched."""
+    if isinstance(value, Mapping):
+        return {
+            _PLURAL_OF.get(key, key): item if key == "labels" else _with_plurals(item)
+            for key, item in value.items()
+        }
+    return [_with_plurals(item) for item in value] if isinstance(value, list) else value
 
 
 def _prevention(value: object) -> object:

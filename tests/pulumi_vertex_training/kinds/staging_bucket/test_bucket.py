@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from pulumi_vertex_training.kinds.staging_bucket.rules import read, validate
+from pulumi_vertex_training.kinds.staging_bucket.settings import BucketVersioning
 from pulumi_vertex_training.kinds.staging_bucket.spec import (
     BucketSpec,
     LifecycleAction,
@@ -62,11 +63,14 @@ def test_defaults_are_explicit():
         "storage_class": "STANDARD",
         "uniform_bucket_level_access": True,
         "public_access_prevention": "enforced",
+        "versioning": {"enabled": False},
     }
 
 
 def test_a_bucket_on_the_wire():
-    spec = bucket(labels={"team": "vision"}, lifecycle_rules=(rule(age=0, matches_prefix=("aiplatform-",)),))
+    spec = bucket(
+        labels={"team": "vision"}, lifecycle_rules=(rule(age=0, matches_prefixes=("aiplatform-",)),)
+    )
     assert to_wire(spec) == {
         "name": "my-bucket",
         "location": "US-CENTRAL1",
@@ -158,7 +162,7 @@ def test_the_patch_of_an_unchanged_bucket_is_empty(spec):
         (bucket(force_destroy=True), {}),
         (bucket(location="US-Central1"), {}),
         (bucket(storage_class="nearline"), {"storageClass": "NEARLINE"}),
-        (bucket(versioning=True), {"versioning": {"enabled": True}}),
+        (bucket(versioning=BucketVersioning(enabled=True)), {"versioning": {"enabled": True}}),
         (bucket(labels={"b": "2"}), {"labels": {"b": "2"}}),
         (
             bucket(public_access_prevention="inherited"),
@@ -226,8 +230,8 @@ def test_a_bucket_cannot_move(new):
             "YYYY-MM-DD",
         ),
         (
-            {"lifecycle_rules": (rule(matches_storage_class=("STANDARD", "GOLD")),)},
-            "lifecycle_rules[0].condition.matches_storage_class[1]",
+            {"lifecycle_rules": (rule(matches_storage_classes=("STANDARD", "GOLD")),)},
+            "lifecycle_rules[0].condition.matches_storage_classes[1]",
             "not a storage class",
         ),
         ({"lifecycle_rules": (rule(),) * 101}, "lifecycle_rules", "101 rules"),

@@ -44,7 +44,7 @@ def test_every_replacing_field_is_in_the_effects(old: BucketSpec, new: BucketSpe
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"versioning": True}, "versioning: off -> on; changed in place"),
+        ({"versioning": {"enabled": True}}, "versioning.enabled: off -> on; changed in place"),
         ({"labels": {"a": "b"}}, "labels.a: not set -> b; changed in place"),
         (
             {"lifecycle_rules": [{"action": {"type": "Delete"}, "condition": {"age": 1}}]},
@@ -114,7 +114,7 @@ def test_a_new_lock_is_in_the_summary() -> None:
 def test_an_existing_lock_is_not_in_the_summary() -> None:
     assert (
         "locked permanently"
-        not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).summary
+        not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning={"enabled": True})).summary
     )
 
 

@@ -177,7 +177,7 @@ def test_a_spec_survives_the_state(spec: BucketSpec) -> None:
             {"autoclass": {"enabled": True, "terminalStorageClass": "NEARLINE"}},
         ),
         (
-            {"cors": [{"origin": ["*"], "method": ["get"], "max_age_seconds": 0}]},
+            {"cors": [{"origins": ["*"], "methods": ["get"], "max_age_seconds": 0}]},
             {"cors": [{"origin": ["*"], "method": ["GET"], "maxAgeSeconds": 0}]},
         ),
         (
@@ -205,7 +205,7 @@ def test_a_setting_on_the_wire(more: dict[str, Any], wire: dict[str, Any]) -> No
         ({"logging": {"log_bucket": "logs"}}, {"logging": None}),
         ({"website": {"main_page_suffix": "a"}}, {"website": None}),
         ({"autoclass": {"enabled": True}}, {"autoclass": {"enabled": False}}),
-        ({"cors": [{"origin": ["*"], "method": ["GET"]}]}, {"cors": []}),
+        ({"cors": [{"origins": ["*"], "methods": ["GET"]}]}, {"cors": []}),
     ],
 )
 def test_a_removed_setting_on_the_wire(setting: dict[str, Any], wire: dict[str, Any]) -> None:

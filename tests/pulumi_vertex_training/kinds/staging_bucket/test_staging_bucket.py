@@ -34,7 +34,7 @@ def test_the_state_has_the_fields_of_the_first_version(plugin: PluginProcess) ->
         "storage_class": "STANDARD",
         "uniform_bucket_level_access": True,
         "public_access_prevention": "enforced",
-        "versioning": False,
+        "versioning": {"enabled": False},
         "force_destroy": False,
         "url": "gs://a-bucket",
     }
