@@ -145,6 +145,20 @@ def test_a_module_that_the_package_does_not_contain(engine: Engine) -> None:
     ) in engine.preview().failed().output
 
 
+def test_a_package_with_two_modules_and_no_task(engine: Engine) -> None:
+    (engine.folder / "infra" / "net").mkdir()
+    for name in ("model", "train"):
+        (engine.folder / "infra" / "net" / f"{name}.py").write_text("")
+    engine.write("""
+    vt.DistributedTraining("train", bucket="some-bucket", package={"source": "net"},
+        executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
+        chief=vt.WorkerPoolSpecArgs(machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4")))
+    """)
+    assert (
+        "no module of the packages is clearly the program; name one: net.model, net.train"
+    ) in engine.preview().failed().output
+
+
 def test_a_misspelt_argument_of_a_resource_is_named(engine: Engine) -> None:
     engine.write(JOB.format(arguments=job(pool(), servce_account="x")))
     output = engine.preview().failed().output

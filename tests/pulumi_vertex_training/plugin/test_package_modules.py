@@ -21,6 +21,7 @@ PACKAGES = [
     [
         pytest.param("trainer.task", "", id="in a package"),
         pytest.param("helper", "", id="in another package"),
+        pytest.param("", "is clearly the program; name one: helper, trainer.data.load", id="none"),
         pytest.param("torch.distributed.run", "", id="a launcher of an image"),
         pytest.param("my_runner.main", "", id="of a requirement"),
         pytest.param("trainer.tsk", "did you mean trainer.task", id="typo"),

@@ -227,7 +227,7 @@ class StagedPackageProvider(StagedProvider):
             own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
             modules = PackageModules(modules=own, requirements=package.requirements)
             OPERATION.note_package_modules(str(spec.uri), modules)
-        derived = {**derived_inputs(spec), "python_module": package.python_module}
+        derived = {**derived_inputs(spec), "python_module": package.python_module or ""}
         return CheckResult(outbound({**inputs, **derived}), [])
 
     @clean

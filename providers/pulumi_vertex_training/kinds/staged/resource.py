@@ -32,7 +32,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     size: pulumi.Output[int]
     """Size in bytes."""
     python_module: pulumi.Output[str]
-    """Module to run. Known in a preview."""
+    """Module to run. Known in a preview. Empty if it is not clear which of several modules is meant."""
 
     @named_arguments
     def __init__(

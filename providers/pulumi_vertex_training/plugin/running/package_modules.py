@@ -59,6 +59,8 @@ def module_fault(module: str, packages: Sequence[PackageModules]) -> str:
     top_level = module.partition(".")[0]
     if module in modules or top_level in _OF_IMAGES or _is_required(top_level, packages):
         return ""
+    if not module:
+        return f"no module of the packages is clearly the program; name one: {_listed(modules)}"
     inside = [name for name in modules if name.startswith(f"{module}.")]
     if inside:
         return f"{shown(module)} is a package without a module __main__; its modules are {_listed(inside)}"
