@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import util
 
 DISTRIBUTION = "pulumi-vertex-training"
 
@@ -55,6 +55,8 @@ def problem(extra: Extra) -> str | None:
 
 def _origin() -> str:
     """Return the wheel, folder or repository that the package was installed from, "" if it was an index."""
+    from importlib import metadata  # takes 15 ms, and is needed for an error only
+
     try:
         record = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
