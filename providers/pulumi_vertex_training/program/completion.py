@@ -99,7 +99,7 @@ async def completion(
         label=label,
         held_run=held_run,
     )
-    progress = Progress(resource, policy, waiting.declared)
+    progress = Progress(resource, policy, waiting.declared, base_output_directory)
     try:
         link = _Link(waiting, await asyncio.to_thread(connect))
         watched = await _watched(waiting, link, progress)
@@ -181,6 +181,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
     finally:
         if log is not None:
             log.stop()
+        progress.end()
         _release(waiting, link)
 
 
