@@ -53,6 +53,7 @@ def _tools(layout: Layout, report: Report, stack: str) -> Ready:
 
 def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
     """Deploy. The stack `local` needs no confirmation; for others, `pulumi up` asks."""
+    report.line(target(layout, stack))
     refuse_if_locked(layout, stack)
     ready = prepare(layout, report, stack=stack)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
@@ -61,6 +62,8 @@ def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) 
 
 def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
     """Show what `up` would change, property by property."""
+    if "--json" not in arguments:
+        report.line(target(layout, stack))
     ready = prepare(layout, report, stack=stack)
     return _become(layout, ready, ["preview", "--diff", "--stack", stack, *arguments])
 
@@ -186,6 +189,25 @@ def is_empty(layout: Layout, stack: str) -> bool:
         and not deployment.get("resources")
         and not deployment.get("pending_operations")
     )
+
+
+def target(layout: Layout, stack: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return a line about where the stack deploys, by its configuration file."""
+    try:
+        text = (layout.root / f"Pulumi.{stack}.yaml").read_text()
+    except OSError:
+        text = ""
+
+    def value(key: str) -> str | None:
+        match = re.search(rf"^\s+{key}:\s*[\"']?([^\s\"'#]+)", text, re.MULTILINE)
+        return match[1] if match else None
+
+    if value("vertex-training:endpoint") == "google":
+        project = value("vertex-training:project") or value("gcp:project") or "not set"
+        location = value("vertex-training:location") or value("gcp:region") or "not set"
+        return f"Stack {stack} deploys to Google Cloud: project {project}, location {location}."
+    folder = value("vertex-training:dataDir") or environ.get(environment.DATA_VARIABLE) or layout.emulator
+    return f"Stack {stack} deploys to the emulator on this machine: data in {folder}."
 
 
 def project_name(root: Path) -> str:

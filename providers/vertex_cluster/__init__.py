@@ -8,6 +8,8 @@
     ranks = vertex_cluster.trainers(cluster)
     print(f"{cluster.name}: rank {ranks.rank} of {ranks.world_size}, chief at {cluster.chief_address}")
 
+    vertex_cluster.report(step=1, total=20, loss=0.5)  # `pulumi up` shows it while it waits
+
 For frameworks other than TensorFlow, `framework_settings` returns their environment variables or arguments.
 For ensembles that are spread over workers, a `PlacementStrategy` such as `RoundRobinStrategy` decides which
 worker builds and trains which part, and `plan` shows it for the whole cluster.
@@ -35,6 +37,7 @@ from .placement.strategies import (
     variable_device,
 )
 from .placement.worker import PlacedWorker, PlacementError
+from .reporting import report
 from .variables import from_environment, local_devices, parse_cluster_spec, parse_tf_config
 
 __all__ = [
@@ -66,6 +69,7 @@ __all__ = [
     "plan_for",
     "plan_warnings",
     "plans",
+    "report",
     "subnetwork_variable_device",
     "trainers",
     "variable_device",

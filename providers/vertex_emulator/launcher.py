@@ -337,6 +337,11 @@ def _not_responding(folder: DataFolder, holder: object) -> str:
     )
 
 
+def data_dir_of(data_dir: Path | None) -> Path:
+    """Return the data folder of the emulator that a caller means; None is the default one."""
+    return data_folder.chosen_data_dir(data_dir)
+
+
 def _folder(data_dir: Path | None) -> DataFolder:
     return DataFolder(root=data_folder.chosen_data_dir(data_dir))
 

@@ -168,6 +168,7 @@ def make(folder: Path) -> Engine:
     (folder / "Pulumi.yaml").write_text("name: engine-test\nruntime: python\nmain: infra\n")
     engine = _at(folder)
     engine.run("stack", "init", "test").ok()
+    engine.set("vertex-training:endpoint", "emulator")  # else every deployment warns
     return engine
 
 

@@ -14,6 +14,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 
+import vertex_cluster
 from vertex_cluster import Cluster
 
 from . import evaluate
@@ -52,6 +53,7 @@ def run(settings: Settings, cluster: Cluster) -> None:
             if cluster.is_chief:
                 score = network.score(weights, held_out.images, held_out.labels)
                 log.info("epoch %d/%d loss %.4f accuracy %.3f", epoch, settings.epochs, loss, score.accuracy)
+                vertex_cluster.report(step=epoch, total=settings.epochs, accuracy=score.accuracy, loss=loss)
                 if settings.checkpoint_dir is not None:
                     checkpoint = Checkpoint(job=job.hex(), epoch=epoch, weights=weights)
                     save_checkpoint(settings.checkpoint_dir, checkpoint)

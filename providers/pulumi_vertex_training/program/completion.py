@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from pulumi_vertex_training.plugin.running.declaration import JobResourceType, d
 from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
+from pulumi_vertex_training.program.progress import Progress
 from pulumi_vertex_training.program.run_options import WaitPolicy
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
@@ -99,7 +99,7 @@ async def completion(
         label=label,
         held_run=held_run,
     )
-    progress = Progress(resource, policy, waiting.declared)
+    progress = Progress(resource, policy, waiting.declared, base_output_directory)
     try:
         link = _Link(waiting, await asyncio.to_thread(connect))
         watched = await _watched(waiting, link, progress)
@@ -181,6 +181,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
     finally:
         if log is not None:
             log.stop()
+        progress.end()
         _release(waiting, link)
 
 
@@ -281,54 +282,3 @@ async def _sleep(seconds: float, *, engine: str | None) -> None:
         raise Interrupted
     if not await asyncio.to_thread(plugin.engine_is_alive, engine):
         raise Interrupted
-
-
-ANNOUNCE_SECONDS = 3.0
-"""Delay before the effect of Ctrl-C is announced. If it cancels the job, there is no delay."""
-
-
-class Progress:
-    """Progress of a job, shown once for each change on the row of its resource."""
-
-    def __init__(self, resource: pulumi.Resource, policy: WaitPolicy, declared: JobResourceType) -> None:
-        self._resource = resource
-        self._policy = policy
-        self._declared = declared
-        self._shown = ""
-        self._trouble = ""
-        self._began = time.monotonic()
-        self._announced = not policy.waits
-
-    @property
-    def saw_it(self) -> bool:
-        """True once the job has been found."""
-        return bool(self._shown)
-
-    async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
-        """Show the state if it changed, or if an error is on the row."""
-        # The engine's log needs the program's own thread, so only the query runs in another one.
-        counts = await asyncio.to_thread(self._declared.progress, endpoint, record)
-        line = record.state.word.lower() + counts
-        if line != self._shown or self._trouble:
-            self._shown, self._trouble = line, ""
-            pulumi.log.info(line, self._resource, ephemeral=True)
-        due = self._policy.cancels or time.monotonic() - self._began > ANNOUNCE_SECONDS
-        if due and not self._announced and not record.state.is_terminal:
-            self._announced = True
-            pulumi.log.info(announcement(self._declared.noun, record.job_id, self._policy), self._resource)
-
-    def trouble(self, error: CloudError) -> None:
-        """Show an error of the service, once while it stays the same."""
-        if str(error) != self._trouble:
-            self._trouble = str(error)
-            pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)
-
-
-def announcement(noun: str, job_id: str, policy: WaitPolicy) -> str:
-    """Return the effect of Ctrl-C. It is shown before: the engine may kill the program right after Ctrl-C."""
-    if policy.cancels:
-        return f"waiting for {noun} {job_id}. Ctrl-C cancels it (on_interrupt)."
-    return (
-        f"waiting for {noun} {job_id}. Ctrl-C leaves it running: `pulumi up` joins it again, "
-        f"`vertex-training cancel {job_id}` stops it."
-    )

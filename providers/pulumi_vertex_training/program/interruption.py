@@ -18,10 +18,16 @@ import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import grpc  # type: ignore[import-untyped]
+from pulumi.runtime import settings
+from pulumi.runtime.proto import engine_pb2
+
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX, Order, now
 
 Answer = TypeVar("Answer")
+
+_ANNOUNCE_SECONDS = 1.0
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -67,9 +73,39 @@ def _interruption(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
     It is never set if the program does not own its signals, as with the Automation API.
     """
     event = asyncio.Event()
+
+    def interrupted() -> None:
+        event.set()
+        _print_announcements()
+
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, event.set)
+        loop.add_signal_handler(signal.SIGINT, interrupted)
     return event
+
+
+_announced: dict[object, str] = {}
+
+
+def announce(owner: object, message: str) -> None:
+    """Print a message when the program is interrupted, if there is time, unless `withdraw` comes first."""
+    _announced[owner] = message
+
+
+def withdraw(owner: object) -> None:
+    """Do not print the message of this owner any more."""
+    _announced.pop(owner, None)
+
+
+def _print_announcements() -> None:
+    """Print at once, without the event loop: the engine may end the program within milliseconds."""
+    messages = list(_announced.values())
+    _announced.clear()
+    for message in messages:
+        with contextlib.suppress(grpc.RpcError):
+            request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=message)
+            engine = settings.get_engine()
+            if engine is not None:
+                engine.Log(request, timeout=_ANNOUNCE_SECONDS)
 
 
 def hold(name: str, endpoint: Endpoint) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 from pulumi.runtime import config
+from pulumi.runtime.settings import get_engine
 
 from pulumi_vertex_training.plugin import settings
 from pulumi_vertex_training.plugin.process import engine_address
@@ -15,13 +17,46 @@ from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
 from pulumi_vertex_training.plugin.settings import Settings
 from vertex_emulator import launcher
 
+LOCAL_STACK = "local"
+"""Name of a stack that deploys to the emulator without a warning."""
+
 
 def stack_settings() -> Settings:
     """Return the stack's settings. Raises `pulumi.RunError` for an invalid configuration."""
     try:
-        return settings.read(config.get_config)
+        configured = settings.read(config.get_config)
     except settings.SettingsError as error:
         raise pulumi.RunError(str(error)) from None
+    _show_target(configured)
+    return configured
+
+
+_targets_shown: weakref.WeakSet[object] = weakref.WeakSet()
+"""Engines that have got the line of `_show_target`: with the Automation API a process has several."""
+
+
+def _show_target(configured: Settings) -> None:
+    """Print once for a program where it deploys. Warn if the emulator was not chosen."""
+    engine = get_engine()
+    if engine is None or engine in _targets_shown:
+        return
+    _targets_shown.add(engine)
+    pulumi.log.info(target_in_words(configured))
+    key, stack = f"{settings.NAMESPACE}:endpoint", pulumi.get_stack()
+    if stack != LOCAL_STACK and not config.get_config(key):
+        pulumi.log.warn(
+            f"stack {stack} has no {key}, so it deploys to the emulator on this machine. For Google Cloud, "
+            f"run `pulumi config set {key} google`. To keep the emulator, run "
+            f"`pulumi config set {key} emulator`."
+        )
+
+
+def target_in_words(configured: Settings) -> str:
+    """Describe where a stack deploys: the emulator with its data folder, or Google Cloud with its project."""
+    if configured.endpoint == "emulator":
+        return f"Emulator on this machine: data in {launcher.data_dir_of(configured.data_dir)}"
+    project, location = configured.project or "not set", configured.location or "not set"
+    return f"Google Cloud: project {project}, location {location}"
 
 
 def start_emulator() -> None:

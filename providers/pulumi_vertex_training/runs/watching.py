@@ -54,7 +54,8 @@ class Pace:
 
 
 LOCAL_PACE = Pace(first=0.1, most=0.5)
-CLOUD_PACE = Pace(first=2.0, most=30.0)
+CLOUD_PACE = Pace(first=2.0, most=24.0)
+"""With its jitter, no delay is longer than the 30 seconds between two lines about a job."""
 
 
 @dataclass(frozen=True, kw_only=True)

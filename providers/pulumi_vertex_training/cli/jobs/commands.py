@@ -10,7 +10,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
-from pulumi_vertex_training.cli.jobs import named_source
+from pulumi_vertex_training.cli.jobs import named_source, reported
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
 from pulumi_vertex_training.cloud import logs
@@ -18,6 +18,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.runs import progress
 from pulumi_vertex_training.runs.diagnosis import post_mortem
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -36,15 +37,17 @@ def status(options: argparse.Namespace, output: Output) -> None:
     replicas = status_view.replicas(endpoint, record)
     cancelled = job_lookup.cancelled_jobs(endpoint, [record])
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
+    report = reported.report_of(endpoint, record)
     if output.as_json:
         document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}
+        document["progress"] = progress.as_json(report)
         if diagnosis is not None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
         if replicas is not None:
             document["replicas"] = [_replica(one) for one in replicas]
         output.document(document)
         return
-    status_view.print_status(record, replicas, diagnosis, cancelled, output)
+    status_view.print_status(record, replicas, diagnosis, cancelled, output, report=report)
 
 
 def print_logs(options: argparse.Namespace, output: Output) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import reported
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
+from pulumi_vertex_training.runs.progress import Report, as_json, in_words
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Cell, Output
 from pulumi_vertex_training.views.trials_view import (
@@ -38,7 +40,7 @@ class Listing:
 
     `selected` are the records to show, newest first. `records` are all that were read and `inner` the jobs
     that these run, both by key. `cancelled` are keys of cancelled custom jobs. `live` means that only jobs
-    that have not ended were read.
+    that have not ended were read. `reports` are those of running jobs, by full name.
     """
 
     selected: tuple[JobRecord, ...]
@@ -46,6 +48,7 @@ class Listing:
     inner: Mapping[str, Inner]
     cancelled: frozenset[str]
     live: bool = False
+    reports: Mapping[str, Report] = field(default_factory=dict)
 
 
 def list_jobs(options: argparse.Namespace, output: Output) -> None:
@@ -89,8 +92,10 @@ def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) 
         cancelled = cancelled_job_keys(read[registry.CUSTOM_JOB.collection])
     else:
         cancelled = job_lookup.cancelled_jobs(endpoint, records.values())
+    shown = tuple(job_lookup.newest_first(one for name in selected for one in read[name]))
     return Listing(
-        selected=tuple(job_lookup.newest_first(one for name in selected for one in read[name])),
+        selected=shown,
+        reports=reported.reports_of(endpoint, shown),
         records=records,
         inner=job_lookup.inner_jobs(records.values()),
         cancelled=cancelled,
@@ -105,6 +110,7 @@ def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
     if inner and inner.trial:
         trial = trial_json(inner.trial, listing.cancelled)
         found["trial"] = {name: value for name, value in trial.items() if name != "job"}
+    found["progress"] = as_json(listing.reports.get(record.name))
     return {**found, **view_of(record).listed(record, listing.cancelled)}
 
 
@@ -183,7 +189,10 @@ def _details(listing: Listing, record: JobRecord) -> str:
     """Return the result of a tuning job, pipeline or failed job in a few words."""
     cancelled = record.state is JobState.JOB_STATE_CANCELLED
     why = why_failed(record.error.message) if record.error and not cancelled else ""
+    report = listing.reports.get(record.name)
     words = view_of(record).details(record, listing.cancelled)
+    if report:
+        words = (*words, in_words(report))
     if words:
         return ", ".join((*words, why) if why else words)
     backing = job_lookup.backing_of(record)

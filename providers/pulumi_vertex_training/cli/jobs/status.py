@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.log_sources import SERVICE
+from pulumi_vertex_training.runs.progress import Report, in_words
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.trials_view import print_trials
@@ -28,6 +29,8 @@ def print_status(
     diagnosis: Diagnosis | None,
     cancelled: Collection[str],
     output: Output,
+    *,
+    report: Report | None = None,
 ) -> None:
     """Print a job as text.
 
@@ -43,6 +46,7 @@ def print_status(
         ("Started", moment(record.start_time)),
         ("Ended", moment(record.end_time)),
         ("Ran for", duration(record)),
+        ("Progress", in_words(report) if report else ""),
         ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
         *view_of(record).facts(record),
         *(_diagnosis(record, diagnosis) if diagnosis else _error(record)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
-from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY, replica_counts
+from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
+from pulumi_vertex_training.kinds.custom_job.replica_counts import replica_counts
 from pulumi_vertex_training.kinds.persistent_resource import fit_rules
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
 from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType

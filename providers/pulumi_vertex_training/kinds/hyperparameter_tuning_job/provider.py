@@ -14,7 +14,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEW
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec, from_wire
 from pulumi_vertex_training.kinds.persistent_resource import fit_rules
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
-from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
+from pulumi_vertex_training.plugin.running.declaration import Counts, JobInputs, JobResourceType
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from vertex_training.study.study import StudySpec
 from vertex_training.study.trials import (
@@ -45,24 +45,26 @@ def results(_endpoint: Endpoint, record: JobRecord, base_output_directory: str |
     }
 
 
-def trial_counts(_endpoint: Endpoint, record: JobRecord) -> str:
-    """Count the trials, such as ` 3/20 trials, 2 running, 1 failed; best loss 0.25 (trial 2)`."""
+def trial_counts(_endpoint: Endpoint, record: JobRecord) -> Counts:
+    """Count the trials: `3/20 trials`, and `2 running, 1 failed, best loss 0.25 (trial 2)`."""
     spec = from_wire(record.wire)
     trials = read_trials(record.wire, spec.study_spec)
     ended = [trial for trial in trials if trial.state in _ENDED]
-    parts = [f" {len(ended)}/{spec.max_trial_count} trials"]
+    parts = []
     if running := sum(trial.state in _LIVE for trial in trials):
         parts.append(f"{running} running")
     if failed := sum(trial.state == "INFEASIBLE" for trial in trials):
         parts.append(f"{failed} failed")
-    return ", ".join(parts) + _best_in_words(trials, spec.study_spec)
+    if best := _best_in_words(trials, spec.study_spec):
+        parts.append(best)
+    return Counts(f"{len(ended)}/{spec.max_trial_count} trials", ", ".join(parts))
 
 
 def _best_in_words(trials: Sequence[Trial], study: StudySpec) -> str:
     best, objective = best_trial(trials, study), objective_of(study)
     if best is None or objective is None:
         return ""
-    return f"; best {objective.metric_id} {best.metrics[objective.metric_id]:.6g} (trial {best.id})"
+    return f"best {objective.metric_id} {best.metrics[objective.metric_id]:.6g} (trial {best.id})"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.custom_job.gateway import replica_counts
+from pulumi_vertex_training.kinds.custom_job.replica_counts import replica_counts
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import versions as model_versions
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
@@ -26,7 +26,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.operation import OPERATION, Operation
 from pulumi_vertex_training.plugin.remote_queries import QUERIES, RemoteQueries
-from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType, root
+from pulumi_vertex_training.plugin.running.declaration import Counts, JobInputs, JobResourceType, root
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.deletion import delete_run
@@ -49,18 +49,21 @@ def results(endpoint: Endpoint, record: JobRecord, _directory: str | None) -> Ma
     return NO_MODEL if found is None else {"model": found[0], "model_version": found[1]}
 
 
-def progress(endpoint: Endpoint, record: JobRecord) -> str:
-    """Describe the job that trains: ` (custom job 123 RUNNING 2/2: chief 1/1, ...)`, or ""."""
+def progress(endpoint: Endpoint, record: JobRecord) -> Counts:
+    """Count the replicas of the job that trains, and name it: `2/2` and `custom job 123 RUNNING`."""
     name = backing_job(record.wire)
     if record.state.is_terminal or name is None:
-        return ""
+        return Counts()
     if "/customJobs/" not in name:
-        return f" (tuning job {name.rpartition('/')[2]})"
+        return Counts(details=f"tuning job {name.rpartition('/')[2]}")
     try:
         job = custom_jobs.get(endpoint, name)
     except CloudError:
-        return ""
-    return f" (custom job {job.job_id} {job.state.word}{replica_counts(endpoint, job)})"
+        return Counts()
+    counts = replica_counts(endpoint, job)
+    return Counts(
+        counts.short, f"{counts.details}{', ' * bool(counts.details)}custom job {job.job_id} {job.state.word}"
+    )
 
 
 def log_of(record: JobRecord) -> str | None:

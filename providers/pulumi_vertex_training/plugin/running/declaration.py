@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -67,6 +67,16 @@ class JobInputs:
         return Target(cast(EndpointKind, self.endpoint), self.project, self.location)
 
 
+class Counts(NamedTuple):
+    """Counts of what runs in a live job.
+
+    `short` is "3/4", which follows the state on the job's row; `details` follow its progress.
+    """
+
+    short: str = ""
+    details: str = ""
+
+
 def _nothing(*_: Any) -> dict[str, Any]:
     return {}
 
@@ -75,8 +85,8 @@ def _no_problem(*_: Any) -> Problem | None:
     return None
 
 
-def _silence(*_: Any) -> str:
-    return ""
+def _silence(*_: Any) -> Counts:
+    return Counts()
 
 
 def _own_log(record: JobRecord) -> str | None:
@@ -90,12 +100,11 @@ class JobResourceType:
     `inputs` has the fields of `JobInputs` and of the spec. The others are parts that a kind may have of its
     own. `outputs` are outputs that the state keeps of a record, besides those of every kind. `results` are
     the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
-    are those of a job that is gone. `progress` follows the state on the job's row while it is live, and
-    begins with a space. `log_of` is the id of the job whose log `stream_logs` shows, None while there is
-    none. `discard` is called right before a record is deleted, with the endpoint, the record, whether another
-    one replaces it, and a function that reports to the user. `conflict` is a conflict with another resource
-    of this program, by the inputs and the paths of them that are not known yet. `checks` are rules of the
-    inputs besides those of the spec.
+    are those of a job that is gone. `progress` counts what runs in a live job. `log_of` is the id of the job
+    whose log `stream_logs` shows, None while there is none. `discard` is called right before a record is
+    deleted, with the endpoint, the record, whether another one replaces it, and a function that reports to
+    the user. `conflict` is a conflict with another resource of this program, by the inputs and the paths of
+    them that are not known yet. `checks` are rules of the inputs besides those of the spec.
     """
 
     gateway: RunGateway
@@ -104,7 +113,7 @@ class JobResourceType:
     outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
     results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
     no_results: Mapping[str, Any] = field(default_factory=dict)
-    progress: Callable[[Endpoint, JobRecord], str] = _silence
+    progress: Callable[[Endpoint, JobRecord], Counts] = _silence
     log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
     conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem

@@ -46,24 +46,24 @@ def record(*trials: dict[str, Any], state: str = "JOB_STATE_RUNNING") -> JobReco
 @pytest.mark.parametrize(
     ("trials", "words"),
     [
-        pytest.param([], " 0/4 trials", id="none yet"),
-        pytest.param([trial(1, "ACTIVE")], " 0/4 trials, 1 running", id="the first"),
+        pytest.param([], "0/4 trials", id="none yet"),
+        pytest.param([trial(1, "ACTIVE")], "0/4 trials, 1 running", id="the first"),
         pytest.param(
             [trial(1, loss=0.5), trial(2, "STOPPING")],
-            " 1/4 trials, 1 running; best loss 0.5 (trial 1)",
+            "1/4 trials, 1 running, best loss 0.5 (trial 1)",
             id="one is done",
         ),
         pytest.param(
             [trial(1, loss=0.5), trial(2, "INFEASIBLE"), trial(3, loss=0.123456789)],
-            " 3/4 trials, 1 failed; best loss 0.123457 (trial 3)",
+            "3/4 trials, 1 failed, best loss 0.123457 (trial 3)",
             id="one failed",
         ),
-        pytest.param([trial(1)], " 1/4 trials", id="one without a metric"),
-        pytest.param([trial(1, "REQUESTED")], " 0/4 trials", id="one is to begin"),
+        pytest.param([trial(1)], "1/4 trials", id="one without a metric"),
+        pytest.param([trial(1, "REQUESTED")], "0/4 trials", id="one is to begin"),
     ],
 )
 def test_how_far_it_is(trials: list[dict[str, Any]], words: str) -> None:
-    assert trial_counts(ENDPOINT, record(*trials)) == words
+    assert ", ".join(filter(None, trial_counts(ENDPOINT, record(*trials)))) == words
 
 
 def test_the_model_of_the_job_is_that_of_its_best_trial() -> None:

@@ -1,0 +1,175 @@
+"""Report how far a training is: a small file in the job's output directory.
+
+`pulumi up`, `vertex-training jobs` and `vertex-training status` read it. The directory is found from the
+variables that Vertex AI sets, and written through its mount at ``/gcs``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import math
+import os
+import threading
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+from .paths import gcs_path
+from .variables import from_environment
+
+__all__ = ["REPORT_FILE", "Reporter", "report", "report_path"]
+
+REPORT_FILE = "vertex_cluster_progress.json"
+"""Name of the file in the job's output directory."""
+
+_FOLDERS = {"AIP_MODEL_DIR": "model", "AIP_CHECKPOINT_DIR": "checkpoints", "AIP_TENSORBOARD_LOG_DIR": "logs"}
+_LEAST_SECONDS = 1.0
+_SHARE_OF_TIME = 0.05
+_EXIT_SECONDS = 10.0
+
+_log = logging.getLogger("vertex_cluster")
+
+
+def report(*, step: Any = None, total: Any = None, **metrics: Any) -> None:
+    """Report the training's step, its number of steps, and metrics. Never raises, and returns at once.
+
+        vertex_cluster.report(step=epoch, total=epochs, loss=loss, accuracy=accuracy)
+
+    Every value is a number, or converts to one by ``float``, such as a tensor of one element. The last report
+    of about a second is written in the background, and the last of all when Python exits.
+
+    Only the chief reports, and of its local processes the first (``LOCAL_RANK``). Elsewhere, and outside a
+    job that has an output directory, nothing happens.
+    """
+    try:
+        _reporter().add(step, total, metrics)
+    except Exception as error:  # a report must never end a training
+        _log.warning("the progress is not reported: %s", error)
+
+
+def report_path(environ: Mapping[str, str]) -> Optional[str]:
+    """Return the path of the file that this process writes, or None if it writes none.
+
+    The file of a trial of a tuning job is in the trial's directory. Raises ClusterError and ValueError for
+    variables that cannot be read.
+    """
+    if environ.get("LOCAL_RANK", "0") != "0":
+        return None
+    for variable, folder in _FOLDERS.items():
+        location = environ.get(variable, "").rstrip("/")
+        if location.endswith("/" + folder):
+            if not from_environment(environ).is_chief:
+                return None
+            return gcs_path(location[: -len(folder)]) + REPORT_FILE
+    return None
+
+
+class Reporter:
+    """Write the latest report to a file, in a thread, and at most a twentieth of the time."""
+
+    def __init__(self, path: Optional[str]) -> None:
+        """`path` is the file, or None if nothing is to be written."""
+        self._path = path
+        self._changed = threading.Condition()
+        self._writing = threading.Lock()
+        self._latest: Optional[Dict[str, Any]] = None
+        self._first: Optional[Tuple[float, float, Optional[float]]] = None
+        self._step = -math.inf
+        self._thread: Optional[threading.Thread] = None
+        self._warned = False
+
+    def add(self, step: Any, total: Any, metrics: Mapping[str, Any]) -> None:
+        """Replace the report that is to be written. Raises TypeError, ValueError if one is no number."""
+        if self._path is None:
+            return
+        document = self._document(_number(step), _number(total), metrics)
+        with self._changed:
+            self._latest = document
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="vertex_cluster.report", daemon=True)
+                self._thread.start()
+                atexit.register(self.flush)
+            self._changed.notify()
+
+    def flush(self) -> None:
+        """Write a report that is not written yet. Waits a few seconds for a write that does not end."""
+        if self._writing.acquire(timeout=_EXIT_SECONDS):
+            try:
+                self._write()
+            finally:
+                self._writing.release()
+
+    def _document(
+        self, step: Optional[float], total: Optional[float], metrics: Mapping[str, Any]
+    ) -> Dict[str, Any]:
+        now = time.monotonic()
+        pace = None
+        if step is not None:
+            # After a restart of the count, as in a second phase, the pace is measured again.
+            if self._first is None or step < self._step or total != self._first[2]:
+                self._first = (step, now, total)
+            self._step = step
+            if step > self._first[0]:
+                pace = (now - self._first[1]) / (step - self._first[0])
+        values = {name: _number(value) for name, value in metrics.items()}
+        return {
+            "step": step,
+            "total": total,
+            "metrics": {name: value for name, value in values.items() if value is not None},
+            "time": datetime.now(timezone.utc).isoformat(),
+            "secondsPerStep": pace,
+        }
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while self._latest is None:
+                    self._changed.wait()
+            began = time.monotonic()
+            with self._writing:
+                self._write()
+            time.sleep(max(_LEAST_SECONDS, (time.monotonic() - began) / _SHARE_OF_TIME))
+
+    def _write(self) -> None:
+        with self._changed:
+            document, self._latest = self._latest, None
+        if document is None or self._path is None:
+            return
+        # In one folder, and with a rename, so that a reader never sees a part of it.
+        target = Path(self._path)
+        partial = target.with_name(target.name + ".part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps(document), encoding="utf-8")
+            partial.replace(target)
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                _log.warning("the progress cannot be written to %s: %s", self._path, error)
+
+
+def _number(value: Any) -> Optional[float]:
+    """Return a finite number, or None. A whole number stays one."""
+    if value is None:
+        return None
+    number = value if isinstance(value, int) else float(value)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number == int(number) and abs(number) < 2**53 else number
+
+
+_reporters: Dict[int, Reporter] = {}
+_making = threading.Lock()
+
+
+def _reporter() -> Reporter:
+    """Return the reporter of this process: a fork has no thread of its parent's."""
+    process = os.getpid()
+    with _making:
+        if process not in _reporters:
+            _reporters[process] = Reporter(None)  # also if the next line raises: one warning is enough
+            _reporters[process] = Reporter(report_path(os.environ))
+        return _reporters[process]
