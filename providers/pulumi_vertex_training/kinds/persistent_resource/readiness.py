@@ -44,7 +44,8 @@ async def ready(
 
     `connect` returns the endpoint; it is called again if the endpoint does not answer. `wait` is the entry in
     the waits of the program. Raises `pulumi.RunError` if the resource is gone, is being deleted, or failed in
-    this deployment; the error is on its row at once, as that of a job (`program.failures`). An older failure and a timeout are only warnings, because the service itself refuses jobs on the resource.
+    this deployment; the error is on its row at once, as that of a job (`program.failures`). An older failure
+    and a timeout are only warnings, because the service itself refuses jobs on the resource.
     """
     engine = engine or plugin.engine_address()
     poll = _Wait(resource, connect, name)
