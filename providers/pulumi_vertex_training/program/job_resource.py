@@ -98,8 +98,6 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
                 **options.of_job,
                 # The provider's check fills the hash in. It is secret if anything in the declaration is.
                 HIDDEN_INPUT: {"key": run.key, "spec_hash": as_secret_as(declaration)},
-                # The service's error may have lines of the log. Pulumi marks an output like its input.
-                "error": as_secret_as(declaration),
                 "marks": ownership(resource_name),
             },
             *OUTPUTS,
