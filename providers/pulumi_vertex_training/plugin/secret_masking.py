@@ -11,7 +11,7 @@ import contextlib
 import contextvars
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pulumi
@@ -43,28 +43,34 @@ _CUT = 40
 _HOSTS = (".dev", ".io", ".com")
 
 
-def secret_paths(value: Mapping[str, Any]) -> pulumi.Output[list[str] | None] | None:
-    """Return the paths of the secrets among a resource's inputs, as far as known; None without any."""
+def secret_paths(
+    value: Mapping[str, Any], note: Callable[[object], None]
+) -> pulumi.Output[list[str] | None] | None:
+    """Return the paths of the secrets among a resource's inputs, as far as known; None without any.
+
+    `note` is called with the value of each secret, before the output is known.
+    """
     if not any(map(_may_be_secret, value.values())):
         return None
-    found: pulumi.Output[list[str] | None] = pulumi.Output.from_input(_found(value))
+    found: pulumi.Output[list[str] | None] = pulumi.Output.from_input(_found(value, note))
     return found
 
 
-async def _found(value: Any) -> list[str] | None:
+async def _found(value: Any, note: Callable[[object], None]) -> list[str] | None:
     # The engine reports why an output failed when the resource is registered.
     with contextlib.suppress(Exception):
-        return [path async for path in _walk(value, "")] or None
+        return [path async for path in _walk(value, "", note)] or None
     return None
 
 
-async def _walk(value: Any, path: str) -> Any:
+async def _walk(value: Any, path: str, note: Callable[[object], None]) -> Any:
     if isinstance(value, pulumi.Output):
         if await value.is_secret():
+            note(await value.future(with_unknowns=True))
             yield path
         return
     for name, item in _items(value, path):
-        async for each in _walk(item, name):
+        async for each in _walk(item, name, note):
             yield each
 
 
@@ -127,6 +133,11 @@ class Secrets:
 
 
 SECRETS = Secrets()
+
+
+def texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value, and its numbers as texts."""
+    yield from (text for _, text in _texts(value, ""))
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -19,11 +19,14 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import process as plugin
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
-from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program import interruption, messages
+from pulumi_vertex_training.program.failures import Again, WaitFailed, held
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
+from pulumi_vertex_training.program.program_secrets import masked, program_secrets
 from pulumi_vertex_training.program.progress import Progress
 from pulumi_vertex_training.program.run_options import WaitPolicy
+from pulumi_vertex_training.program.waits import Wait, WaitResult
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
@@ -40,8 +43,9 @@ CANCEL_SECONDS = 4.0
 class Waiting:
     """A wait for the job of a resource.
 
-    `ours` means that this deployment submitted the job. `label` begins the lines of its log. `held_run` is
-    the key of the run that was held while the job was created. `engine` is the engine's address, or None.
+    `ours` means that this deployment submitted the job. `label` is the resource's name in the program, which
+    begins messages and the lines of the log. `held_run` is the key of the run that was held while the job was
+    created. `engine` is the engine's address, or None. `again` is when the job runs again.
     """
 
     resource: pulumi.Resource
@@ -53,6 +57,7 @@ class Waiting:
     engine: str | None = None
     label: str = ""
     held_run: str | None = None
+    again: Again = field(default_factory=Again)
 
     @property
     def job_id(self) -> str:
@@ -60,7 +65,9 @@ class Waiting:
 
     @property
     def title(self) -> str:
-        return f"{self.declared.noun} {self.job_id}"
+        """The job in messages, after the name of its resource."""
+        title = f"{self.declared.noun} {self.job_id}"
+        return f"{self.label}: {title}" if self.label else title
 
     @property
     def logs(self) -> str:
@@ -79,46 +86,65 @@ async def completion(
     label: str = "",
     held_run: str | None = None,
     engine: str | None = None,
+    wait: Wait | None = None,
+    again: Again | None = None,
 ) -> dict[str, Any]:
     """Wait as the policy says. Return the job's state, error, times, model directory and metrics.
 
     `connect` returns the endpoint. It is called again if the endpoint does not respond, and starts a killed
-    emulator. Raises `pulumi.RunError` if a job that this deployment started or joined failed or was
-    deleted. An older failure is only a warning, so that one failed job does not fail every later deployment.
+    emulator. `wait` is the entry in the waits of the program, if the resource has one.
+
+    Raises `pulumi.RunError` if a job that this deployment started or joined failed or was deleted; the error
+    is on the resource's row at once, and raised when everything else has come to an end. An older failure is
+    only a warning, so that one failed job does not fail every later deployment.
     """
     engine = engine or plugin.engine_address()
-    ours = asked_by is not None and asked_by == engine
     waiting = Waiting(
         resource=resource,
         declared=declared_of(name),
         connect=connect,
         name=name,
         policy=policy,
-        ours=ours,
+        ours=asked_by is not None and asked_by == engine,
         engine=engine,
         label=label,
         held_run=held_run,
+        again=again or Again(),
     )
-    progress = Progress(resource, policy, waiting.declared, base_output_directory)
+    wait = wait or Wait(name=label or waiting.title)
+    return await held(_completion(waiting, wait, base_output_directory), resource, wait)
+
+
+async def _completion(waiting: Waiting, wait: Wait, base_output_directory: str | None) -> dict[str, Any]:
+    """Return the outcome. Raises WaitFailed for a failure, `pulumi.RunError` after Ctrl-C."""
+    progress = Progress(waiting.resource, waiting.policy, waiting.declared, base_output_directory)
     try:
-        link = _Link(waiting, await asyncio.to_thread(connect))
+        link = _Link(waiting, await asyncio.to_thread(waiting.connect))
         watched = await _watched(waiting, link, progress)
     except NotFound:
         words = f"{waiting.title} no longer exists; `pulumi refresh` shows what is left"
-        if policy.waits and (ours or progress.saw_it):
-            raise pulumi.RunError(f"{words}. It was deleted while this deployment waited for it.") from None
-        pulumi.log.warn(words, resource)
-        return gone(name, waiting.declared)
+        if waiting.policy.waits and (waiting.ours or progress.saw_it):
+            words = f"{words}. It was deleted while this deployment waited for it."
+            raise WaitFailed(words, state="GONE") from None
+        messages.warn(words, waiting.resource)
+        wait.end(WaitResult.EARLIER, "GONE")
+        return gone(waiting.name, waiting.declared)
     except (CloudError, LauncherError) as error:
-        raise pulumi.RunError(str(error)) from None
+        words = f"{waiting.label}: {error}" if waiting.label else str(error)
+        raise WaitFailed(words, state="UNKNOWN", command=waiting.logs) from None
+    record = watched.record
     await _fail_or_warn(waiting, watched, link)
-    found = outcome(watched.record, base_output_directory, waiting.declared)
+    wait.end(
+        _result(record), record.state.word, f"{waiting.logs}{'' if record.state.is_terminal else ' --follow'}"
+    )
+    found = outcome(record, base_output_directory, waiting.declared)
+    found["error"] = found["error"] and masked(found["error"])
     try:
         return await asyncio.to_thread(
-            with_results, found, link.endpoint, watched.record, base_output_directory, waiting.declared
+            with_results, found, link.endpoint, record, base_output_directory, waiting.declared
         )
     except CloudError as error:
-        pulumi.log.warn(f"the metrics of {waiting.title} cannot be read: {error}", resource)
+        messages.warn(f"{waiting.title}: its metrics cannot be read: {error}", waiting.resource)
         return found
 
 
@@ -217,28 +243,35 @@ def _release(waiting: Waiting, link: _Link) -> None:
         interruption.release(waiting.name)
 
 
+def _result(record: JobRecord) -> WaitResult:
+    """Return how a wait ended that has not failed."""
+    if not record.state.is_terminal:
+        return WaitResult.CONTINUES
+    return WaitResult.SUCCEEDED if record.state.name == "JOB_STATE_SUCCEEDED" else WaitResult.EARLIER
+
+
 def _reached(policy: WaitPolicy, record: JobRecord) -> bool:
     return not policy.waits or (policy.until == "running" and record.state.name == "JOB_STATE_RUNNING")
 
 
 async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Link) -> None:
-    """Raise for a failed job of this deployment; warn of an older failure or a timeout."""
+    """Raise WaitFailed for a failed job of this deployment; warn of an older failure or a timeout."""
     record = watched.record
     policy = waiting.policy
     if watched.timed_out and policy.waits:
-        pulumi.log.warn(
+        messages.warn(
             f"{waiting.title} is {record.state.word} after {policy.timeout:g} s; no longer waiting. "
             f"To follow its log, run `{waiting.logs} --follow`.",
             waiting.resource,
         )
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
         message = await _failure(waiting, record, link)
-        if policy.waits and (waiting.ours or not watched.first_was_terminal):
-            raise pulumi.RunError(message)
-        pulumi.log.warn(
-            f"{message}\nThis deployment did not wait for it. docs/rerun.md explains how to run it again.",
-            waiting.resource,
-        )
+        urn = await waiting.resource.urn.future() if waiting.resource else None
+        fails = policy.waits and (waiting.ours or not watched.first_was_terminal)
+        again = waiting.again.command(urn or "URN", record.state.word, stays=not fails)
+        if fails:
+            raise WaitFailed(f"{message}\n{again}", state=record.state.word, command=waiting.logs)
+        messages.warn(f"{message}\nThis deployment did not wait for it. {again}", waiting.resource)
 
 
 async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
@@ -246,7 +279,9 @@ async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
     from pulumi_vertex_training.runs.diagnosis import post_mortem  # imported only if needed
     from pulumi_vertex_training.runs.diagnosis.diagnosis import report
 
-    diagnosis = await asyncio.to_thread(post_mortem.examine, link.endpoint, record)
+    diagnosis = await asyncio.to_thread(
+        post_mortem.examine, link.endpoint, record, mask=program_secrets().masked
+    )
     return report(
         diagnosis,
         label=waiting.title,

@@ -18,6 +18,7 @@ from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption, links
 from pulumi_vertex_training.program.completion import completion, ended_outcome
+from pulumi_vertex_training.program.failures import Again
 from pulumi_vertex_training.program.named_arguments import unknown_arguments
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
@@ -29,6 +30,7 @@ from pulumi_vertex_training.program.resource import (
 from pulumi_vertex_training.program.results import Completion, RunMetrics
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import RunOptions
+from pulumi_vertex_training.program.waits import Wait, declared
 from vertex_emulator.launcher import LauncherError
 from vertex_training.job.job_kind import DIRECTORY
 from vertex_training.job.job_spec import JobSpec
@@ -113,8 +115,11 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         self._label = resource_name
         self._completion: Completion | None = None
         self._held: pulumi.Output[str | None] | None = None
+        self._again = Again(rerun=options.rerun, limit=options.rerun_limit)
+        self._in_program: Wait | None = None
         if waits.waits and not pulumi.runtime.is_dry_run():
             interruption.listen()
+            self._in_program = declared(resource_name)
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
                 collection = self.provider.declared.gateway.collection
@@ -211,6 +216,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             base_output_directory=facts["base_output_directory"],
             label=self._label,
             held_run=facts["held_run"],
+            wait=self._in_program,
+            again=self._again,
         )
         return self._with_named_metrics(found)
 

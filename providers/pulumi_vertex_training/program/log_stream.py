@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import itertools
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.program_secrets import masked
 from pulumi_vertex_training.runs.log_sources import RunLog
 from pulumi_vertex_training.runs.streaming import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, stream
 
@@ -103,12 +106,14 @@ class LogStream:
             return ()
         if not endpoint.is_emulator:
             await _rate_limit(asyncio.get_running_loop()).acquire()
-        return await asyncio.to_thread(
+        entries = await asyncio.to_thread(
             lambda: list(itertools.islice(log.poll(endpoint), MAX_ENTRIES_PER_READ))
         )
+        # Before lines are split and cut: a part of a secret is not recognised.
+        return [dataclasses.replace(entry, message=masked(entry.message)) for entry in entries]
 
     def _show(self, line: str) -> None:
-        pulumi.log.info(line, self._resource)
+        messages.info(line, self._resource)
 
 
 def _see(log: RunLog, endpoint: Endpoint, record: JobRecord, *, from_now: bool) -> None:

@@ -104,11 +104,12 @@ def test_a_failure_of_an_earlier_deployment_is_a_warning(
     )
 
 
-def test_a_failure_of_this_deployment_fails_it(service: Service) -> None:
+def test_a_failure_of_this_deployment_fails_it(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as alive:
         engine = f"127.0.0.1:{alive.getsockname()[1]}"
-        with pytest.raises(pulumi.RunError, match="failed: no such machines are free"):
+        with pytest.raises(pulumi.RunError, match="gpus failed"):
             wait(service, in_state("PROVISIONING"), FAILED, asked_by=engine, engine=engine)
+    assert "failed: no such machines are free" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,9 @@ def test_a_failure_of_this_deployment_fails_it(service: Service) -> None:
         pytest.param(refusal(403, "PERMISSION_DENIED", "no"), "Could not read", id="denied"),
     ],
 )
-def test_what_never_runs_fails_the_deployment(service: Service, answer: Answer, words: str) -> None:
-    with pytest.raises(pulumi.RunError, match=words):
+def test_what_never_runs_fails_the_deployment(
+    service: Service, answer: Answer, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(pulumi.RunError, match="gpus failed"):
         wait(service, answer)
+    assert words in capsys.readouterr().err

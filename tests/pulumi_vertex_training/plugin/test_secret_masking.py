@@ -174,7 +174,7 @@ def test_an_error_shows_no_secret() -> None:
 
 def paths_of(make: Any) -> list[str] | None:
     async def found() -> Any:
-        output = secret_paths(make())
+        output = secret_paths(make(), lambda _: None)
         return None if output is None else await output.future()
 
     answer: list[str] | None = asyncio.run(found())

@@ -106,7 +106,7 @@ def test_metrics_that_cannot_be_read_are_a_warning(
     outcome = wait(service, in_state("SUCCEEDED"))
     assert outcome["state"] == "SUCCEEDED"
     assert outcome["metrics"]["accuracy"] is None
-    assert "the metrics of custom job 1 cannot be read" in capsys.readouterr().err
+    assert "custom job 1: its metrics cannot be read" in capsys.readouterr().err
 
 
 def test_a_job_that_vanished_before_has_every_key(
@@ -141,9 +141,12 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
     ]
 
 
-def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(service: Service) -> None:
-    with pytest.raises(pulumi.RunError, match="deleted while this deployment waited"):
+def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(pulumi.RunError, match="custom job 1 failed"):
         wait(service, in_state("RUNNING"), GONE)
+    assert "deleted while this deployment waited" in capsys.readouterr().err
 
 
 def test_a_job_that_had_failed_is_a_warning_and_its_metrics_can_be_asked_for(service: Service) -> None:
@@ -152,11 +155,11 @@ def test_a_job_that_had_failed_is_a_warning_and_its_metrics_can_be_asked_for(ser
     assert (outcome["state"], outcome["metrics"]["accuracy"]) == ("FAILED", None)
 
 
-def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
+def test_an_emulator_that_cannot_be_started_is_one_clean_line(capsys: pytest.CaptureFixture[str]) -> None:
     def connect() -> Endpoint:
         raise LauncherError("the folder cannot be read")
 
-    with pytest.raises(pulumi.RunError, match="the folder cannot be read"):
+    with pytest.raises(pulumi.RunError, match="custom job 1 failed"):
         asyncio.run(
             completion(
                 None,  # type: ignore[arg-type]
@@ -167,6 +170,7 @@ def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
                 base_output_directory=None,
             )
         )
+    assert capsys.readouterr().err == "error: the folder cannot be read\n"
     assert ended_outcome(connect, NAME) is None
 
 

@@ -17,7 +17,10 @@ from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailabl
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.plugin import process as plugin
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.failures import WaitFailed, held
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
+from pulumi_vertex_training.program.waits import Wait, WaitResult
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
 from vertex_emulator.launcher import LauncherError
 
@@ -35,59 +38,69 @@ async def ready(
     timeout: float,
     asked_by: str | None,
     engine: str | None = None,
+    wait: Wait | None = None,
 ) -> str:
     """Wait until the persistent resource runs, and return its id.
 
-    `connect` returns the endpoint; it is called again if the endpoint does not answer. Raises
-    `pulumi.RunError` if the resource is gone, is being deleted, or failed in this deployment. An older
-    failure and a timeout are only warnings, because the service itself refuses jobs on the resource.
+    `connect` returns the endpoint; it is called again if the endpoint does not answer. `wait` is the entry in
+    the waits of the program. Raises `pulumi.RunError` if the resource is gone, is being deleted, or failed in
+    this deployment; the error is on its row at once, as that of a job (`program.failures`). An older failure
+    and a timeout are only warnings, because the service itself refuses jobs on the resource.
     """
     engine = engine or plugin.engine_address()
-    wait = _Wait(resource, connect, name)
+    poll = _Wait(resource, connect, name)
+    wait = wait or Wait(name=poll.resource_id)
+    ours = asked_by is not None and asked_by == engine
+    return await held(_ready(poll, wait, timeout=timeout, ours=ours, engine=engine), resource, wait)
+
+
+async def _ready(poll: _Wait, wait: Wait, *, timeout: float, ours: bool, engine: str | None) -> str:
+    title = poll.title if wait.name == poll.resource_id else f"{wait.name}: {poll.title}"
     try:
-        await wait.begin()
+        await poll.begin()
         watched = await watch(
-            wait.poll,
+            poll.poll,
             reached=lambda record: record.state in READY,
-            pace=LOCAL_PACE if wait.is_local else CLOUD_PACE,
+            pace=LOCAL_PACE if poll.is_local else CLOUD_PACE,
             timeout=timeout,
-            report=wait.show,
-            trouble=wait.trouble,
+            report=poll.show,
+            trouble=poll.trouble,
             sleep=functools.partial(_sleep, engine=engine),
         )
     except NotFound:
-        raise pulumi.RunError(f"{wait.title} no longer exists. Run `pulumi refresh`") from None
+        raise WaitFailed(f"{title} no longer exists. Run `pulumi refresh`", state="GONE") from None
     except Interrupted:
         raise pulumi.RunError(
-            f"{wait.title}: interrupted, but the service continues. Run `pulumi up` to wait for it again"
+            f"{title}: interrupted, but the service continues. Run `pulumi up` to wait for it again"
         ) from None
     except (CloudError, LauncherError) as error:
-        raise pulumi.RunError(str(error)) from None
+        raise WaitFailed(str(error), state="UNKNOWN") from None
     record: ResourceRecord = watched.record
+    word = record.state.word
     if record.state is ResourceState.STOPPING:
-        raise pulumi.RunError(f"{wait.title} is being deleted. Run `pulumi refresh` when it is gone")
+        words = f"{title} is being deleted. Run `pulumi refresh` when it is gone"
+        raise WaitFailed(words, state=word)
+    wait.end(WaitResult.SUCCEEDED if record.state in READY else WaitResult.CONTINUES, word)
     if record.state is ResourceState.ERROR:
-        message = (
-            f"{wait.title} failed: {record.error or 'the service gives no reason'}. Change reboot_token to"
-        )
+        message = f"{title} failed: {record.error or 'the service gives no reason'}. Change reboot_token to"
         message += " restart its machines, or run `pulumi up --replace` to create it again."
-        if asked_by is not None and asked_by == engine:
-            raise pulumi.RunError(message)
-        pulumi.log.warn(message, resource)
+        if ours:
+            raise WaitFailed(message, state=word)
+        wait.end(WaitResult.EARLIER, word)
+        messages.warn(message, poll.resource)
     elif watched.timed_out:
-        pulumi.log.warn(
-            f"{wait.title} is still {record.state.word} after {timeout:g} s. The deployment no longer "
-            "waits for it",
-            resource,
+        messages.warn(
+            f"{title} is still {word} after {timeout:g} s. The deployment no longer waits for it",
+            poll.resource,
         )
-    return wait.resource_id
+    return poll.resource_id
 
 
 class _Wait:
     """The state of a wait: its endpoint, and the lines that were shown last."""
 
     def __init__(self, resource: pulumi.Resource, connect: Callable[[], Endpoint], name: str) -> None:
-        self._resource = resource
+        self.resource = resource
         self._connect = connect
         self._name = name
         self._endpoint: Endpoint | None = None
@@ -129,13 +142,13 @@ class _Wait:
         is_news = line != self._shown and not (record.state in READY and not self._shown)
         if is_news or self._trouble:
             self._shown, self._trouble = line, ""
-            pulumi.log.info(line, self._resource, ephemeral=True)
+            messages.info(line, self.resource, ephemeral=True)
 
     def trouble(self, error: CloudError) -> None:
         """Show a transient error in the row of the resource."""
         if str(error) != self._trouble:
             self._trouble = str(error)
-            pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)
+            messages.info(f"retrying: {error}", self.resource, ephemeral=True)
 
 
 def _progress_line(record: ResourceRecord) -> str:

@@ -20,6 +20,7 @@ from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInter
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.waits import Wait, declared
 
 
 class PersistentResource(Resource, module="persistentResource", name="PersistentResource"):
@@ -136,8 +137,10 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         self._timeout = wait_timeout
         self._ready: pulumi.Output[str] | None = None
         self._id = self.persistent_resource_id
+        self._in_program: Wait | None = None
         if wait and not pulumi.runtime.is_dry_run():
             interruption.listen()
+            self._in_program = declared(resource_name)
             # Jobs take this output, and the service refuses them until the resource runs.
             self.persistent_resource_id = self.ready
 
@@ -165,6 +168,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             facts["name"],
             timeout=self._timeout,
             asked_by=facts["asked_by"],
+            wait=self._in_program,
         )
 
 

@@ -176,9 +176,16 @@ def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
         "create_time": record.create_time,
         "start_time": record.start_time,
         "end_time": record.end_time,
-        "error": record.error.message if record.error else None,
+        "error": _words(record.error.message) if record.error else None,
         **declared.outputs(record),
     }
+
+
+def _words(error: str) -> str:
+    """Return a service's error for the state, without lines of the log: they may show a secret."""
+    from pulumi_vertex_training.runs.diagnosis.diagnosis import without_log  # imported only if needed
+
+    return without_log(error)
 
 
 def with_directory(

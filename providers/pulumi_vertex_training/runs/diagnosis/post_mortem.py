@@ -36,13 +36,14 @@ def examine(
     *,
     seconds: float = SECONDS,
     pause: Callable[[float], None] = time.sleep,
+    mask: Callable[[str], str] = str,
 ) -> Diagnosis:
-    """Return why the job failed. Raise nothing.
+    """Return why the job failed. Raise nothing. `mask` removes secrets from each message and log entry.
 
     A log that cannot be read in time is a remark in the diagnosis. No call is made if the service's error has
     the lines, as the emulator's has, or explains itself, as one about a quota does; else at most `LOOKS`.
     """
-    message = record.error.message if record.error else ""
+    message = mask(record.error.message) if record.error else ""
     failure, alone = take_apart(message), diagnose(message)
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):
         return alone
@@ -50,7 +51,7 @@ def examine(
         entries = _within(seconds, lambda: _last_entries(endpoint, record, failure.replica, pause))
     except (CloudError, TimeoutError) as error:
         return dataclasses.replace(alone, unread=str(error))
-    return diagnose(message, lines=[_line(entry, failure.replica) for entry in entries])
+    return diagnose(message, lines=[mask(_line(entry, failure.replica)) for entry in entries])
 
 
 def _last_entries(
