@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program import interruption, lookups
 from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
@@ -106,6 +106,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         super().__init__(
             self.provider(), resource_name, props, pulumi.ResourceOptions.merge(options.opts, immutable)
         )
+        lookups.look_up_new_job(self, run, self.provider.declared, resource_name, declaration, options.opts)
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
