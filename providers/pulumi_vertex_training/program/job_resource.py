@@ -106,7 +106,10 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         super().__init__(
             self.provider(), resource_name, props, pulumi.ResourceOptions.merge(options.opts, immutable)
         )
-        lookups.look_up_new_job(self, run, self.provider.declared, resource_name, declaration, options.opts)
+        if options.adopt is None:
+            lookups.look_up_new_job(
+                self, run, self.provider.declared, resource_name, declaration, options.opts
+            )
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name

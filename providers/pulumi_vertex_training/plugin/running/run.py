@@ -83,7 +83,7 @@ class RunProvider(Provider):
             raise Failure(decision.sentence(new["job"]))
         runs = decision.action is Action.RUN and decision.row not in _OF_THE_JOB
         place = OPERATION.run_target(_operation_key(new))
-        if runs or _moves(old, place):
+        if (runs or _moves(old, place)) and not _may_adopt(old, new):
             declared = _declared(new)
             lookups.require(
                 declared,
@@ -189,6 +189,14 @@ def _job_key(declared: JobResourceType, name: str) -> str:
 def _moves(old: dict[str, Any], place: Target | None) -> bool:
     """Return whether the job is replaced because its target changes."""
     return place is not None and target_of(old) not in (None, place)
+
+
+def _may_adopt(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Return whether an existing job may become this run's: it is not submitted, so it needs nothing."""
+    place = target_of(old)
+    if not new.get("adopt") or place is None:
+        return False
+    return not isinstance(job_cache_of(_declared(new).gateway.collection).of_run(place, old["key"]), str)
 
 
 def _declared(props: dict[str, Any]) -> JobResourceType:
