@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.engine import Engine, Result
 from support.shared_engine import mentions
 
@@ -174,6 +175,7 @@ def steps(shared_engine: Engine) -> Steps:
         jobs.append({one.display_name: one for one in listed(engine.endpoint())})
         outputs.append(engine.outputs())
 
+    buckets.create(engine.endpoint(), {"name": "engine-test-tuning", "location": "us-central1"})
     made = submit(engine, "adopted")
     every = declare("every", values=(1, 2, 4), wait="done")
     failing = declare("failing", "raise SystemExit('no such flower')", wait="done")

@@ -76,6 +76,12 @@ def find(endpoint: Endpoint, bucket: str, name: str) -> ObjectRecord | None:
         return None
 
 
+def bucket_location(endpoint: Endpoint, bucket: str) -> str:
+    """Return the location of a bucket, such as `US-CENTRAL1`. Raises NotFound."""
+    with translated(endpoint, f"read bucket {bucket}"):
+        return str(rest.call(endpoint, "GET", _url(endpoint, bucket).removesuffix("/o")).get("location", ""))
+
+
 def list_objects(endpoint: Endpoint, bucket: str, *, prefix: str = "") -> Iterator[ObjectRecord]:
     """Yield the live objects whose names begin with `prefix`, by name. Raises NotFound for the bucket."""
     with translated(endpoint, f"list gs://{bucket}/{prefix}"):

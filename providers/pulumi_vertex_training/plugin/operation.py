@@ -15,7 +15,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
@@ -25,6 +25,7 @@ from pulumi_vertex_training.plugin.settings import Settings, Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy
+from pulumi_vertex_training.runs.run_status import LookupResult
 
 T = TypeVar("T")
 Key = TypeVar("Key", str, tuple[str, str])
@@ -48,6 +49,20 @@ class RunDecision:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JobDeclaration:
+    """A job as the program declares it, and the row on which it is shown.
+
+    `values` are its inputs, with markers for values that are not known yet; empty if only their hash is
+    known. `passed_over` are the paths of values that are not looked up. `urn` is "" if it is not known.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
+    urn: str = ""
+    is_preview: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeptEntry:
     """A state entry that a deployment leaves as it is or updates in place: its operation key and values."""
 
@@ -67,14 +82,15 @@ class PackageModules:
 class JobListing:
     """A target's answer, at `at` on the monotonic clock.
 
-    `of_name` has the states of jobs by full name, `of_run` those of each run's newest job by the run's key.
-    `endpoint` is None if no service answers.
+    `of_name` has jobs by full name, `of_run` each run's newest job by the run's key. `others` are jobs that
+    were queried because the list does not have them. `endpoint` is None if no service answers.
     """
 
     at: float
     endpoint: Endpoint | None = None
-    of_name: Mapping[str, str] = field(default_factory=dict)
-    of_run: Mapping[str, str] = field(default_factory=dict)
+    of_name: Mapping[str, JobRecord] = field(default_factory=dict)
+    of_run: Mapping[str, JobRecord] = field(default_factory=dict)
+    others: dict[str, JobRecord | LookupResult] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -146,6 +162,10 @@ class Operation:
     _run_decisions: dict[str, RunDecision] = field(default_factory=dict)
     """The decision about a run, by the run's identity. Written by the run's `diff`; read by its `update` and
     by the `diff` of its job."""
+
+    _job_declarations: dict[str, JobDeclaration] = field(default_factory=dict)
+    """A job's declaration, by the operation key of the job. Written by the `check` of its run; read by the
+    `diff` of both."""
 
     _declared_runs: dict[str, DeclaredRun] = field(default_factory=dict)
     """The declared policies of a job, by its run's identity. Written by the job's `check`; read by its
@@ -300,6 +320,12 @@ class Operation:
 
     def run_target(self, run: str) -> Target | None:
         return self._get(self._run_targets, run)
+
+    def note_job_declaration(self, job: str, declaration: JobDeclaration) -> None:
+        self._put(self._job_declarations, job, declaration)
+
+    def job_declaration(self, job: str) -> JobDeclaration:
+        return self._get(self._job_declarations, job) or JobDeclaration()
 
     def note_run_decision(self, key: str, facts: Facts, decision: Decision) -> None:
         self._put(self._run_decisions, identity.identity_of(key), RunDecision(facts=facts, decision=decision))

@@ -12,6 +12,7 @@ from pulumi_vertex_training.plugin.secret_masking import SECRETS
 
 _ENGINE_CHECK_SECONDS = 2.0
 _ENGINE_CHECK_FAILURES = 3
+_LOG_SECONDS = 5.0
 
 _watching = threading.Lock()
 
@@ -62,6 +63,23 @@ def say(message: str) -> None:
     """
     sys.stdout.write(SECRETS.masked(message) + "\n")
     sys.stdout.flush()
+
+
+def say_on(urn: str, message: str) -> None:
+    """Print a line on the row of the resource `urn`, without secrets; like `say` if there is no such row."""
+    address = engine_address() if urn and is_plugin_process() else None
+    if address is None:
+        say(message)
+        return
+    import grpc  # type: ignore[import-untyped]
+    from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
+
+    request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=SECRETS.masked(message), urn=urn)
+    try:
+        with grpc.insecure_channel(address) as channel:
+            engine_pb2_grpc.EngineStub(channel).Log(request, timeout=_LOG_SECONDS)
+    except grpc.RpcError:
+        say(message)
 
 
 def leave_with_engine() -> None:

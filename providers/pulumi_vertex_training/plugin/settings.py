@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ EndpointKind = Literal["emulator", "google"]
 NAMESPACE = "vertex-training"
 EMULATOR_PROJECT = "local"
 EMULATOR_LOCATION = "us-central1"
+LOOKUP_SECONDS = 2.0
+MOST_LOOKUP_SECONDS = 600.0
 
 
 class Target(NamedTuple):
@@ -37,13 +40,15 @@ class Settings:
     """The stack's defaults.
 
     `project` and `location` are None if neither namespace gives them. `data_dir` is the emulator's data
-    folder; None means the emulator's own default (`vertex_emulator.launcher`).
+    folder; None means the emulator's own default (`vertex_emulator.launcher`). `lookup_seconds` is how long
+    a job waits for the answers about what it needs; 0 means that nothing is looked up.
     """
 
     endpoint: EndpointKind = "emulator"
     project: str | None = None
     location: str | None = None
     data_dir: Path | None = None
+    lookup_seconds: float = LOOKUP_SECONDS
 
 
 def read(get: Callable[[str], str | None]) -> Settings:
@@ -62,7 +67,9 @@ def read(get: Callable[[str], str | None]) -> Settings:
     location = get(f"{NAMESPACE}:location") or get("gcp:region")
     if endpoint == "emulator":
         project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
-    return _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
+    seconds = _lookup_seconds(get(f"{NAMESPACE}:lookupTimeout"), problems)
+    settings = _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
+    return dataclasses.replace(settings, lookup_seconds=seconds)
 
 
 def target_of(props: Mapping[str, Any]) -> Target | None:
@@ -79,6 +86,22 @@ def project_problems(project: str) -> list[Problem]:
         return []
     remedy = f"Set it here, or run `pulumi config set {NAMESPACE}:project ID`."
     return [Problem(path="project", message=f"is not given. {remedy}")]
+
+
+def _lookup_seconds(text: str | None, problems: list[str]) -> float:
+    if not text:
+        return LOOKUP_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= MOST_LOOKUP_SECONDS:
+        problems.append(
+            f"{NAMESPACE}:lookupTimeout is {text!r}; it must be a number of seconds from 0 to "
+            f"{MOST_LOOKUP_SECONDS:g}. Run `pulumi config set {NAMESPACE}:lookupTimeout {LOOKUP_SECONDS:g}`."
+        )
+        return LOOKUP_SECONDS
+    return seconds
 
 
 def _checked(

@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import interruption, links
+from pulumi_vertex_training.program import interruption, links, lookups
 from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.failures import Again
 from pulumi_vertex_training.program.named_arguments import unknown_arguments
@@ -110,6 +110,10 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         super().__init__(
             self.provider(), resource_name, props, pulumi.ResourceOptions.merge(options.opts, immutable)
         )
+        if options.adopt is None:
+            lookups.look_up_new_job(
+                self, run, self.provider.declared, resource_name, declaration, options.opts
+            )
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name

@@ -8,9 +8,11 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.plugin.running import lookups
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
+from pulumi_vertex_training.program import lookups as program_lookups
 from pulumi_vertex_training.program.resource import with_outputs
 from pulumi_vertex_training.registry import type_token
 
@@ -53,6 +55,7 @@ class Run(Resource, module="run", name="Run"):
             },
             *("key", "generation", "reruns", "reason"),
         )
+        props[lookups.KEY] = program_lookups.run_input(declaration, resource_name, type_token(self.of), opts)
         super().__init__(RunProvider(), resource_name, props, self._options(opts))
 
     def _options(self, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:

@@ -21,6 +21,7 @@ class CustomJobInputs(OnPersistentResource, JobInputs, CustomJobSpec):
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
+    on_machines=fit_rules.problems_on,
     gateway=GATEWAY,
     spec=custom_job_kind.KIND,
     inputs=CustomJobInputs,

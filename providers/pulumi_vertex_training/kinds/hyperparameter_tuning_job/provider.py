@@ -74,6 +74,7 @@ class HyperparameterTuningJobInputs(OnPersistentResource, JobInputs, Hyperparame
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
+    on_machines=fit_rules.problems_on,
     gateway=GATEWAY,
     spec=hyperparameter_tuning_job_kind.KIND,
     inputs=HyperparameterTuningJobInputs,

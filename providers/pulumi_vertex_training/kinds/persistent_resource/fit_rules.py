@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, from_wire, normalise
 from vertex_training.fields.schema import child
-from vertex_training.findings.problems import Problem
+from vertex_training.findings.problems import Problem, known
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
@@ -62,6 +62,20 @@ def problems(inputs: OnPersistentResource) -> list[Problem]:
         replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
         for problem in persistent_resource_problems(inputs, normalise(inputs.persistent_resource))
     ]
+
+
+def problems_on(
+    inputs: OnPersistentResource, wire: Mapping[str, Any], unknown: Collection[str]
+) -> list[Problem]:
+    """Return the problems of a job on an existing persistent resource, given in the API's JSON.
+
+    `unknown` are the paths of inputs that are not known yet.
+    """
+    try:
+        live = from_wire(wire)
+    except ValueError:
+        return []  # of a newer version of the API
+    return list(known(persistent_resource_problems(inputs, live), unknown))
 
 
 def persistent_resource_problems(spec: object, resource: PersistentResource) -> Iterator[Problem]:

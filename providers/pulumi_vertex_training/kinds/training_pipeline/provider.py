@@ -176,6 +176,7 @@ class TrainingPipelineInputs(OnPersistentResource, JobInputs, TrainingPipelineSp
 
 DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
+    on_machines=fit_rules.problems_on,
     gateway=GATEWAY,
     spec=training_pipeline_kind.KIND,
     inputs=TrainingPipelineInputs,

@@ -85,6 +85,10 @@ def _no_problem(*_: Any) -> Problem | None:
     return None
 
 
+def _no_problems(*_: Any) -> Sequence[Problem]:
+    return ()
+
+
 def _silence(*_: Any) -> Counts:
     return Counts()
 
@@ -104,7 +108,9 @@ class JobResourceType:
     whose log `stream_logs` shows, None while there is none. `discard` is called right before a record is
     deleted, with the endpoint, the record, whether another one replaces it, and a function that reports to
     the user. `conflict` is a conflict with another resource of this program, by the inputs and the paths of
-    them that are not known yet. `checks` are rules of the inputs besides those of the spec.
+    them that are not known yet. `checks` are rules of the inputs besides those of the spec. `on_machines` are
+    the problems of a job on an existing persistent resource, by the inputs, the resource in the API's JSON,
+    and the paths that are not known yet.
     """
 
     gateway: RunGateway
@@ -118,6 +124,7 @@ class JobResourceType:
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
     conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem
     checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
+    on_machines: Callable[[Any, Mapping[str, Any], Collection[str]], Sequence[Problem]] = _no_problems
 
     @property
     def noun(self) -> str:

@@ -29,8 +29,8 @@ class JobCache:
         self._gateway = gateway
         self._listings = listings or JobListings()
 
-    def of_job(self, target: Target, name: str) -> str | LookupResult:
-        """Return the state of the job with this full name or id."""
+    def record(self, target: Target, name: str) -> JobRecord | LookupResult:
+        """Return the job with this full name or id."""
         name = (
             name
             if "/" in name
@@ -42,16 +42,22 @@ class JobCache:
         endpoint = listing.endpoint
         if endpoint is None:
             return LookupResult.NO_ANSWER
-        # A list may lag behind; the job's own record is certain.
-        found = QUERIES.ask(target, lambda: self._gateway.get(endpoint, name).state.name)
-        return LookupResult.NO_ANSWER if found is None else found
+        if name not in listing.others:
+            # A list may lag behind; the job's own record is certain.
+            found = QUERIES.ask(target, lambda: self._gateway.get(endpoint, name))
+            listing.others[name] = LookupResult.NO_ANSWER if found is None else found
+        return listing.others[name]
+
+    def of_job(self, target: Target, name: str) -> str | LookupResult:
+        """Return the state of the job with this full name or id."""
+        return _state(self.record(target, name))
 
     def of_run(self, target: Target, key: str) -> str | LookupResult:
         """Return the state of the newest job that carries the run's key."""
         listing = self._listing(target)
         if listing.endpoint is None:
             return LookupResult.NO_ANSWER
-        return listing.of_run.get(key, LookupResult.ABSENT)
+        return _state(listing.of_run.get(key, LookupResult.ABSENT))
 
     def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
         """Return the records of all our jobs of a target, listed once in this process.
@@ -84,9 +90,13 @@ class JobCache:
         return JobListing(
             at=time.monotonic(),
             endpoint=endpoint,
-            of_name={record.name: record.state.name for record in records},
-            of_run={record.labels[RUN_LABEL]: record.state.name for record in records},
+            of_name={record.name: record for record in records},
+            of_run={record.labels[RUN_LABEL]: record for record in records},
         )
+
+
+def _state(found: JobRecord | LookupResult) -> str | LookupResult:
+    return found if isinstance(found, LookupResult) else found.state.name
 
 
 def job_cache_of(collection: str) -> JobCache:

@@ -8,7 +8,7 @@ from typing import Any
 from pulumi.dynamic import CheckResult, DiffResult
 
 from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
-from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.process import say, say_on
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     complete,
@@ -27,9 +27,11 @@ from pulumi_vertex_training.plugin.running.declaration import (
     run_directory,
 )
 from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reveal_job, state_names
-from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
+from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
+from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs.rerun import Action, Policy
+from pulumi_vertex_training.runs.run_status import LIVE, LookupResult, last_run
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
@@ -98,12 +100,41 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
             say(decision.sentence(declared.resource(new)))
         if gone:
             replaces = ["state"]
+        elif replaces:
+            _announce_cancellation(
+                declared, id_, recorded, new, unless_unchanged=is_unknown(new["spec_hash"])
+            )
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(
         changes=bool(replaces) or record_changed,
         replaces=state_names(replaces),
         delete_before_replace=True,
+    )
+
+
+def _announce_cancellation(
+    declared: JobResourceType,
+    id_: str,
+    recorded: dict[str, Any],
+    new: dict[str, Any],
+    *,
+    unless_unchanged: bool,
+) -> None:
+    """Print in a preview, on the row of a live job, that it will be cancelled. Costs no query of its own."""
+    declaration = OPERATION.job_declaration(declared.operation_key(new))
+    place = target_of(recorded)
+    if not declaration.is_preview or place is None or has_ended(recorded):
+        return
+    record = job_cache_of(declared.gateway.collection).record(place, id_)
+    if isinstance(record, LookupResult) or last_run(None, record.state.name) not in LIVE:
+        return
+    from pulumi_vertex_training.runs.live_jobs import described  # imported only if needed
+
+    unless = ", unless its spec turns out to be unchanged" if unless_unchanged else ""
+    say_on(
+        declaration.urn,
+        f"{declared.resource(new)} is {described(record)}: up will cancel it and run it again{unless}",
     )
 
 

@@ -13,13 +13,14 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.running import lookups
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_in
 from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
-from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, Target, target_of
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
@@ -63,7 +64,9 @@ class RunProvider(Provider):
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         new, old = reveal_run(inbound(news)), reveal_run(inbound(_olds))
+        known = new.pop(lookups.KEY, None)
         checked = _checked(new, old)
+        _note_declaration(new, checked, known if isinstance(known, dict) else {})
         OPERATION.note_checked(_operation_key(checked))
         OPERATION.note_run_target(_operation_key(checked), target_of(new))
         return CheckResult(outbound(hide_in_run({**checked, **_reason(old, checked)})), [])
@@ -79,6 +82,17 @@ class RunProvider(Provider):
         if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(new["job"]))
         runs = decision.action is Action.RUN and decision.row not in _OF_THE_JOB
+        place = OPERATION.run_target(_operation_key(new))
+        if (runs or _moves(old, place)) and not _may_adopt(old, new):
+            declared = _declared(new)
+            lookups.require(
+                declared,
+                new["job"],
+                OPERATION.job_declaration(_job_key(declared, new["job"])),
+                key=old["key"],
+                place=target_of(old) or place,
+                certain=facts.change is not Change.SPEC_UNKNOWN,
+            )
         if runs:
             say(decision.sentence(new["job"]))
         return DiffResult(changes=runs)
@@ -151,6 +165,38 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
             # The job's check gives the reasons. Nothing is submitted, so no run may be recorded.
             return {**new, "job": old["job"], "spec": old["spec"]}
     return {**new, "spec": spec}
+
+
+def _note_declaration(new: dict[str, Any], checked: dict[str, Any], known: dict[str, Any]) -> None:
+    """Keep what the program declares, which the inputs of a diff have as a hash alone."""
+    values = new.get("spec")
+    urn, passed_over = known.get("urn"), known.get("passed_over")
+    declaration = JobDeclaration(
+        values=values if isinstance(values, dict) else {},
+        passed_over=tuple(passed_over) if isinstance(passed_over, list) else (),
+        urn=urn if isinstance(urn, str) else "",
+        is_preview=known.get("is_preview") is True,
+    )
+    # A renamed job goes by its old name until it runs again.
+    for name in {new["job"], checked["job"]}:
+        OPERATION.note_job_declaration(_job_key(_declared(new), name), declaration)
+
+
+def _job_key(declared: JobResourceType, name: str) -> str:
+    return declared.operation_key({"marks": {"resource": name}})
+
+
+def _moves(old: dict[str, Any], place: Target | None) -> bool:
+    """Return whether the job is replaced because its target changes."""
+    return place is not None and target_of(old) not in (None, place)
+
+
+def _may_adopt(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Return whether an existing job may become this run's: it is not submitted, so it needs nothing."""
+    place = target_of(old)
+    if not new.get("adopt") or place is None:
+        return False
+    return not isinstance(job_cache_of(_declared(new).gateway.collection).of_run(place, old["key"]), str)
 
 
 def _declared(props: dict[str, Any]) -> JobResourceType:

@@ -1,0 +1,96 @@
+"""Look up what a job needs before it is submitted, for the preview of a new job and before a rerun."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
+from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
+from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
+from pulumi_vertex_training.runs.run_status import LIVE, LookupResult, last_run
+from vertex_emulator.launcher import LauncherError
+from vertex_training.findings.problems import Problem, errors
+
+KEY = "lookups"
+"""The input of a `Run` in which the program reports what it knows about its job; no state keeps it."""
+
+
+def problems_of_declaration(
+    declared: JobResourceType,
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    passed_over: Collection[str],
+    settings: Settings,
+) -> tuple[Problem, ...]:
+    """Return why a job could not be submitted, by what the service answers in time.
+
+    `values` are its inputs, with markers for values that are not known yet. `passed_over` are the paths of
+    values that are not looked up.
+    """
+    from pulumi_vertex_training.runs import prerequisites  # imported only if needed
+
+    decoded = declared.read_inputs({"display_name": name, "marks": {"resource": name}, "run": "", **values})
+    inputs, place = decoded.draft, target_of(values)
+    if inputs is None or place is None:
+        return ()
+    chooses_directory = declared.spec.output_directory(inputs) is None
+    needs = prerequisites.needs_of(
+        declared.spec_of(inputs),
+        staging_bucket=inputs.staging_bucket if chooses_directory else None,
+        passed_over={*passed_over, *decoded.unknown, *decoded.damaged},
+    )
+
+    def connect() -> Any:
+        try:
+            return connect_if_running(*place, settings)
+        except LauncherError:
+            return None
+
+    answers = prerequisites.LOOKUPS.ask(place, connect, needs, seconds=settings.lookup_seconds)
+    return prerequisites.problems_of(
+        needs,
+        answers,
+        project=place.project,
+        location=place.location,
+        on_machines=lambda wire: declared.on_machines(inputs, wire, decoded.unknown),
+    )
+
+
+def require(
+    declared: JobResourceType,
+    name: str,
+    declaration: JobDeclaration,
+    *,
+    key: str,
+    place: Target | None,
+    certain: bool,
+) -> None:
+    """Raise Failure if the job that would replace the run `key` could not be submitted.
+
+    `place` is where that run's job is. Only warn if it is not `certain` that the job is replaced.
+    """
+    found = problems_of_declaration(
+        declared,
+        name,
+        declaration.values,
+        passed_over=declaration.passed_over,
+        settings=OPERATION.settings,
+    )
+    if certain and (refused := errors(found)):
+        listed = "\n".join(f"  {problem}" for problem in refused)
+        raise Failure(f"{name} {_kept(declared, key, place)} The new job could not be submitted:\n{listed}")
+    for problem in found:
+        say(f"warning: {name}: {problem}")
+
+
+def _kept(declared: JobResourceType, key: str, place: Target | None) -> str:
+    seen = job_cache_of(declared.gateway.collection).of_run(place, key) if place else LookupResult.NO_ANSWER
+    if last_run(None, seen) in LIVE and isinstance(seen, str):
+        return f"is {seen.rpartition('STATE_')[2]} and goes on, nothing is cancelled."
+    return "does not run again, nothing was changed."

@@ -1,0 +1,41 @@
+"""The names that the program gives to its own resources, by any provider.
+
+A job may name a bucket that the program declares beside it as a plain string. Such a bucket does not exist in
+the first preview, and is not missing.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+
+_FIELDS = ("name", "image_name", "tags")
+_MACHINES = "persistent_resource_id"
+
+_names: set[str] = set()
+_roots: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The stacks whose resources are noted: one process may run the programs of several."""
+
+
+def names() -> set[str]:
+    """Return the names so far. All resources outside of an `apply` are known before the first is created."""
+    return _names
+
+
+def collect() -> None:
+    """Take note of every resource that the program declares from now on, in a program only."""
+    runtime = sys.modules.get("pulumi.runtime")
+    root = None if runtime is None else runtime.get_root_resource()
+    if runtime is not None and root is not None and root not in _roots:
+        _roots.add(root)
+        runtime.register_stack_transformation(_note)
+
+
+def _note(declared: Any) -> None:
+    fields = (*_FIELDS, _MACHINES) if declared.type_.endswith(":PersistentResource") else _FIELDS
+    for field in fields:
+        value = declared.props.get(field)
+        for name in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(name, str):
+                _names.add(name)

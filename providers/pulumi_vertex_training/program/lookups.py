@@ -1,0 +1,183 @@
+"""What the program knows about a job's inputs before it is looked up whether they exist.
+
+A value that a resource of this program makes is passed over in a preview: it may not exist yet. In a
+deployment it exists by the time the job is compared. The look-ups of a new job are made here, because the
+engine asks a provider nothing but its check about it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from pulumi import _types
+from pulumi.output import Unknown
+from pulumi.runtime.mocks import MockMonitor
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.program import declared_names
+from pulumi_vertex_training.program.resource import stack_settings
+from vertex_training.fields.decode import UNKNOWN
+from vertex_training.fields.schema import child
+from vertex_training.findings.problems import Problem, errors
+
+
+def run_input(
+    declaration: Mapping[str, Any], resource_name: str, type_: str, opts: pulumi.ResourceOptions | None
+) -> pulumi.Output[dict[str, Any]]:
+    """Return the input by which a `Run` learns what it may look up, and on which row it reports."""
+    declared_names.collect()
+    return pulumi.Output.from_input(_run_input(declaration, resource_name, type_, opts))
+
+
+def look_up_new_job(
+    resource: pulumi.CustomResource,
+    run: pulumi.CustomResource,
+    declared: JobResourceType,
+    resource_name: str,
+    declaration: Mapping[str, Any],
+    opts: pulumi.ResourceOptions | None,
+) -> None:
+    """In the preview of a new job, look up what it needs. What is missing fails the preview."""
+    root = pulumi.runtime.get_root_resource()
+    is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
+    if root is None or is_mocked or not pulumi.runtime.is_dry_run():
+        return
+    pending = _PENDING.setdefault(root, _Pending())
+    pending.count += 1
+
+    async def look() -> None:
+        try:
+            # The id of a new resource is not known in a preview. The provider looks up for any other one.
+            if not await run.id.is_known():
+                found = await _problems(declared, resource_name, declaration, opts)
+                for problem in found:
+                    log = pulumi.log.error if problem.level == "error" else pulumi.log.warn
+                    log(str(problem), resource)
+                if errors(found):
+                    pending.failed.append(resource_name)
+        finally:
+            pending.count -= 1
+        if not pending.count and pending.failed:
+            names = ", ".join(sorted(pending.failed))
+            raise pulumi.RunError(
+                f"{names}: cannot be submitted as declared; the errors are listed by resource"
+            )
+
+    _: pulumi.Output[None] = pulumi.Output.from_input(look())
+
+
+@dataclass
+class _Pending:
+    """The look-ups of a program that have not ended, and the names of the jobs that failed."""
+
+    count: int = 0
+    failed: list[str] = field(default_factory=list)
+
+
+_PENDING: weakref.WeakKeyDictionary[pulumi.Resource, _Pending] = weakref.WeakKeyDictionary()
+"""By the stack. All jobs are reported before the program ends."""
+
+
+async def _problems(
+    declared: JobResourceType,
+    resource_name: str,
+    declaration: Mapping[str, Any],
+    opts: pulumi.ResourceOptions | None,
+) -> Sequence[Problem]:
+    from pulumi_vertex_training.plugin.running.lookups import problems_of_declaration
+
+    inputs = _Inputs(depends_on_others=_depends_on_others(opts))
+    values = await inputs.read(declaration)
+    return await asyncio.to_thread(
+        problems_of_declaration,
+        declared,
+        resource_name,
+        values,
+        passed_over=inputs.passed_over,
+        settings=stack_settings(),
+    )
+
+
+async def _run_input(
+    declaration: Mapping[str, Any], resource_name: str, type_: str, opts: pulumi.ResourceOptions | None
+) -> dict[str, Any]:
+    inputs = _Inputs(depends_on_others=_depends_on_others(opts))
+    # The engine reports why an output failed when the resource is registered.
+    with contextlib.suppress(Exception):
+        await inputs.read(declaration)
+    return {
+        "passed_over": sorted(inputs.passed_over),
+        "is_preview": pulumi.runtime.is_dry_run(),
+        "urn": await _urn(resource_name, type_, opts),
+    }
+
+
+async def _urn(resource_name: str, type_: str, opts: pulumi.ResourceOptions | None) -> str | None:
+    with contextlib.suppress(Exception):
+        urn = pulumi.resource.create_urn(resource_name, type_, opts.parent if opts else None)
+        # The value alone: an output would depend on everything in the parent.
+        return await urn.future()
+    return None
+
+
+class _Inputs:
+    """The values of a job's inputs as far as they are known, and the paths that are not looked up."""
+
+    def __init__(self, *, depends_on_others: bool) -> None:
+        self.passed_over: set[str] = {""} if depends_on_others else set()
+
+    async def read(self, declaration: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values, with markers for those that are not known yet."""
+        return {name: await self._value(value, name) for name, value in declaration.items()}
+
+    async def _value(self, value: Any, path: str) -> Any:
+        if isinstance(value, pulumi.Output):
+            if await _is_made_here(value) or await value.is_secret():
+                self.passed_over.add(path)
+            value = await value.future(with_unknowns=True)
+        if isinstance(value, Unknown):
+            return UNKNOWN
+        if _types.is_input_type(type(value)):
+            value = _types.input_type_to_dict(value)
+        if isinstance(value, Mapping):
+            return {name: await self._value(item, child(path, str(name))) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [await self._value(item, f"{path}[{position}]") for position, item in enumerate(value)]
+        if isinstance(value, str) and _names_own_resource(path, value):
+            self.passed_over.add(path)
+        return value
+
+
+async def _is_made_here(value: pulumi.Output[Any]) -> bool:
+    """Return whether a preview may not look a value up, because a resource of this program makes it."""
+    if not pulumi.runtime.is_dry_run():
+        return False
+    return any(not isinstance(one, pulumi.StackReference) for one in await value.resources())
+
+
+def _names_own_resource(path: str, text: str) -> bool:
+    if not declared_names.names():
+        return False
+    from pulumi_vertex_training.runs.prerequisites import names_in  # imported only if needed
+
+    return not declared_names.names().isdisjoint(names_in(path, text))
+
+
+def _depends_on_others(opts: pulumi.ResourceOptions | None) -> bool:
+    """Return whether a job depends on a resource that may make anything, such as a command."""
+    depends_on = opts.depends_on if opts else None
+    if depends_on is None:
+        return False
+    listed = depends_on if isinstance(depends_on, (list, tuple)) else [depends_on]
+    return any(
+        not isinstance(one, pulumi.CustomResource)
+        or not (one.pulumi_resource_type.startswith("gcp:") or one.pulumi_resource_type in registry.TYPES)
+        for one in listed
+    )
