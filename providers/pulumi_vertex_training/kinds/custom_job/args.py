@@ -88,10 +88,10 @@ class JobOptions(TypedDict, total=False):
     """How often in a row `on_failure` reruns the job."""
     protect_running: bool
     """Refuse to replace or destroy the job while it is live."""
-    on_delete: Literal["delete", "cancel"]
-    """`delete` cancels a live job and deletes its record; `cancel` keeps the record. With a pipeline,
-    `delete` also deletes the model version that it uploaded, and the model with its last version; a replaced
-    pipeline always keeps its version.
+    on_delete: Literal["delete", "cancel"] | None
+    """What happens when the job is destroyed. A live job is always cancelled. By default its record and those
+    of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the
+    model versions of these runs, and a model with its last version. `cancel` keeps records and models.
     """
     adopt: Input[str] | None
     """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
@@ -112,3 +112,9 @@ class JobOptions(TypedDict, total=False):
     """
     stream_logs: bool
     """Show the log of all replicas while the deployment waits."""
+    on_replace: Literal["keep", "delete"]
+    """What happens to the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
+    its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+    """
+    keep_runs: int
+    """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""

@@ -22,6 +22,7 @@ from pulumi_vertex_training.program.references import BucketLike, ServiceAccount
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.program.worker_pools import WorkerPool, with_image_names
+from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
@@ -66,13 +67,15 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
         rerun_limit: int = DEFAULT_LIMIT,
         protect_running: bool = False,
-        on_delete: Literal["delete", "cancel"] = "delete",
+        on_delete: Literal["delete", "cancel"] | None = None,
         adopt: pulumi.Input[str] | None = None,
         taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
         wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
         on_interrupt: OnInterrupt = "leave",
         stream_logs: bool = False,
+        on_replace: Literal["keep", "delete"] = "keep",
+        keep_runs: int = DEFAULT_KEEP_RUNS,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -124,9 +127,10 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
         :param rerun_limit: How often in a row `on_failure` reruns the job.
         :param protect_running: Refuse to replace or destroy the job while it is live.
-        :param on_delete: `delete` cancels a live job and deletes its record; `cancel` keeps the record. With
-            a pipeline, `delete` also deletes the model version that it uploaded, and the model with its last
-            version; a replaced pipeline always keeps its version.
+        :param on_delete: What happens when the job is destroyed. A live job is always cancelled. By default
+            its record and those of its earlier runs are deleted, and a model that a pipeline uploaded is
+            kept. `delete` also deletes the model versions of these runs, and a model with its last version.
+            `cancel` keeps records and models.
         :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
             one. It has to equal the declaration; otherwise every difference is listed. The option is read
             when the resource is created: afterwards, leave it out or keep it.
@@ -137,6 +141,11 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
             `cancel` (docs/waiting.md).
         :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param on_replace: What happens to the job that a new run replaces, after it was cancelled if it was
+            live: `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the
+            record.
+        :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
+            have ended.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -180,6 +189,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 wait_timeout=wait_timeout,
                 on_interrupt=on_interrupt,
                 stream_logs=stream_logs,
+                on_replace=on_replace,
+                keep_runs=keep_runs,
                 project=project,
                 location=location,
                 opts=opts,

@@ -16,6 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
+from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete
 from pulumi_vertex_training.runs.gateway import RunGateway
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import ownership_label_value
@@ -26,7 +27,13 @@ from vertex_training.job.reading import decode_spec, fill_parts
 from vertex_training.job.rules.job_spec import staging_bucket_problems
 from vertex_training.topology.rules.regions import bucket_region_problems
 
-RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
+RECORD = {
+    "rerun": "on_change",
+    "protect_running": False,
+    "on_delete": None,
+    "on_replace": "keep",
+    "keep_runs": DEFAULT_KEEP_RUNS,
+}
 """Inputs that are not part of the job, with the meaning of their absence in a state."""
 
 
@@ -38,8 +45,8 @@ class JobInputs:
     `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by check.
     `output_path` is the path of the output directory among the inputs, None unless the run chose it. `marks`
     are the project, stack and resource name of the declaration, for people. `framework` and the two switches
-    are for `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and
-    `on_delete` are updated in place. `adopt` and `taking_over` are read when the resource is new, and never
+    are for `CheckOptions`. Marks and options never take part in a diff. The inputs in `RECORD` are updated in
+    place. `adopt` and `taking_over` are read when the resource is new, and never
     again.
     """
 
@@ -57,7 +64,9 @@ class JobInputs:
     allow_legacy_types: bool = False
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
     protect_running: bool = False
-    on_delete: Literal["delete", "cancel"] = "delete"
+    on_delete: Literal["delete", "cancel"] | None = None
+    on_replace: Literal["keep", "delete"] = "keep"
+    keep_runs: int = DEFAULT_KEEP_RUNS
     adopt: str | None = None
     taking_over: str | None = None
 
@@ -91,10 +100,10 @@ class JobResourceType:
     the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
     are those of a job that is gone. `progress` follows the state on the job's row while it is live, and
     begins with a space. `log_of` is the id of the job whose log `stream_logs` shows, None while there is
-    none. `discard` is called right before a record is deleted, with the endpoint, the record, whether another
-    one replaces it, and a function that reports to the user. `conflict` is a conflict with another resource
-    of this program, by the inputs and the paths of them that are not known yet. `checks` are rules of the
-    inputs besides those of the spec.
+    none. `discard` is called right before a record is deleted, with the endpoint, the record, the reason to
+    keep the model that the job uploaded ("" to delete it), and a function that reports to the user.
+    `conflict` is a conflict with another resource of this program, by the inputs and the paths of them that
+    are not known yet. `checks` are rules of the inputs besides those of the spec.
     """
 
     gateway: RunGateway
@@ -105,7 +114,7 @@ class JobResourceType:
     no_results: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[Endpoint, JobRecord], str] = _silence
     log_of: Callable[[JobRecord], str | None] = _own_log
-    discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
+    discard: Callable[[Endpoint, JobRecord, str, Callable[[str], None]], None] | None = None
     conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem
     checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
 
@@ -217,13 +226,13 @@ class JobResourceType:
         return {**wire, "labels": {**wire.get("labels", {}), **ownership_labels(inputs.marks)}}
 
     def before_delete(
-        self, *, replaced: bool, tell: Callable[[str], None]
+        self, *, kept_because: str, tell: Callable[[str], None]
     ) -> Callable[[Endpoint, str], None]:
-        """Return the function to call right before a record is deleted; `replaced` as for `discard`."""
+        """Return the function to call right before a record is deleted; `kept_because` as for `discard`."""
 
         def call(endpoint: Endpoint, name: str) -> None:
             if self.discard is not None:
-                self.discard(endpoint, self.gateway.get(endpoint, name), replaced, tell)
+                self.discard(endpoint, self.gateway.get(endpoint, name), kept_because, tell)
 
         return call
 
@@ -234,6 +243,14 @@ class JobResourceType:
     def operation_key(self, props: Mapping[str, Any]) -> str:
         """Return the key of the resource in `Operation`."""
         return f"{self.gateway.collection}:{self.resource(props)}"
+
+
+MODEL_OF_REPLACED = "only the pipeline that uploaded it is replaced"
+
+
+def models_kept_because(on_delete: object) -> str:
+    """Return the reason why a model outlives the pipeline that uploaded it, "" if it is deleted with it."""
+    return "" if on_delete == OnDelete.DELETE.value else 'on_delete="delete" is not set'
 
 
 def declared_in(collection: str) -> JobResourceType:

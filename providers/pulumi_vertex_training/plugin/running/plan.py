@@ -29,6 +29,8 @@ from pulumi_vertex_training.plugin.running.declaration import (
 from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reveal_job, state_names
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
+from pulumi_vertex_training.runs import reasons
+from pulumi_vertex_training.runs.deletion_policy import OnReplace
 from pulumi_vertex_training.runs.rerun import Action, Policy
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
@@ -72,6 +74,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
                 key=checked["run"],
                 rerun=Policy(checked["rerun"]),
                 protect_running=bool(checked["protect_running"]),
+                on_replace=OnReplace(checked["on_replace"]),
             )
         )
     return CheckResult(outbound(hide_in_job(checked)), [])
@@ -96,8 +99,12 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         gone = not replaces and is_gone(declared.gateway, decision, recorded)
         if gone or (not replaces and decision.reported and decision.action is Action.NOTHING):
             say(decision.sentence(declared.resource(new)))
+        run = str(recorded.get("run"))
         if gone:
             replaces = ["state"]
+            OPERATION.note_reason(run, reasons.GONE)
+        elif new.get("run") == run and set(replaces) & set(TARGET_FIELDS):
+            OPERATION.note_reason(run, reasons.MOVED)
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(
@@ -174,7 +181,7 @@ def _inputs_of_last_run(
         return checked
     if target_of(olds) != target_of(checked):
         say(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
-    return {**olds, **{name: checked[name] for name in RECORD}}
+    return {**olds, **{name: checked.get(name) for name in RECORD}}
 
 
 def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:
