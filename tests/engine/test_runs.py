@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
+from support import command
 from support.engine import Engine, Result
 from support.shared_engine import operation
 
@@ -77,13 +76,20 @@ class Steps:
     changed: dict[str, JobRecord]
     on_demand: dict[str, JobRecord]
     unchanged: Result
+    labelled: Result
+    after_labels: dict[str, JobRecord]
     pruned: dict[str, JobRecord]
+    listed: command.Ended
+    on_terminal: list[command.Ended]
+    as_json: command.Ended
+    misspelt: command.Ended
     left: dict[str, JobRecord]
 
 
 @pytest.fixture(scope="module")
-def steps(shared_engine: Engine) -> Steps:
+def steps(shared_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Steps:
     engine = shared_engine
+    env = command.environment(tmp_path_factory.mktemp("home"), VERTEX_TRAINING_DATA_DIR=str(engine.data_dir))
 
     def up(*lines: str, arguments: tuple[str, ...] = ()) -> dict[str, JobRecord]:
         engine.write(PROGRAM + "".join(lines))
@@ -101,14 +107,34 @@ def steps(shared_engine: Engine) -> Steps:
     up(rest)
     on_demand = up(rest, arguments=("--replace", URN.format("train")))
     unchanged = engine.preview("--expect-no-changes")
-    pruned = up(declare("train", loss="0.125", wait="done", keep_runs=2))
+    own: dict[str, Any] = {
+        "wait": "done",
+        "keep_runs": 2,
+        "labels": {"team": "vision"},
+        "display_name": "digits",
+    }
+    labelled_line = declare("train", loss="0.25", run_token="more data", **own)
+    engine.write(PROGRAM + labelled_line)
+    labelled = engine.preview("--expect-no-changes")
+    after_labels = up(labelled_line)
+    pruned = up(declare("train", loss="0.125", run_token="more data", **own))
+    listed = command.run("runs", "train", env=env)
+    as_json = command.run("runs", "digits", "--json", env=env)
+    misspelt = command.run("runs", "trian", env=env)
+    on_terminal = [command.run_on_terminal("runs", "train", env=env, columns=width) for width in (80, 100)]
     engine.destroy().ok()
     return Steps(
         first=first,
         changed=changed,
         on_demand=on_demand,
         unchanged=unchanged,
+        labelled=labelled,
+        after_labels=after_labels,
         pruned=pruned,
+        listed=listed,
+        on_terminal=on_terminal,
+        as_json=as_json,
+        misspelt=misspelt,
         left=jobs(engine),
     )
 
@@ -137,3 +163,58 @@ def test_more_runs_than_keep_runs_are_deleted_the_oldest_first(steps: Steps) -> 
 def test_destroy_deletes_the_kept_records(steps: Steps) -> None:
     assert of(steps.pruned, "long") == []
     assert steps.left == {}
+
+
+def test_labels_and_name_alone_run_nothing_and_wait_for_the_next_run(steps: Steps) -> None:
+    for stays in (
+        "train: display name: train -> digits; label team: none -> vision; the job stays, because the",
+        "can only change with its next run",
+    ):
+        assert stays in steps.labelled.ok().output
+    assert operation(steps.labelled.output, "train") == ""
+    assert steps.after_labels.keys() == steps.on_demand.keys()
+    newest = max(steps.pruned.values(), key=lambda one: one.create_time or "")
+    assert (newest.display_name, newest.labels["team"]) == ("digits", "vision")
+
+
+def test_runs_are_listed_with_reason_metrics_model_and_logs(steps: Steps) -> None:
+    document = steps.as_json.json
+    assert document["resource"] == {
+        "name": "train",
+        "project": "engine-test",
+        "stack": "test",
+        "kind": "custom job",
+    }
+    runs = document["runs"]
+    assert [(one["run"], one["why"].partition(":")[0]) for one in runs] == [
+        ("4", "its spec changed"),
+        ("3.2", "a replacement was requested"),
+        ("3", "its run_token changed"),
+    ]
+    assert [one["metrics"] for one in runs] == [{"loss": loss, "epochs": 2} for loss in (0.125, 0.25, 0.25)]
+    assert [one["modelDirectory"].endswith("/model/") for one in runs] == [True] * 3
+    newest = runs[0]
+    assert newest["logs"] == f"vertex-training logs {newest['id']}"
+    assert "LOSS" in newest["why"] and "0.125" not in newest["why"]
+    assert steps.listed.err == ""
+    for text in (
+        "RUN  CREATED",
+        "loss",
+        "0.125",
+        f"vertex-training logs {newest['id']}",
+        "Run 3.2: a replace",
+    ):
+        assert text in steps.listed.out
+
+
+def test_the_list_fits_a_terminal(steps: Steps) -> None:
+    for ended, width in zip(steps.on_terminal, (80, 100), strict=True):
+        assert ended.code == 0
+        long = [line for line in ended.plain.splitlines() if len(line) > width]
+        assert all("gs://" in line for line in long), long
+        assert "0.125" in ended.plain
+
+
+def test_an_unknown_name_suggests_the_nearest(steps: Steps) -> None:
+    assert steps.misspelt.code == 2
+    assert "Did you mean 'train'?" in steps.misspelt.err

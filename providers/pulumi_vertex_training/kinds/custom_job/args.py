@@ -17,7 +17,9 @@ class JobOptions(TypedDict, total=False):
     """Arguments of `CustomJob`, except the worker pools, for editors and type checkers."""
 
     display_name: Input[str] | None
-    """Name for people, up to 128 characters. Default: the resource's name."""
+    """Name for people, up to 128 characters. Default: the resource's name. A change of the name alone reruns
+    nothing: the next run gets it.
+    """
     scheduling: Input[SchedulingArgs | Mapping[str, Any]] | None
     """Timeout, restarts and scheduling strategy."""
     service_account: ServiceAccountLike | None
@@ -69,7 +71,7 @@ class JobOptions(TypedDict, total=False):
     encryption_spec: Input[EncryptionSpecArgs | Mapping[str, Any]] | None
     """Customer-managed key that encrypts the job's resources."""
     labels: Input[Mapping[str, Input[str]]] | None
-    """Labels of the job."""
+    """Labels of the job. A change of labels alone reruns nothing: the next run gets them."""
     framework: str | None
     """Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`, `ParameterServerStrategy`
     or `pytorch`. The pools are checked against its requirements.

@@ -86,7 +86,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param resource_name: Name of the resource in the program.
         :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
             evaluator. `topology` builds this list from roles.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
+            the name alone reruns nothing: the next run gets it.
         :param scheduling: Timeout, restarts and scheduling strategy.
         :param service_account: Service account that the job runs as: a resource with an `email`, or the
             address. Default: Vertex AI's Custom Code Service Agent.
@@ -117,7 +118,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             projects/PROJECT/locations/LOCATION/models/MODEL, also with @VERSION. Only for some jobs that
             Google provides.
         :param encryption_spec: Customer-managed key that encrypts the job's resources.
-        :param labels: Labels of the job.
+        :param labels: Labels of the job. A change of labels alone reruns nothing: the next run gets them.
         :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
             `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
         :param allow_unknown_types: Report machine and accelerator types that this version does not know as a

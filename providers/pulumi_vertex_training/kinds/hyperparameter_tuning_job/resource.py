@@ -91,10 +91,12 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
             service decides.
         :param persistent_resource: Resource on whose machines the trials run, as `persistent_resource_id` in
             `trial_job_spec`. The trials wait for it, and the preview checks them against its pools.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
+            the name alone reruns nothing: the next run gets it.
         :param encryption_spec: Customer-managed key that encrypts the resources of the tuning job and its
             trials.
-        :param labels: Labels of the tuning job.
+        :param labels: Labels of the tuning job. A change of labels alone reruns nothing: the next run gets
+            them.
         :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
             `base_output_directory` is left out. A rerun then never overwrites a good model.
         :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,

@@ -94,9 +94,11 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         :param persistent_resource: Resource on whose machines the pipeline trains, as
             `persistent_resource_id` in the task or its `trial_job_spec`. The preview checks the task against
             its pools.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
+            the name alone reruns nothing: the next run gets it.
         :param encryption_spec: Customer-managed key that encrypts the pipeline's resources.
-        :param labels: Labels of the pipeline.
+        :param labels: Labels of the pipeline. A change of labels alone reruns nothing: the next run gets
+            them.
         :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
             `base_output_directory` is left out. A rerun then never overwrites a good model.
         :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,

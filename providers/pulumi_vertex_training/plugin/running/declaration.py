@@ -23,6 +23,7 @@ from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import OF_NEXT_RUN
 from vertex_training.job.reading import decode_spec, fill_parts
 from vertex_training.job.rules.job_spec import staging_bucket_problems
 from vertex_training.topology.rules.regions import bucket_region_problems
@@ -130,7 +131,7 @@ class JobResourceType:
     @property
     def hashed(self) -> tuple[str, ...]:
         """The inputs that `declaration_hash` covers: a change of these is a new run."""
-        return (*self.spec_fields, "staging_bucket")
+        return (*(name for name in self.spec_fields if name not in OF_NEXT_RUN), "staging_bucket")
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -186,12 +187,13 @@ class JobResourceType:
         hashed = {name: declaration[name] for name in self.hashed if name in declaration}
         filled = fill_parts(hashed, at=self.spec.at, location=_location(declaration)).value
         fields = {name: filled[name] for name in self.spec_fields if name in filled}
+        fields |= {name: blank for name, blank in OF_NEXT_RUN.items() if name in self.spec_fields}
         decoded = decode(self.spec.spec, fields)
         if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
             return UNKNOWN
         if decoded.spec is None:
             plain = json.dumps(hashed, sort_keys=True, default=str)
-            return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
+            return "v2-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
         return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
 
     def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:

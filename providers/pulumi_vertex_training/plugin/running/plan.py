@@ -35,7 +35,7 @@ from pulumi_vertex_training.runs.rerun import Action, Policy
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
-from vertex_training.job.job_spec import parts
+from vertex_training.job.job_spec import OF_NEXT_RUN, parts
 
 MACHINE_TYPE = ".machine_spec.machine_type"
 
@@ -63,7 +63,8 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
             return CheckResult(news, failures([conflict]))
         # An existing job is not refused for a conflict with another resource.
         problems = (*problems, dataclasses.replace(conflict, level="warning"))
-    checked = _inputs_of_last_run(declared, completed(declared, inputs, decoded.unknown), old)
+    inputs, unknown = _as_submitted(declared, inputs, decoded.unknown, old)
+    checked = _inputs_of_last_run(declared, completed(declared, inputs, unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
     if checked["spec_hash"] != old.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
@@ -141,6 +142,29 @@ def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any
     if "marks" in olds and olds.get("run") == props.get("run"):
         props = {**props, "marks": olds["marks"]}
     return {"display_name": declared.resource(props), **props}
+
+
+def _as_submitted(
+    declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str], olds: dict[str, Any]
+) -> tuple[JobInputs, frozenset[str]]:
+    """Return the inputs with the labels and the display name of the present run, and the unknown paths.
+
+    A job cannot change them and nothing runs because of them, so new ones wait for the next run.
+    """
+    if olds.get("run") != inputs.run:
+        return inputs, unknown
+    names = {name for name in OF_NEXT_RUN if name in declared.spec_fields}
+    waiting = {path for path in unknown if root(path) in names}
+    if not waiting and all((olds.get(name) or {}) == (getattr(inputs, name) or {}) for name in names):
+        return inputs, unknown
+    recorded = declared.read_inputs({name: olds[name] for name in declared.input_names if name in olds}).draft
+    if recorded is None:
+        return inputs, unknown
+    kept = dataclasses.replace(inputs, **{name: getattr(recorded, name) for name in names})
+    difference = declared.spec.compare(declared.spec_of(kept), declared.spec_of(inputs), unknown=waiting)
+    if difference.paths:
+        OPERATION.say_once(f"{declared.resource(olds)}: {difference.words}")
+    return kept, unknown - waiting
 
 
 def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
