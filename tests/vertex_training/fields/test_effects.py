@@ -292,7 +292,7 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_every_field_replaces_except_those_that_keep_the_resource(kind, kept):
-    """Jobs and pipelines have no update method, so name and labels wait for the next run; an image is built again if its digest changes."""
+    """Jobs have no update method: name and labels wait for the next run. An image has a digest."""
     found = {path for path, entry in KINDS[kind].items() if entry.effect in (Effect.NONE, Effect.UPDATE)}
     fields = kept.split()
     assert found == {
