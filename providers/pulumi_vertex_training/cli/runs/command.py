@@ -146,7 +146,8 @@ def _show(endpoint: Endpoint, found: History, runs: Sequence[Run], output: Outpu
     table = [[*row, *(cells[position] for _, cells in shown)] for position, row in enumerate(rows)]
     output.table([*_HEADINGS, *(name for name, _ in shown)], table, state_column=2)
     if left := [name for name, _ in metrics[len(shown) :]]:
-        output.note(f"{len(left)} more metrics: {', '.join(left)}; --json has all of them.")
+        noun = "metric" if len(left) == 1 else "metrics"
+        output.note(f"{len(left)} more {noun}: {', '.join(left)}; --json has all of them.")
     for run in runs:
         output.line()
         output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")
