@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,3 +134,23 @@ def test_the_table_fits_narrow_terminals(listed: Listed) -> None:
         ended = run_on_terminal("runs", "train", "--stack", "dev", env=listed.env, columns=columns)
         assert ended.code == 0
         assert max(map(len, ended.plain.splitlines())) <= columns
+
+
+def test_the_page_has_every_key(listed: Listed) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "json.md").read_text(encoding="utf-8")
+    section = page.partition("\n## runs\n")[2].partition("\n## ")[0]
+    document = listed("after", "--json").json
+    of_every_job = {
+        "kind",
+        "name",
+        "displayName",
+        "state",
+        "createTime",
+        "startTime",
+        "endTime",
+        "labels",
+        "error",
+    }
+    keys = {f"resource.{key}" for key in document["resource"]}
+    keys |= {f"runs[].{key}" for run in document["runs"] for key in run.keys() - of_every_job}
+    assert keys == set(re.findall(r"^\| `((?:resource\.|runs\[\]\.)\w+)`", section, re.MULTILINE))
