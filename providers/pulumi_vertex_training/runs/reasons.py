@@ -14,11 +14,12 @@ from pulumi_vertex_training.runs.run_status import LastRun
 FIRST = "first-run"
 ON_DEMAND = "on-demand"
 GONE = "gone"
+SPEC = "spec"
 MOVED = "moved"
 
 _WORDS = {
     FIRST: "first run",
-    "spec": "its spec changed",
+    SPEC: "its spec changed",
     "run-token": "its run_token changed",
     ON_DEMAND: "a replacement was requested",
     GONE: "the run before was deleted outside of Pulumi",

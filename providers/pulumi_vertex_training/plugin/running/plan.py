@@ -104,8 +104,10 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         if gone:
             replaces = ["state"]
             OPERATION.note_reason(run, reasons.GONE)
-        elif new.get("run") == run and set(replaces) & set(TARGET_FIELDS):
-            OPERATION.note_reason(run, reasons.MOVED)
+        elif replaces and new.get("run") == run:
+            # The run does not see another location, nor a spec that `--target` leaves out of it.
+            moved = set(replaces) & set(TARGET_FIELDS)
+            OPERATION.note_reason(run, reasons.MOVED if moved else reasons.SPEC)
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(
