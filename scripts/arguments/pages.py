@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pulumi_vertex_training.kinds.persistent_resource import readiness
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT
+from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 from scripts.arguments.catalog import PACKAGE, PAGES, RESOURCES, Resource
 from scripts.arguments.classes import default_of
@@ -205,6 +206,7 @@ def _default(one: Argument) -> str:
 
 
 _CONSTANTS = {
+    "DEFAULT_KEEP_RUNS": DEFAULT_KEEP_RUNS,
     "DEFAULT_LIMIT": DEFAULT_LIMIT,
     "DEFAULT_WAIT_TIMEOUT": DEFAULT_WAIT_TIMEOUT,
     "readiness.DEFAULT_TIMEOUT": readiness.DEFAULT_TIMEOUT,

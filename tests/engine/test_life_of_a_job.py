@@ -178,7 +178,7 @@ def test_another_number_of_workers_is_shown_in_words_and_replaces_the_job(steps:
     assert "~ replica_count" in steps.details.ok().output
     before, after = steps.outputs[1:3]
     assert after["job"] != before["job"]
-    assert steps.jobs[2] == [after["job"]]
+    assert steps.jobs[2] == [after["job"], before["job"]], "the job that was replaced is kept"
 
 
 def test_changed_data_is_another_object_and_trains_again(steps: Steps) -> None:
@@ -193,8 +193,9 @@ def test_destroying_leaves_no_job_bucket_or_process(steps: Steps) -> None:
 
 def test_a_job_that_was_deleted_outside_is_seen_by_refresh_and_runs_again(steps: Steps) -> None:
     assert "1 to create" in steps.drifted.ok().output
-    (job,) = steps.jobs[3]
+    job, replaced = steps.jobs[3]
     assert job != steps.jobs[2][0]
+    assert replaced == steps.outputs[1]["job"]
 
 
 def test_drift_of_a_bucket_shows_as_property_lines_and_is_fixed(steps: Steps) -> None:

@@ -29,7 +29,12 @@ REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 
 def declare(name: str, **arguments: Any) -> str:
     """Return the line of a program that declares a model."""
-    given = {"artifact_uri": FIRST, "container_spec": {"image_uri": SERVING}, **arguments}
+    given = {
+        "artifact_uri": FIRST,
+        "container_spec": {"image_uri": SERVING},
+        "on_delete": "delete",
+        **arguments,
+    }
     return f"vt.Model({name!r}, opts=options, **{given!r})\n"
 
 
@@ -109,7 +114,7 @@ def life(shared_engine: Engine) -> Life:
         *map(declare, ("lost", "killed", "anew", "demanded")),
         declare("alone", parent_model="alone"),
     ]
-    adopted = {"adopt": "adopted@1", "display_name": "adopted"}
+    adopted = {"adopt": "adopted@1", "display_name": "adopted", "on_delete": "keep"}
     changing = {"adopt": "changing@1", "model_id": "changing"}
     digits = declare("digits", version_aliases=["golden"], labels={"team": "a"})
     write(
@@ -123,7 +128,7 @@ def life(shared_engine: Engine) -> Life:
     )
     created = engine.up("--continue-on-error")
     first = live()
-    steady.append(declare("adopted", artifact_uri=THEIRS))
+    steady.append(declare("adopted", artifact_uri=THEIRS, on_delete="keep"))
     write(engine, *steady, digits, declare("changing", artifact_uri=THEIRS, **changing))
     unchanged = engine.up("--refresh").ok()
 
@@ -257,7 +262,7 @@ def test_nothing_is_uploaded_of_an_empty_directory(life: Life) -> None:
 
 
 def test_destroying_leaves_the_models_of_others(life: Life) -> None:
-    """Keep the model of somebody else that has the id of a deleted one of the stack."""
+    """Keep the model of somebody else that has the id of a deleted one, and one without on_delete=delete."""
     assert life.state == []
     left = {name: numbers(found) for name, found in life.left.items() if found}
-    assert left == {"touched": ["1"], "alone": ["1"], "anew": ["1"]}
+    assert left == {"touched": ["1"], "alone": ["1"], "anew": ["1"], "adopted": ["1"]}

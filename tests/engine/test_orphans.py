@@ -116,7 +116,7 @@ def steps(shared_engine: Engine) -> Steps:
         "destroyed": {},
         "protected": {"protect_running": True},
         "retained": {"retain": True, "machine": "n1-standard-8"},
-        "kept": {"machine": "n1-standard-8"},
+        "kept": {"machine": "n1-standard-8", "on_delete": "cancel"},
         **adopting,
     }
     write(engine, declared)
@@ -194,7 +194,9 @@ def test_a_run_that_is_adopted_in_the_same_stack_is_not_removed(steps: Steps, na
 
 def test_records_that_were_kept_are_no_orphans(steps: Steps) -> None:
     steps.destroyed.ok()
-    assert [job.name for job in steps.of(steps.left, "kept")] == [steps.submitted["kept"].name]
+    replaced, last = sorted(steps.of(steps.left, "kept"), key=lambda job: job.create_time or "")
+    assert replaced.name == steps.submitted["kept"].name
+    assert {replaced.state.word, last.state.word} == {"CANCELLED"}
 
 
 def test_nothing_else_is_left(steps: Steps) -> None:

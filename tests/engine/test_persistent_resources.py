@@ -148,7 +148,8 @@ def life(shared_engine: Engine) -> Life:
         return {name: there(engine, name.lower()) for name in (*NAMES, "killed", "late", "moving")}
 
     def jobs() -> Jobs:
-        return {one.display_name: one for one in custom_jobs.list_jobs(endpoint)}
+        """Return the newest job of each name; jobs that were replaced are kept."""
+        return {one.display_name: one for one in reversed(custom_jobs.list_jobs(endpoint))}
 
     # A creation is killed in the middle.
     delay(engine, 3)

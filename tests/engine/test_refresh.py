@@ -55,7 +55,11 @@ def steps(shared_engine: Engine) -> Steps:
     wire = custom_jobs.get(engine.endpoint(), job_of(engine, "pointed")["id"]).wire
     other = custom_jobs.create(
         engine.endpoint(),
-        {"displayName": wire["displayName"], "jobSpec": wire["jobSpec"], "labels": {"team": "other"}},
+        {
+            "displayName": wire["displayName"],
+            "jobSpec": {**wire["jobSpec"], "scheduling": {"timeout": "3600s"}},
+            "labels": {"team": "other"},
+        },
     )
 
     edit_state(engine, other.name)
@@ -111,6 +115,6 @@ def test_a_state_that_differs_from_the_live_job_shows_as_property_lines_and_is_c
 
 def test_an_id_of_another_job_shows_its_properties_and_the_next_plan_replaces_it(steps: Steps) -> None:
     assert '~ team: "pointed" => "other"' in steps.shown
-    assert '~ team: "other" => "pointed"' in steps.planned
-    assert "the job is replaced" in steps.planned
+    assert "label team: other -> pointed; the job stays" in steps.planned
+    assert "timeout: 3600s -> none; the job is replaced" in steps.planned
     assert "CustomJob::pointed" in steps.planned

@@ -56,10 +56,10 @@ def write(engine: Engine, declared: Declared) -> None:
 
 
 def jobs(engine: Engine) -> dict[str, custom_jobs.JobRecord]:
-    """Return the service's one job of each resource, by the name of the resource."""
-    found = custom_jobs.list_jobs(engine.endpoint())
+    """Return the newest job of each resource, by the name of the resource; all others have ended."""
+    found = sorted(custom_jobs.list_jobs(engine.endpoint()), key=lambda job: job.create_time or "")
     by_name = {job.display_name: job for job in found}
-    assert len(found) == len(by_name)
+    assert all(job.state.is_terminal for job in found if job.name != by_name[job.display_name].name)
     return by_name
 
 

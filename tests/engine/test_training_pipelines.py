@@ -120,7 +120,7 @@ def dataset(endpoint: Endpoint, *rows: str) -> str:
     return str(done["response"]["name"]).rpartition("/")[2]
 
 
-NAMES = ("digits", "last", "kept", "contested", "tuning", "failing")
+NAMES = ("digits", "last", "kept", "alone", "contested", "tuning", "failing")
 
 
 @dataclass(kw_only=True)
@@ -155,14 +155,15 @@ def life(shared_engine: Engine) -> Life:
         "dataset_id": dataset(endpoint, *map(str, range(10))),
         "fraction_split": {"training_fraction": 0.6, "validation_fraction": 0.2, "test_fraction": 0.2},
     }
-    steady = HEAD + TUNING + declare("last") + declare("kept", on_delete="cancel") + declare("contested")
+    steady = HEAD + TUNING + declare("last", on_delete="delete") + declare("kept", on_delete="cancel")
+    steady += declare("contested", on_delete="delete") + declare("alone")
     steady += declare("data", uploads=False, input_data_config=data)
-    engine.write(steady + declare("digits"))
+    engine.write(steady + declare("digits", on_delete="delete"))
     engine.up().ok()
     note()
     unchanged = engine.up("--refresh").ok()
 
-    second = declare("digits", generation=2)
+    second = declare("digits", generation=2, on_delete="delete")
     engine.write(steady + second)
     replaced = engine.up().ok()
     note()
@@ -221,10 +222,10 @@ def test_another_task_replaces_the_pipeline_and_keeps_its_version(life: Life) ->
     output = life.replaced.output
     assert "GENERATION" in output
     assert "the pipeline is replaced" in mentions(output, "digits")
-    assert "model digits@1 is kept" in output
+    assert "model digits@1" not in output
     assert life.outputs[1]["digits"]["version"] == "2"
     assert life.versions[1]["digits"] == ["2", "1"]
-    assert [name for name, _ in life.pipelines[1]].count("digits") == 1
+    assert [name for name, _ in life.pipelines[1]].count("digits") == 2
 
 
 def test_a_pipeline_that_fails_uploads_nothing(life: Life) -> None:
@@ -234,11 +235,17 @@ def test_a_pipeline_that_fails_uploads_nothing(life: Life) -> None:
     assert life.versions[2]["failing"] == []
 
 
-def test_destroying_deletes_the_pipelines_and_the_versions_that_they_made(life: Life) -> None:
-    """Check that a model is deleted with its last version."""
+def test_destroying_deletes_the_pipelines_and_with_on_delete_the_versions_that_they_made(life: Life) -> None:
+    """Check that the versions of earlier runs go, too, and a model with its last version."""
     assert "model digits@2 is deleted" in life.destroyed.output
-    assert life.versions[3]["digits"] == ["1"]
+    assert "model digits@1 is deleted" in life.destroyed.output
+    assert life.versions[3]["digits"] == []
     assert (life.versions[2]["last"], life.versions[3]["last"]) == (["1"], [])
+
+
+def test_a_model_outlives_its_pipeline_without_on_delete(life: Life) -> None:
+    assert 'model alone@1 is kept: on_delete="delete" is not set' in life.destroyed.output
+    assert life.versions[3]["alone"] == ["1"]
 
 
 def test_with_on_delete_cancel_pipeline_and_model_stay(life: Life) -> None:

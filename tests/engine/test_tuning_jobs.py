@@ -108,8 +108,8 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     )
     output = engine.up().ok().output
     assert "max trial count: 6 -> 3; the tuning job is replaced, because" in output
-    (second,) = listed(endpoint)
-    assert second.name != job.name
+    second, replaced = listed(endpoint)
+    assert replaced.name == job.name
     assert len(second.wire["trials"]) == 3
     assert engine.outputs()["model"].split("/")[:5] != found["model"].split("/")[:5]
 
@@ -156,6 +156,8 @@ class Steps:
     made: str
     """The one that somebody else submitted."""
     jobs: list[Jobs]
+    """The newest of each name."""
+    counts: list[int]
     outputs: list[dict[str, Any]]
     refused: Result
     first: Result
@@ -169,10 +171,13 @@ class Steps:
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
     jobs: list[Jobs] = []
+    counts: list[int] = []
     outputs: list[dict[str, Any]] = []
 
     def note() -> None:
-        jobs.append({one.display_name: one for one in listed(engine.endpoint())})
+        found = listed(engine.endpoint())
+        counts.append(len(found))
+        jobs.append({one.display_name: one for one in reversed(found)})
         outputs.append(engine.outputs())
 
     buckets.create(engine.endpoint(), {"name": "engine-test-tuning", "location": "us-central1"})
@@ -198,6 +203,7 @@ def steps(shared_engine: Engine) -> Steps:
     return Steps(
         made=made.name,
         jobs=jobs,
+        counts=counts,
         outputs=outputs,
         refused=refused,
         first=first,
@@ -244,7 +250,7 @@ def test_a_tuning_job_that_exists_is_adopted_as_it_is_and_replaced_when_it_chang
     assert any("HyperparameterTuningJob live" in line for line in changed)
     assert not any("HyperparameterTuningJob adopted" in line for line in changed)
     assert steps.outputs[2]["adopted"]["job"] == steps.jobs[2]["adopted"].name != steps.made
-    assert len(steps.jobs[2]) == 4, "the one before it is deleted"
+    assert (len(steps.jobs[2]), steps.counts[2]) == (4, 6), "the jobs that were replaced are kept"
 
 
 def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it(steps: Steps) -> None:
@@ -253,5 +259,6 @@ def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it(steps:
     assert steps.outputs[2]["failing"]["best"]["id"] is None
 
 
-def test_destroying_leaves_no_tuning_job_and_no_process_of_a_trial(steps: Steps) -> None:
-    assert steps.left == []
+def test_destroying_leaves_no_tuning_job_of_the_stack_and_no_process_of_a_trial(steps: Steps) -> None:
+    """Keep the replaced job that somebody else had submitted: the stack never deletes it."""
+    assert steps.left == [steps.made]

@@ -137,7 +137,7 @@ def _removed(forecast: Forecast, seen: Observed) -> Iterator[str]:
 
 
 def _gone(forecast: Forecast, seen: Observed) -> Iterator[str]:
-    """Yield what is wrong with the replaced or removed job and its record, by `on_delete`."""
+    """Yield what is wrong with the replaced job, which is kept, or the removed one, by `on_delete`."""
     was = seen.before.job(forecast.removes) if forecast.removes else None
     if was is None:
         return

@@ -291,7 +291,7 @@ def _of_current(
         asked_for=changed or on_demand,
         new_key=new_key,
         removes=record.job if record else None,
-        keeps_record=record is not None and record.on_delete == "cancel",
+        keeps_record=record is not None,
         reruns=reruns,
         spec=declared.spec,
         message="{name} will run" if by_itself is Decision.RUN and not on_demand else None,
@@ -314,7 +314,7 @@ def _of_unfinished(
     replaced = Forecast(
         decision=Decision.RUN,
         removes=old.name if old else None,
-        keeps_record=world.record is not None and world.record.on_delete == "cancel",
+        keeps_record=world.record is not None,
         undecided=world.record is not None and declared.rerun == "never",
         why=f"interrupted; {why}",
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from pulumi_vertex_training.runs import deletion_policy, rerun
-from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step
+from pulumi_vertex_training.runs.deletion_policy import Step
 from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun
 from pulumi_vertex_training.runs.run_status import Change, LastRun
 from soak import checks
@@ -223,7 +223,7 @@ def test_the_model_removes_by_the_rules(row: tuple[str], last_run: str, cell: st
 def test_the_table_removes_by_the_rules(row: tuple[str], last_run: str, cell: str) -> None:
     on_delete, _, protected = row[0].partition("-")
     for last in LAST[last_run]:
-        plan = deletion_policy.plan(last, on_delete=OnDelete(on_delete), protect_running=bool(protected))
+        plan = deletion_policy.plan(last, keep_record=on_delete == "cancel", protect_running=bool(protected))
         assert plan.refused == (cell == "refuse"), last
         steps = [step for step in (Step.CANCEL, Step.DELETE) if step in plan.steps]
         expected = {
@@ -240,7 +240,8 @@ def of(before: World, after: World, submitted: set[str], one: Declared | None, e
 
 
 def ran_again(before: World, *, key: str = "i-2", jobs: tuple[Job, ...] | None = None) -> World:
-    """Return the world after an undisturbed run of another spec."""
+    """Return the world after an undisturbed run of another spec; the job that it replaced is kept."""
+    kept = Job(name="j1", key="i-1", spec=SPEC, state=JobState.CANCELLED, created="1")
     new = Job(name="j2", key=key, spec=OTHER, state=JobState.LIVE, created="2")
     assert before.record is not None
     return World(
@@ -248,7 +249,7 @@ def ran_again(before: World, *, key: str = "i-2", jobs: tuple[Job, ...] | None =
         record=Record(
             job="j2", run=key, ended=None, rerun="on_change", protect_running=False, on_delete="delete"
         ),
-        jobs=(new,) if jobs is None else (*jobs, new),
+        jobs=(kept, new) if jobs is None else (*jobs, new),
     )
 
 
@@ -277,11 +278,11 @@ LEFT = Job(name="j1", key="i-1", spec=SPEC, state=JobState.LIVE, created="1")
             id="orphan",
         ),
         pytest.param(
-            ran_again(world(), jobs=(LEFT,)),
+            ran_again(world(), jobs=()),
             {"j2"},
             declared(spec=OTHER),
-            "record still exists",
-            id="not deleted",
+            "is gone, but must be kept",
+            id="not kept",
         ),
         pytest.param(world(), set(), None, "the state still has it", id="not removed"),
         pytest.param(World(jobs=(LEFT,)), set(), None, "j1 of run i-1 is live", id="left behind"),

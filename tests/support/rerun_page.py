@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from pulumi_vertex_training.runs import deletion_policy, rerun
-from pulumi_vertex_training.runs.deletion_policy import DeletionRow, OnDelete, plan
+from pulumi_vertex_training.runs.deletion_policy import DeletionRow, plan
 from pulumi_vertex_training.runs.rerun import Action, Facts, Policy, Rerun, Row, decide
 from pulumi_vertex_training.runs.run_status import LIVE, Change, LastRun
 
@@ -64,7 +64,7 @@ def _unchanged() -> list[str]:
         "## Nothing changed, or the record alone",
         "",
         "The record has the options that are not part of the job: `wait`, `rerun`, `rerun_limit`, "
-        "`protect_running`, `on_delete`. It is updated in place.",
+        "`protect_running`, `on_delete`, `on_replace`, `keep_runs`. It is updated in place.",
         "",
         *_table(
             ["last run", *_POLICIES.values()],
@@ -132,8 +132,8 @@ def _rows() -> list[str]:
 
 
 def _removals() -> list[str]:
-    def cell(run: LastRun, on_delete: OnDelete, protect: bool) -> str:
-        made = plan(run, on_delete=on_delete, protect_running=protect)
+    def cell(run: LastRun, keep: bool, protect: bool) -> str:
+        made = plan(run, keep_record=keep, protect_running=protect)
         if made.refused:
             return _ACTIONS[Action.REFUSE]
         return ", ".join(step.value for step in made.steps) or "nothing to do"
@@ -141,19 +141,22 @@ def _removals() -> list[str]:
     return [
         "## What a deletion does",
         "",
+        "A record is kept if `on_delete` is `cancel`, for a job that is destroyed or removed from the "
+        "program, and if `on_replace` is `keep`, for one that a new run replaces.",
+        "",
         *_table(
             [
                 "last run",
-                "`on_delete` = `delete`",
-                "`on_delete` = `cancel`",
+                "the record is deleted",
+                "the record is kept",
                 "either, with `protect_running`",
             ],
             (
                 [
                     _RUNS[run],
-                    cell(run, OnDelete.DELETE, False),
-                    cell(run, OnDelete.CANCEL, False),
-                    _same_or(cell(run, OnDelete.DELETE, True)),
+                    cell(run, False, False),
+                    cell(run, True, False),
+                    _same_or(cell(run, False, True)),
                 ]
                 for run in LastRun
                 if run is not LastRun.NONE
@@ -167,7 +170,7 @@ def _removal_rows() -> list[str]:
         return [
             f"`{row.name}`",
             _runs(row.last_run),
-            f"`{row.on_delete.value}`" if row.on_delete else "any",
+            "any" if row.keep_record is None else "kept" if row.keep_record else "deleted",
             "`protect_running`" if row.protect_running else "",
             _ACTIONS[Action.REFUSE] if row.refused else ", ".join(step.value for step in row.steps),
             row.because,
@@ -177,7 +180,7 @@ def _removal_rows() -> list[str]:
         "The same, row by row; the first that matches decides:",
         "",
         *_table(
-            ["row", "last run", "on_delete", "conditions", "the job", "because"],
+            ["row", "last run", "record", "conditions", "the job", "because"],
             map(cells, deletion_policy.ROWS),
         ),
     ]

@@ -69,6 +69,7 @@ _COMMANDS = {
     "placement": ("placement_command", "placement"),
     "doctor": ("doctor", "doctor"),
     "jobs": ("jobs.listing", "list_jobs"),
+    "runs": ("runs.command", "list_runs"),
     "status": ("jobs.commands", "status"),
     "logs": ("jobs.commands", "print_logs"),
     "cancel": ("jobs.commands", "cancel"),

@@ -24,6 +24,7 @@ from pulumi_vertex_training.plugin import settings as settings_module
 from pulumi_vertex_training.plugin.settings import Settings, Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion_policy import OnReplace
 from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy
 from pulumi_vertex_training.runs.run_status import LookupResult
 
@@ -38,6 +39,7 @@ class DeclaredRun:
     key: str
     rerun: Policy
     protect_running: bool
+    on_replace: OnReplace = OnReplace.KEEP
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +176,14 @@ class Operation:
     _recorded_generations: dict[str, int] = field(default_factory=dict)
     """The newest run whose job the state has, by the run's identity. Written by the job's `diff` and
     `delete`; read by its `create` and by the removal of orphans."""
+
+    _reasons: dict[str, str] = field(default_factory=dict)
+    """The code of the reason for a run that this operation decided on, by the run's key. Written by
+    `RunProvider`, and by a job's `diff` and `delete` for a second job of a run; read by its `create`."""
+
+    _recorded_reasons: dict[str, str] = field(default_factory=dict)
+    """The code of the reason that the state has for a run, by the run's key. Written by the run's `diff`;
+    read by the `create` of a job that an interrupted deployment did not submit."""
 
     _deleted_first: set[str] = field(default_factory=set)
     """Jobs that were compared with unknown values, by full name. Written by `diff`; read by `delete`: in a
@@ -354,6 +364,19 @@ class Operation:
     def recorded_generation(self, key: str) -> int:
         """Return the declaration's last run whose job the state has, as far as this operation saw; else 0."""
         return self._get(self._recorded_generations, identity.identity_of(key)) or 0
+
+    def note_reason(self, key: str, code: str) -> None:
+        self._put(self._reasons, key, code)
+
+    def reason(self, key: str) -> str:
+        """Return the code of the reason for a run that this operation decided on, or ""."""
+        return self._get(self._reasons, key) or ""
+
+    def note_recorded_reason(self, key: str, code: str) -> None:
+        self._put(self._recorded_reasons, key, code)
+
+    def recorded_reason(self, key: str) -> str:
+        return self._get(self._recorded_reasons, key) or ""
 
     def note_deleted_first(self, name: str) -> None:
         self._add(self._deleted_first, name)

@@ -11,7 +11,7 @@ import pulumi
 from pulumi_vertex_training.program.checks import flag, one_of, seconds, whole_number
 from pulumi_vertex_training.program.references import BucketLike, bucket_location, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs
-from pulumi_vertex_training.runs.deletion_policy import OnDelete
+from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete, OnReplace
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
 
 Wait = Literal["none", "running", "done"]
@@ -83,11 +83,17 @@ class RunOptions:
     """How often in a row `on_failure` reruns the job."""
     protect_running: bool = False
     """Refuse to replace or destroy the job while it is live."""
-    on_delete: Literal["delete", "cancel"] = "delete"
-    """`delete` cancels a live job and deletes its record; `cancel` keeps the record. With a pipeline,
-    `delete` also deletes the model version that it uploaded, and the model with its last version; a replaced
-    pipeline always keeps its version.
+    on_delete: Literal["delete", "cancel"] | None = None
+    """What happens when the job is destroyed. A live job is always cancelled. By default its record and those
+    of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the
+    model versions of these runs, and a model with its last version. `cancel` keeps records and models.
     """
+    on_replace: Literal["keep", "delete"] = "keep"
+    """What happens to the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
+    its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+    """
+    keep_runs: int = DEFAULT_KEEP_RUNS
+    """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""
     adopt: pulumi.Input[str] | None = None
     """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
     equal the declaration; otherwise every difference is listed. The option is read when the resource is
@@ -129,7 +135,10 @@ class RunOptions:
         yield one_of("rerun", self.rerun, [one.value for one in Policy])
         yield whole_number("rerun_limit", self.rerun_limit)
         yield flag("protect_running", self.protect_running)
-        yield one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
+        if self.on_delete is not None:
+            yield one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
+        yield one_of("on_replace", self.on_replace, [one.value for one in OnReplace])
+        yield whole_number("keep_runs", self.keep_runs)
         if self.taking_over is not None and self.adopt is None:
             yield "taking_over is given without adopt; set adopt to the job of that run"
 
@@ -164,6 +173,8 @@ class RunOptions:
             "rerun": self.rerun,
             "protect_running": self.protect_running,
             "on_delete": self.on_delete,
+            "on_replace": self.on_replace,
+            "keep_runs": self.keep_runs,
             "adopt": self.adopt,
             "taking_over": self.taking_over,
         }

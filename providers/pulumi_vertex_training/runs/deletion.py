@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterable
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
+from pulumi_vertex_training.runs.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.run_status import last_run
@@ -40,7 +40,8 @@ def delete_run(
     label: str,
     tell: Callable[[str], None],
     before_delete: Callable[[Endpoint, str], None] | None = None,
-    on_delete: OnDelete = OnDelete.DELETE,
+    keep_record: bool = False,
+    kept_because: str = "",
     protect_running: bool = False,
     wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -49,13 +50,14 @@ def delete_run(
     """Carry out the plan of a run's deletion. Return also if the record was gone before.
 
     `label` is what the user calls the run. `before_delete` is called right before the record is deleted.
+    `kept_because` is the reason to report if the record is kept; "" reports nothing.
     Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended after
     `wait` seconds.
     """
     try:
         record = gateway.get(endpoint, name)
         state = last_run(record.state.name, record.state.name)
-        steps = plan(state, on_delete=on_delete, protect_running=protect_running)
+        steps = plan(state, keep_record=keep_record, protect_running=protect_running)
         if steps.refused:
             raise ProtectedError(steps.sentence(label))
         if Step.CANCEL in steps.steps:
@@ -67,8 +69,8 @@ def delete_run(
             if before_delete is not None:
                 before_delete(endpoint, name)
             gateway.delete(endpoint, name)
-        elif on_delete is OnDelete.CANCEL:
-            tell(f"the record of {gateway.noun} {resource_id(name)} stays, because on_delete is cancel")
+        elif keep_record and kept_because:
+            tell(f"the record of {gateway.noun} {resource_id(name)} stays, because {kept_because}")
     except NotFound:
         return
 
@@ -125,7 +127,7 @@ def delete_orphaned_runs(
     among: Iterable[JobRecord] | None = None,
     tell: Callable[[str], None],
     before_delete: Callable[[Endpoint, str], None] | None = None,
-    on_delete: OnDelete = OnDelete.DELETE,
+    keep_record: bool = False,
     protect_running: bool = False,
     keep: Container[str] = frozenset(),
 ) -> None:
@@ -150,7 +152,7 @@ def delete_orphaned_runs(
             label=job,
             tell=tell,
             before_delete=before_delete,
-            on_delete=on_delete,
+            keep_record=keep_record,
             protect_running=protect_running,
         )
 

@@ -11,12 +11,25 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training.runs.run_status import ENDED, LIVE, LastRun
 
+DEFAULT_KEEP_RUNS = 10
+"""The default number of earlier runs whose records are kept."""
+
 
 class OnDelete(enum.Enum):
-    """The declared `on_delete`. CANCEL keeps the job's record with the service, DELETE does not."""
+    """The declared `on_delete`: CANCEL keeps the job's record with the service, DELETE does not.
+
+    Without a declared one the record is deleted, but not the model that a pipeline uploaded.
+    """
 
     DELETE = "delete"
     CANCEL = "cancel"
+
+
+class OnReplace(enum.Enum):
+    """The declared `on_replace`: whether the record of a job that a new run replaces is kept."""
+
+    KEEP = "keep"
+    DELETE = "delete"
 
 
 class Step(enum.Enum):
@@ -36,14 +49,14 @@ class DeletionRow:
     reason: str
     because: str
     last_run: frozenset[LastRun]
-    on_delete: OnDelete | None = None
+    keep_record: bool | None = None
     protect_running: bool | None = None
     refused: bool = False
 
-    def matches(self, run: LastRun, on_delete: OnDelete, protect_running: bool) -> bool:
+    def matches(self, run: LastRun, keep_record: bool, protect_running: bool) -> bool:
         return (
             run in self.last_run
-            and self.on_delete in (None, on_delete)
+            and self.keep_record in (None, keep_record)
             and self.protect_running in (None, protect_running)
         )
 
@@ -84,15 +97,15 @@ ROWS: tuple[DeletionRow, ...] = (
         reason="{state}",
         because="The service cannot delete a job that has not ended.",
         last_run=_STOPPABLE,
-        on_delete=OnDelete.DELETE,
+        keep_record=False,
     ),
     DeletionRow(
         name="stop-and-keep",
         steps=(Step.CANCEL, Step.WAIT),
-        reason="{state}, and on_delete is cancel",
+        reason="{state}, and its record is kept",
         because="A bucket that is destroyed next is no longer written to, and two runs never overlap.",
         last_run=_STOPPABLE,
-        on_delete=OnDelete.CANCEL,
+        keep_record=True,
     ),
     DeletionRow(
         name="end-and-delete",
@@ -100,15 +113,15 @@ ROWS: tuple[DeletionRow, ...] = (
         reason="{state}",
         because="Somebody has cancelled it; there is nothing left to protect.",
         last_run=frozenset({LastRun.CANCELLING}),
-        on_delete=OnDelete.DELETE,
+        keep_record=False,
     ),
     DeletionRow(
         name="end-and-keep",
         steps=(Step.WAIT,),
-        reason="{state}, and on_delete is cancel",
+        reason="{state}, and its record is kept",
         because="As above.",
         last_run=frozenset({LastRun.CANCELLING}),
-        on_delete=OnDelete.CANCEL,
+        keep_record=True,
     ),
     DeletionRow(
         name="delete",
@@ -116,15 +129,15 @@ ROWS: tuple[DeletionRow, ...] = (
         reason="{state}",
         because="Its files in the bucket are kept.",
         last_run=ENDED,
-        on_delete=OnDelete.DELETE,
+        keep_record=False,
     ),
     DeletionRow(
         name="keep",
         steps=(),
-        reason="{state}, and on_delete is cancel",
+        reason="{state}, and its record is kept",
         because="The record documents the run.",
         last_run=ENDED,
-        on_delete=OnDelete.CANCEL,
+        keep_record=True,
     ),
     DeletionRow(
         name="nothing-there",
@@ -136,13 +149,16 @@ ROWS: tuple[DeletionRow, ...] = (
 )
 
 
-def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> DeletionPlan:
+def plan(run: LastRun, *, keep_record: bool, protect_running: bool) -> DeletionPlan:
     """Return the plan for a job, by the first row of `ROWS` that matches.
+
+    `keep_record` is on_delete="cancel" for a job that is destroyed, and on_replace="keep" for one that a new
+    run replaces.
 
     A run that is NOT_KNOWN is stopped as if it were live, and never refused: if the service does not answer,
     the first step raises and the resource stays in the state.
     """
-    row = next(row for row in ROWS if row.matches(run, on_delete, protect_running))
+    row = next(row for row in ROWS if row.matches(run, keep_record, protect_running))
     return DeletionPlan(
         row=row.name,
         steps=row.steps,

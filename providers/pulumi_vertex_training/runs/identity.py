@@ -13,6 +13,10 @@ from dataclasses import dataclass
 
 RUN_LABEL = "vertex-training-run"
 SPEC_LABEL = "vertex-training-spec"
+DECLARATION_LABEL = "vertex-training-declaration"
+REASON_LABEL = "vertex-training-reason"
+"""Label with the code of the reason why a job ran (`reasons`)."""
+
 _ID_LENGTH = 16
 
 
@@ -49,6 +53,10 @@ def parse(key: str) -> RunKey:
     return RunKey(identity=start, generation=int(generation))
 
 
-def labels(key: str, spec_hash: str) -> dict[str, str]:
-    """Return the labels of a run's job: its key, and the hash of its spec."""
-    return {RUN_LABEL: key, SPEC_LABEL: spec_hash}
+def labels(key: str, spec_hash: str, *, reason: str = "") -> dict[str, str]:
+    """Return the labels of a run's job: its key, its declaration, the hash of its spec, and the reason.
+
+    The service finds exact values only, so the part that all runs of a declaration share is a label, too.
+    """
+    found = {RUN_LABEL: key, DECLARATION_LABEL: identity_of(key), SPEC_LABEL: spec_hash}
+    return {**found, REASON_LABEL: reason} if reason else found

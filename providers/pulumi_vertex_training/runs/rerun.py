@@ -232,7 +232,8 @@ ROWS: tuple[Row, ...] = (
         name="record",
         action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running` and `on_delete` are not part of the job.",
+        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace` and `keep_runs` are not part "
+        "of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
         reported=False,

@@ -12,7 +12,6 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
-from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.gateway import RunGateway
 
 CANCELLED_STATES = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
@@ -25,9 +24,10 @@ class Submission:
     `issued_here`: this very process made the key, so nothing can have been submitted under it before.
     `released`: names of jobs that this process has compared or deleted; a create that follows replaces them,
     and must not adopt them. `recorded`: the generation whose job the state had before this deployment, 0
-    without one. `on_delete`: what happens to a job that was left behind. `any_spec`: whether a job of this
-    key is adopted whatever its spec, as for a declaration that runs only once. `settle`: seconds for which
-    the service's lists may lag behind a submission of a killed process.
+    without one. `keep_record`: whether the record of a job that was left behind is kept. `any_spec`: whether
+    a job of this key is adopted whatever its spec, as for a declaration that runs only once. `reason`: the
+    code of the reason for the run, "" if it is not known. `settle`: seconds for which the service's lists
+    may lag behind a submission of a killed process.
     """
 
     key: str
@@ -35,8 +35,9 @@ class Submission:
     issued_here: bool
     released: Collection[str] = frozenset()
     recorded: int = 0
-    on_delete: OnDelete = OnDelete.DELETE
+    keep_record: bool = False
     any_spec: bool = False
+    reason: str = ""
     settle: float = 0.0
     poll: float = 0.5
 
@@ -69,13 +70,13 @@ def find_or_submit(
             recorded=submission.recorded,
             tell=tell,
             before_delete=before_delete,
-            on_delete=submission.on_delete,
+            keep_record=submission.keep_record,
             keep={*submission.released, found.name if found else ""},
         )
         if found is not None:
             return found, True
     before_submit()
-    marks = identity.labels(submission.key, submission.spec_hash)
+    marks = identity.labels(submission.key, submission.spec_hash, reason=submission.reason)
     try:
         return gateway.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
     except Unavailable:

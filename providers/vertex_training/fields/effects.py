@@ -61,6 +61,11 @@ def replaces(what: str = "{noun}", when: str = "once it exists") -> FieldEffect:
     return FieldEffect(effect=Effect.REPLACE, reason=f"{what} cannot change {when}")
 
 
+def next_run(what: str) -> FieldEffect:
+    """Return the effect of a field that cannot change and is not worth a run: only the next run gets it."""
+    return FieldEffect(effect=Effect.NONE, reason=f"{what} can only change with its next run")
+
+
 def field_table(cls: type, prefix: str = "", *, noun: str) -> dict[str, FieldEffect]:
     """Return the entries of a spec that is called `noun` in the reasons, each pattern after `prefix`.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
-from vertex_training.fields.effects import CHANGES, replaces
+from vertex_training.fields.effects import CHANGES, next_run, replaces
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec, Named, hash_of, normalise
 
 __all__ = ["CustomJobSpec", "flat", "from_wire", "normalise", "output_directory", "spec_hash", "to_wire"]
@@ -37,9 +37,9 @@ class CustomJobSpec(JobSpec, Named):
     )
     """Customer-managed key that encrypts the job's resources."""
     labels: Mapping[str, str] = field(
-        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+        default_factory=dict, metadata={CHANGES: next_run("the labels of {noun}")}
     )
-    """Labels of the job."""
+    """Labels of the job. A change of labels alone reruns nothing: the next run gets them."""
 
 
 OF_JOB = ("labels", "encryptionSpec")
@@ -75,7 +75,7 @@ def flat(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spec_hash(spec: CustomJobSpec) -> str:
-    """Return "v1-" and 16 hex digits, equal for specs with an equal normal form.
+    """Return "v2-" and 16 hex digits, equal for specs with an equal normal form.
 
     The text is short enough for a label. Hash the spec as it is declared: with `base_output_directory` None
     if the run chooses it, and without the labels that a run adds.

@@ -57,6 +57,8 @@ class JobDifference:
         parts = self.changes
         if self.effect is Effect.REPLACE:
             parts = (*parts, f"{self.noun} is replaced, because {self.reasons[0]}")
+        elif self.effect is Effect.NONE and parts:
+            parts = (*parts, f"{self.noun} stays, because {self.reasons[0]}")
         return "; ".join(parts)
 
 

@@ -110,7 +110,7 @@ class JobKind(Generic[Spec]):
     names: Callable[[Spec], Iterable[tuple[str, str]]] = _no_names
 
     def spec_hash(self, spec: Spec) -> str:
-        """Return "v1-" and 16 hex digits, equal for specs with an equal normal form.
+        """Return "v2-" and 16 hex digits, equal for specs with an equal normal form.
 
         The text is short enough for a label. Hash the spec as it is declared: without the directory that the
         run chooses and the labels that a run adds.

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from vertex_training.catalog import enumerations
 from vertex_training.fields import durations, uris, wire
-from vertex_training.fields.effects import CHANGES, replaces
+from vertex_training.fields.effects import CHANGES, next_run, replaces
 from vertex_training.fields.schema import child
 from vertex_training.topology.normal import default_disk, normal_pools
 from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
@@ -135,8 +135,10 @@ class Named:
     display name before the worker pools.
     """
 
-    display_name: str = field(metadata={CHANGES: replaces()})
-    """Name for people, up to 128 characters. Default: the resource's name."""
+    display_name: str = field(metadata={CHANGES: next_run("the display name of {noun}")})
+    """Name for people, up to 128 characters. Default: the resource's name. A change of the name alone reruns
+    nothing: the next run gets it.
+    """
 
 
 _WHOLE = {CHANGES: replaces()}
@@ -258,16 +260,21 @@ def map_parts(spec: Spec, change: Callable[[str, JobSpec], object], path: str = 
     return spec if all(new[name] is value for name, value in now.items()) else replace(spec, **new)
 
 
+OF_NEXT_RUN: Mapping[str, Any] = {"display_name": "-", "labels": {}}
+"""Fields that only the next run gets, with the values that stand for them in a hash."""
+
+
 def hash_of(normal: object, encode: Callable[[Any], Mapping[str, Any]]) -> str:
-    """Return "v1-" and 16 hex digits for a normal form of any kind; `encode` converts it to JSON.
+    """Return "v2-" and 16 hex digits for a normal form of any kind; `encode` converts it to JSON.
+
+    The fields in `OF_NEXT_RUN` take no part: a change of them is no reason to run.
 
     Undeclared values must hash the same in every version, even if a table of defaults changes. An undeclared
     disk therefore hashes as it did in the first version.
     """
-    canonical = json.dumps(
-        encode(map_parts(normal, _with_first_disks)), sort_keys=True, separators=(",", ":")
-    )
-    return "v1-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    fixed = replace(normal, **{name: blank for name, blank in OF_NEXT_RUN.items() if hasattr(normal, name)})  # type: ignore[type-var]
+    canonical = json.dumps(encode(map_parts(fixed, _with_first_disks)), sort_keys=True, separators=(",", ":"))
+    return "v2-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 def _with_first_disks(_: str, spec: JobSpec) -> JobSpec:

@@ -13,6 +13,7 @@ from pulumi.output import Unknown
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.plugin import UNKNOWN, PluginProcess
 
@@ -60,7 +61,7 @@ def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -
     again, failures = plugin.check(JOB, kept, inputs)
     assert not failures
     assert plugin.diff(JOB, inputs, again) == (False, [])
-    _, failures = plugin.check(JOB, {**kept, "display_name": "another"}, inputs)
+    _, failures = plugin.check(JOB, {**kept, "network": "projects/1/global/networks/n"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
@@ -232,7 +233,9 @@ def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
     assert (first["key"], first["generation"]) == (f"{id_}-1", 1)
     same, _ = plugin.check(RUN, run_of({**declared, "labels": {}}))
     assert plugin.diff(RUN, first, same) == (False, [])
-    other, _ = plugin.check(RUN, run_of({**declared, "labels": {"team": "a"}}))
+    labelled, _ = plugin.check(RUN, run_of({**declared, "labels": {"team": "a"}}))
+    assert plugin.diff(RUN, first, labelled) == (False, [])
+    other, _ = plugin.check(RUN, run_of({**declared, "worker_pool_specs": [pool(1.0), pool(3.0)]}))
     assert plugin.diff(RUN, first, other) == (True, [])
     second = plugin.update(RUN, id_, first, other)
     assert (second["key"], second["generation"]) == (f"{id_}-2", 2)
@@ -261,12 +264,16 @@ def test_a_plan_asks_only_an_emulator_that_runs(tmp_path: Path) -> None:
 
 def test_the_record_of_a_job_changes_in_place(plugin: PluginProcess) -> None:
     old, _ = plugin.check(JOB, job(pool(1)))
-    for change in ({"rerun": "never"}, {"protect_running": True}, {"on_delete": "cancel"}):
+    for change in (
+        {"rerun": "never"},
+        {"protect_running": True},
+        {"on_delete": "cancel"},
+        {"on_replace": "delete"},
+        {"keep_runs": 3},
+    ):
         new, _ = plugin.check(JOB, job(pool(1), **change))
         assert plugin.diff(JOB, old, new) == (True, []), change
-    before = {
-        name: value for name, value in old.items() if name not in ("rerun", "protect_running", "on_delete")
-    }
+    before = {name: value for name, value in old.items() if name not in RECORD}
     assert plugin.diff(JOB, before, old) == (False, [])
 
 

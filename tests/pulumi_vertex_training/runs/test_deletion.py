@@ -11,7 +11,6 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError, delete_run
-from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from support.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
@@ -60,18 +59,18 @@ class Service:
 
 
 @pytest.mark.parametrize(
-    ("state", "on_delete", "called"),
+    ("state", "keep", "called"),
     [
-        pytest.param("RUNNING", OnDelete.DELETE, ["cancel", "delete"], id="running"),
-        pytest.param("RUNNING", OnDelete.CANCEL, ["cancel"], id="running, kept"),
-        pytest.param("SUCCEEDED", OnDelete.DELETE, ["delete"], id="ended"),
-        pytest.param("SUCCEEDED", OnDelete.CANCEL, [], id="ended, kept"),
-        pytest.param(None, OnDelete.DELETE, [], id="gone"),
+        pytest.param("RUNNING", False, ["cancel", "delete"], id="running"),
+        pytest.param("RUNNING", True, ["cancel"], id="running, kept"),
+        pytest.param("SUCCEEDED", False, ["delete"], id="ended"),
+        pytest.param("SUCCEEDED", True, [], id="ended, kept"),
+        pytest.param(None, False, [], id="gone"),
     ],
 )
-def test_the_steps(state: str | None, on_delete: OnDelete, called: list[str]) -> None:
+def test_the_steps(state: str | None, keep: bool, called: list[str]) -> None:
     service = Service(None if state is None else JobState[f"JOB_STATE_{state}"])
-    service.remove(on_delete=on_delete)
+    service.remove(keep_record=keep)
     assert service.called == called
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
 from pulumi_vertex_training.runs import deletion_policy
-from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
+from pulumi_vertex_training.runs.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.rerun import ROWS, Action, Facts, Policy, Rerun, decide
 from pulumi_vertex_training.runs.run_status import (
     ENDED,
@@ -40,7 +40,7 @@ UNPROVOKED = tuple(
     for facts, decision in DECIDED
     if facts.change not in RERUN_CHANGES and not facts.on_demand
 )
-REMOVALS = tuple(itertools.product(LastRun, OnDelete, (False, True)))
+REMOVALS = tuple(itertools.product(LastRun, (False, True), (False, True)))
 
 
 def action(facts: Facts) -> Action:
@@ -430,49 +430,43 @@ def test_the_state_of_the_last_run(recorded: str | None, seen: str | LookupResul
 
 
 def test_every_removal_has_a_row_and_every_row_a_removal() -> None:
-    assert {plan(run, on_delete=on, protect_running=protect).row for run, on, protect in REMOVALS} == {
+    assert {plan(run, keep_record=keep, protect_running=protect).row for run, keep, protect in REMOVALS} == {
         row.name for row in deletion_policy.ROWS
     }
 
 
 def test_a_removal_is_refused_for_a_live_job_under_protection_alone() -> None:
-    for run, on, protect in REMOVALS:
-        made = plan(run, on_delete=on, protect_running=protect)
+    for run, keep, protect in REMOVALS:
+        made = plan(run, keep_record=keep, protect_running=protect)
         assert made.refused == (protect and run in LIVE)
         assert not (made.refused and made.steps)
 
 
 def test_the_steps_of_a_removal() -> None:
-    for run, on, _ in REMOVALS:
-        steps = plan(run, on_delete=on, protect_running=False).steps
+    for run, keep, _ in REMOVALS:
+        steps = plan(run, keep_record=keep, protect_running=False).steps
         assert (Step.CANCEL in steps) == (run in LIVE | {LastRun.NOT_KNOWN})
         assert (Step.WAIT in steps) == (run not in ENDED | {LastRun.NONE, LastRun.GONE})
-        assert (Step.DELETE in steps) == (
-            on is OnDelete.DELETE and run in STARTED and run is not LastRun.GONE
-        )
+        assert (Step.DELETE in steps) == (not keep and run in STARTED and run is not LastRun.GONE)
         assert steps == tuple(step for step in Step if step in steps)
 
 
 @pytest.mark.parametrize(
-    ("run", "on_delete", "protect", "sentence"),
+    ("run", "keep", "protect", "sentence"),
     [
         pytest.param(
             LastRun.RUNNING,
-            OnDelete.CANCEL,
+            True,
             False,
-            "train: it is running, and on_delete is cancel; cancel, wait until it has ended",
+            "train: it is running, and its record is kept; cancel, wait until it has ended",
             id="kept",
         ),
-        pytest.param(LastRun.GONE, OnDelete.DELETE, True, "train: it was deleted; nothing to do", id="gone"),
-        pytest.param(
-            LastRun.GONE, OnDelete.CANCEL, False, "train: it was deleted; nothing to do", id="gone, kept"
-        ),
-        pytest.param(
-            LastRun.NONE, OnDelete.CANCEL, False, "train: it has not run yet; nothing to do", id="never run"
-        ),
+        pytest.param(LastRun.GONE, False, True, "train: it was deleted; nothing to do", id="gone"),
+        pytest.param(LastRun.GONE, True, False, "train: it was deleted; nothing to do", id="gone, kept"),
+        pytest.param(LastRun.NONE, True, False, "train: it has not run yet; nothing to do", id="never run"),
         pytest.param(
             LastRun.RUNNING,
-            OnDelete.DELETE,
+            False,
             True,
             "train cannot be destroyed: it is running and protect_running is set; let it end, cancel it, or "
             "set protect_running to False and run `pulumi up`, then try again",
@@ -480,8 +474,8 @@ def test_the_steps_of_a_removal() -> None:
         ),
     ],
 )
-def test_what_a_removal_says(run: LastRun, on_delete: OnDelete, protect: bool, sentence: str) -> None:
-    assert plan(run, on_delete=on_delete, protect_running=protect).sentence("train") == sentence
+def test_what_a_removal_says(run: LastRun, keep: bool, protect: bool, sentence: str) -> None:
+    assert plan(run, keep_record=keep, protect_running=protect).sentence("train") == sentence
 
 
 def test_the_page_has_the_tables(request: pytest.FixtureRequest) -> None:

@@ -239,7 +239,6 @@ def test_patterns(path, pattern):
         "worker_pool_specs[0].container_spec.command[3]",
         "worker_pool_specs[0]",
         "worker_pool_specs",
-        "labels.team",
         "scheduling",
         "psc_interface_config",
         "worker_pool_specs[0].nfs_mounts[1]",
@@ -261,7 +260,6 @@ def test_a_change_of_any_part_of_a_job_replaces_it(path):
         "max_trial_count",
         "trial_job_spec.worker_pool_specs[0].container_spec.args",
         "trial_job_spec.scheduling.timeout",
-        "labels.team",
     ],
 )
 def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
@@ -271,9 +269,9 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
 @pytest.mark.parametrize(
     ("kind", "kept"),
     [
-        (custom_job.CustomJobSpec, ""),
-        (hyperparameter_tuning_job.HyperparameterTuningJobSpec, ""),
-        (training_pipeline.TrainingPipelineSpec, ""),
+        (custom_job.CustomJobSpec, "display_name labels"),
+        (hyperparameter_tuning_job.HyperparameterTuningJobSpec, "display_name labels"),
+        (training_pipeline.TrainingPipelineSpec, "display_name labels"),
         (persistent_resource.PersistentResource, "display_name labels resource_pools[].replica_count"),
         (
             image_repository.RepositorySpec,
@@ -294,8 +292,8 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_every_field_replaces_except_those_that_can_change_in_place(kind, kept):
-    """Jobs and pipelines have no update method; an image is built again if its digest changes."""
+def test_every_field_replaces_except_those_that_keep_the_resource(kind, kept):
+    """Jobs have no update method: name and labels wait for the next run. An image has a digest."""
     found = {path for path, entry in KINDS[kind].items() if entry.effect in (Effect.NONE, Effect.UPDATE)}
     fields = kept.split()
     assert found == {

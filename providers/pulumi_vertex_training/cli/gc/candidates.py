@@ -103,6 +103,9 @@ def decide_persistent(record: PersistentRecord, stacks: Sequence[KnownStack], en
         if record.uploaded_by & stack.past.kept:
             reason = f"on_delete was cancel in stack {stack.name}, for a pipeline that uploaded it"
             return Decision(status=Status.KEPT, reason=reason)
+        if is_in(stack.past.kept_models) or record.uploaded_by & stack.past.keeps_model:
+            reason = f'stack {stack.name} had it, and on_delete="delete" was not set'
+            return Decision(status=Status.KEPT, reason=reason)
     if record.is_going:
         return Decision(status=Status.UNPROVEN, reason="it is already being deleted")
     remedy = record.obstacle or f"`vertex-training gc --yes {record.id}` deletes it"

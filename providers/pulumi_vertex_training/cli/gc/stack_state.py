@@ -65,7 +65,8 @@ class StateContents:
 
     `mentions` are the persistent resources and models that are named, except in pending creations. `begun`
     are those in pending creations, which stay in the state if a deployment is killed. `retained` are those
-    of resources with retain_on_delete.
+    of resources with retain_on_delete, `kept_models` those of models with on_delete = keep. `keeps_model` are
+    the ids of pipelines whose model is not deleted with them.
     """
 
     mentioned: frozenset[str] = frozenset()
@@ -78,6 +79,8 @@ class StateContents:
     mentions: frozenset[Mention] = frozenset()
     begun: frozenset[Mention] = frozenset()
     retained: frozenset[Mention] = frozenset()
+    kept_models: frozenset[Mention] = frozenset()
+    keeps_model: frozenset[str] = frozenset()
 
 
 NOTHING = StateContents()
@@ -116,12 +119,17 @@ def _contents_of_resource(resource: Mapping[str, Any], *, is_begun: bool) -> Sta
         contents = replace(contents, retained=named)
     facts = {**_plain(resource.get("inputs")), **_plain(resource.get("outputs"))}
     id_ = resource.get("id")
+    if kind == "Model" and facts.get("on_delete") == "keep" and not is_begun:
+        contents = replace(contents, kept_models=named)
     if kind in _RUNS and isinstance(id_, str):
         return replace(contents, runs=frozenset({id_}))
     if kind in _JOBS and (key := recorded_key(facts)) is not None:
         identity = identity_of(key)
         kept = {identity, str(id_).rpartition("/")[2]} if facts.get("on_delete") == "cancel" else ()
-        return replace(contents, runs=frozenset({identity}), kept=frozenset(kept))
+        contents = replace(contents, runs=frozenset({identity}), kept=frozenset(kept))
+        if kind == "TrainingPipeline" and facts.get("on_delete") != "delete":
+            contents = replace(contents, keeps_model=frozenset({str(id_).rpartition("/")[2]}))
+        return contents
     if kind in _STAGED and all(isinstance(facts.get(name), str) for name in _ADDRESS_FIELDS):
         # An object is PREFIX/HASH/NAME, or HASH/NAME without a prefix.
         name = facts["object_name"]

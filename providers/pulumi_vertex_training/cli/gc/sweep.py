@@ -13,7 +13,6 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Conflict, DeadlineExceeded, NotFound
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
-from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
 
@@ -79,7 +78,7 @@ def delete_job(
                 name,
                 label=kind.noun,
                 tell=lambda _: None,
-                on_delete=OnDelete.CANCEL,
+                keep_record=True,
                 wait=wait,
                 clock=clock,
                 sleep=sleep,

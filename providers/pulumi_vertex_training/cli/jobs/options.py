@@ -1,4 +1,4 @@
-"""Define the arguments of `jobs`, `status`, `logs`, `cancel`, `import` and `gc`. Imports nothing heavy."""
+"""Define the arguments of the commands for jobs and their runs, and of `gc`. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -22,6 +22,24 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         action="store_true",
         help="also list the trials of tuning jobs and the jobs of pipelines, below their owners; --json "
         "always lists them, with their owner",
+    )
+    runs = parser.command(
+        commands,
+        "runs",
+        "list the runs of a resource, newest first: why each one ran, its metrics, model and logs",
+        parents=parents,
+    )
+    runs.add_argument(
+        "name", metavar="NAME", help="name of the resource in the program, or display name or id of a job"
+    )
+    runs.add_argument(
+        "--kind", choices=("custom-job", "tuning-job", "training-pipeline"), help="kind of the resource"
+    )
+    runs.add_argument("--stack", metavar="S", help="stack of the resource (default: the one selected here)")
+    runs.add_argument(
+        "--pulumi-project",
+        metavar="NAME",
+        help="Pulumi project of the resource (default: the one in Pulumi.yaml here or above)",
     )
     status = parser.command(
         commands, "status", "show a job and, in the emulator, its replicas", parents=parents

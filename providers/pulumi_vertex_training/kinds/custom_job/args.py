@@ -17,7 +17,9 @@ class JobOptions(TypedDict, total=False):
     """Arguments of `CustomJob`, except the worker pools, for editors and type checkers."""
 
     display_name: Input[str] | None
-    """Name for people, up to 128 characters. Default: the resource's name."""
+    """Name for people, up to 128 characters. Default: the resource's name. A change of the name alone reruns
+    nothing: the next run gets it.
+    """
     scheduling: Input[SchedulingArgs | Mapping[str, Any] | None]
     """Timeout, restarts and scheduling strategy."""
     service_account: ServiceAccountLike | None
@@ -69,7 +71,7 @@ class JobOptions(TypedDict, total=False):
     encryption_spec: Input[EncryptionSpecArgs | Mapping[str, Any] | None]
     """Customer-managed key that encrypts the job's resources."""
     labels: Input[Mapping[str, Input[str]] | None]
-    """Labels of the job."""
+    """Labels of the job. A change of labels alone reruns nothing: the next run gets them."""
     framework: str | None
     """Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`, `ParameterServerStrategy`
     or `pytorch`. The pools are checked against its requirements.
@@ -88,10 +90,10 @@ class JobOptions(TypedDict, total=False):
     """How often in a row `on_failure` reruns the job."""
     protect_running: bool
     """Refuse to replace or destroy the job while it is live."""
-    on_delete: Literal["delete", "cancel"]
-    """`delete` cancels a live job and deletes its record; `cancel` keeps the record. With a pipeline,
-    `delete` also deletes the model version that it uploaded, and the model with its last version; a replaced
-    pipeline always keeps its version.
+    on_delete: Literal["delete", "cancel"] | None
+    """What happens when the job is destroyed. A live job is always cancelled. By default its record and those
+    of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the
+    model versions of these runs, and a model with its last version. `cancel` keeps records and models.
     """
     adopt: Input[str] | None
     """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
@@ -112,3 +114,9 @@ class JobOptions(TypedDict, total=False):
     """
     stream_logs: bool
     """Show the log of all replicas while the deployment waits."""
+    on_replace: Literal["keep", "delete"]
+    """What happens to the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
+    its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+    """
+    keep_runs: int
+    """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""

@@ -25,6 +25,7 @@ from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
 from pulumi_vertex_training.program.worker_pools import WorkerPool, with_image_names
+from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
@@ -70,13 +71,15 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
         rerun_limit: int = DEFAULT_LIMIT,
         protect_running: bool = False,
-        on_delete: Literal["delete", "cancel"] = "delete",
+        on_delete: Literal["delete", "cancel"] | None = None,
         adopt: pulumi.Input[str] | None = None,
         taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
         wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
         on_interrupt: OnInterrupt = "leave",
         stream_logs: bool = False,
+        on_replace: Literal["keep", "delete"] = "keep",
+        keep_runs: int = DEFAULT_KEEP_RUNS,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -86,7 +89,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param resource_name: Name of the resource in the program.
         :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
             evaluator. `topology` builds this list from roles.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
+            the name alone reruns nothing: the next run gets it.
         :param scheduling: Timeout, restarts and scheduling strategy.
         :param service_account: Service account that the job runs as: a resource with an `email`, or the
             address. Default: Vertex AI's Custom Code Service Agent.
@@ -117,7 +121,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             projects/PROJECT/locations/LOCATION/models/MODEL, also with @VERSION. Only for some jobs that
             Google provides.
         :param encryption_spec: Customer-managed key that encrypts the job's resources.
-        :param labels: Labels of the job.
+        :param labels: Labels of the job. A change of labels alone reruns nothing: the next run gets them.
         :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
             `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
         :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
@@ -127,9 +131,10 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
         :param rerun_limit: How often in a row `on_failure` reruns the job.
         :param protect_running: Refuse to replace or destroy the job while it is live.
-        :param on_delete: `delete` cancels a live job and deletes its record; `cancel` keeps the record. With
-            a pipeline, `delete` also deletes the model version that it uploaded, and the model with its last
-            version; a replaced pipeline always keeps its version.
+        :param on_delete: What happens when the job is destroyed. A live job is always cancelled. By default
+            its record and those of its earlier runs are deleted, and a model that a pipeline uploaded is
+            kept. `delete` also deletes the model versions of these runs, and a model with its last version.
+            `cancel` keeps records and models.
         :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
             one. It has to equal the declaration; otherwise every difference is listed. The option is read
             when the resource is created: afterwards, leave it out or keep it.
@@ -140,6 +145,11 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
             `cancel` (docs/waiting.md).
         :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param on_replace: What happens to the job that a new run replaces, after it was cancelled if it was
+            live: `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the
+            record.
+        :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
+            have ended.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -182,6 +192,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 wait_timeout=wait_timeout,
                 on_interrupt=on_interrupt,
                 stream_logs=stream_logs,
+                on_replace=on_replace,
+                keep_runs=keep_runs,
                 project=project,
                 location=location,
                 opts=opts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
-from vertex_training.fields.effects import CHANGES, replaces
+from vertex_training.fields.effects import CHANGES, next_run, replaces
 from vertex_training.job.job_spec import EncryptionSpec, Named
 from vertex_training.study.tuning import TuningSpec, normalise
 
@@ -38,9 +38,9 @@ class HyperparameterTuningJobSpec(TuningSpec, Named):
     )
     """Customer-managed key that encrypts the resources of the tuning job and its trials."""
     labels: Mapping[str, str] = field(
-        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+        default_factory=dict, metadata={CHANGES: next_run("the labels of {noun}")}
     )
-    """Labels of the tuning job."""
+    """Labels of the tuning job. A change of labels alone reruns nothing: the next run gets them."""
 
 
 def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:

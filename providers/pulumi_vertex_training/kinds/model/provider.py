@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
@@ -37,7 +37,8 @@ OUTPUTS = ("name", "version_id", "create_time", "update_time")
 class ModelInputs(RegisteredModelSpec):
     """A model's inputs in Pulumi's state.
 
-    `marks` hold the owner, and `adopt` names a version to adopt. Neither takes part in a diff.
+    `marks` hold the owner, and `adopt` names a version to adopt. Neither takes part in a diff. `on_delete` is
+    updated in place.
     """
 
     endpoint: str
@@ -45,6 +46,7 @@ class ModelInputs(RegisteredModelSpec):
     location: str
     marks: Mapping[str, str] = field(default_factory=dict)
     adopt: str | None = None
+    on_delete: Literal["keep", "delete"] = "keep"
 
 
 def _problems(inputs: ModelInputs, options: CheckOptions) -> Iterator[Problem]:
@@ -151,7 +153,11 @@ class ModelProvider(CrudProvider):
         old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-        replaces = [name for name in changed if name in _TARGET or _effect(name) is Effect.REPLACE]
+        replaces = [
+            name
+            for name in changed
+            if name in _TARGET or (name != "on_delete" and _effect(name) is Effect.REPLACE)
+        ]
         if not OPERATION.was_checked(_memory_key(old)):
             # The engine diffs the dependents of a job to be replaced before the program declares
             # them, and would delete them first. Their files may stay the same: the diff comes again.
@@ -194,7 +200,10 @@ class ModelProvider(CrudProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """Delete the version, unless it was adopted by its own replacement."""
+        """Delete the version, unless it is kept, or was adopted by its own replacement.
+
+        A version that another one replaces is always deleted; `on_delete` is for the end of the resource.
+        """
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
@@ -206,6 +215,9 @@ class ModelProvider(CrudProvider):
             return create_time(record) == (raw.get("create_time") or create_time(record))
 
         _delete_orphans(endpoint, name, _replaces_label_of(_id, raw))
+        if raw.get("on_delete") != "delete" and not OPERATION.was_checked(_memory_key(raw)):
+            say(f'model {_id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
+            return
         model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
 
 
@@ -243,7 +255,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     known = model_versions.versions_of(endpoint, name)
     found = _interrupted_upload(known, inputs)
     if found is not None:
-        say(f"model {inputs.display_name}: adopted; an interrupted deployment of this stack uploaded it")
+        say(f"model {inputs.display_name}: adopted; this stack has uploaded it before")
         return _with_settings(endpoint, found, inputs)
     recorded = _recorded(inputs)
     ours = (recorded is not None and _model_name(recorded) == name) or _has_own_version(known, inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -26,8 +26,8 @@ class Model(Resource, module="model", name="Model"):
 
     Names, descriptions, labels and aliases are updated in place. A change of the files, the container or a
     schema creates another version of the same model: the new version is uploaded first, then the old one is
-    deleted. The model is deleted with its last version. `name` is the model's full name, `version_id` the
-    version's number, `id` both.
+    deleted. When the resource is destroyed, the version stays unless `on_delete` is `delete`. `name` is the
+    model's full name, `version_id` the version's number, `id` both.
     """
 
     name: pulumi.Output[str]
@@ -72,6 +72,7 @@ class Model(Resource, module="model", name="Model"):
         encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
         service_account: pulumi.Input[str | None] = None,
         adopt: str | None = None,
+        on_delete: Literal["keep", "delete"] = "keep",
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -104,6 +105,8 @@ class Model(Resource, module="model", name="Model"):
         :param encryption_spec: Customer-managed key that encrypts the model.
         :param service_account: Address of the account that reads the files during the upload.
         :param adopt: Existing version to adopt, MODEL@VERSION, instead of uploading one.
+        :param on_delete: `keep` leaves the version in the registry when the resource is destroyed; `delete`
+            deletes it, and the model with its last version.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -129,6 +132,7 @@ class Model(Resource, module="model", name="Model"):
             "encryption_spec": encryption_spec,
             "service_account": service_account,
             "adopt": adopt,
+            "on_delete": on_delete,
             "marks": ownership(resource_name),
             **unknown_arguments(self),
             **target_inputs(project, location),

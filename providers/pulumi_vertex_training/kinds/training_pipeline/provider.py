@@ -72,13 +72,13 @@ def log_of(record: JobRecord) -> str | None:
     return name.rpartition("/")[2] if "/customJobs/" in name else None
 
 
-def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callable[[str], None]) -> None:
-    """Delete the version that the pipeline uploaded, and the record of the job that trained.
+def discard(endpoint: Endpoint, record: JobRecord, kept_because: str, tell: Callable[[str], None]) -> None:
+    """Delete the record of the job that trained, and the uploaded version, unless `kept_because` is given.
 
-    The last version is deleted with its model. If another pipeline replaces this one, the version is kept.
+    The last version is deleted with its model.
     """
     if found := _version_of(endpoint, record):
-        _discard_version(endpoint, record, found, replaced, tell)
+        _discard_version(endpoint, record, found, kept_because, tell)
     if name := backing_job(record.wire):
         # The service keeps the job when its pipeline is deleted, and nothing else names it.
         delete_run(gateway_of(name), endpoint, name, label=name.rpartition("/")[2], tell=tell)
@@ -88,7 +88,7 @@ def _discard_version(
     endpoint: Endpoint,
     record: JobRecord,
     found: tuple[str, str],
-    replaced: bool,
+    kept_because: str,
     tell: Callable[[str], None],
 ) -> None:
     name, version = found
@@ -98,8 +98,8 @@ def _discard_version(
         return str(known.wire.get("trainingPipeline") or record.name).rpartition("/")[2] == record.job_id
 
     short = f"{name.rpartition('/')[2]}@{version}"
-    if replaced:
-        tell(f"model {short} is kept: only the pipeline that uploaded it is replaced")
+    if kept_because:
+        tell(f"model {short} is kept: {kept_because}")
         return
     if model_versions.delete(endpoint, name, version, say=tell, is_ours=is_ours):
         tell(f"model {short} is deleted with the pipeline that uploaded it")

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from pulumi_vertex_training.kinds.model import spec as model
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from vertex_training.fields import wire
-from vertex_training.fields.effects import CHANGES, WHOLE, replaces
+from vertex_training.fields.effects import CHANGES, WHOLE, next_run, replaces
 from vertex_training.fields.schema import camel_case, snake_case
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.input_data import InputDataConfig
@@ -63,8 +63,10 @@ class TrainingPipelineSpec:
         }
     )
 
-    display_name: str = field(metadata={CHANGES: replaces()})
-    """Name for people, up to 128 characters. Default: the resource's name."""
+    display_name: str = field(metadata={CHANGES: next_run("the display name of {noun}")})
+    """Name for people, up to 128 characters. Default: the resource's name. A change of the name alone reruns
+    nothing: the next run gets it.
+    """
     custom_task: JobSpec | None = None
     """Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`. `task_from_script`,
     `task_from_package` and `task_from_image` return one.
@@ -90,9 +92,9 @@ class TrainingPipelineSpec:
     )
     """Customer-managed key that encrypts the pipeline's resources."""
     labels: Mapping[str, str] = field(
-        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+        default_factory=dict, metadata={CHANGES: next_run("the labels of {noun}")}
     )
-    """Labels of the pipeline."""
+    """Labels of the pipeline. A change of labels alone reruns nothing: the next run gets them."""
 
 
 Pipeline = TypeVar("Pipeline", bound=TrainingPipelineSpec)

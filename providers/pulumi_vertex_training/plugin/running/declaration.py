@@ -17,17 +17,25 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.running.package_modules import package_module_problems
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
+from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete
 from pulumi_vertex_training.runs.gateway import RunGateway
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import OF_NEXT_RUN
 from vertex_training.job.reading import decode_spec, fill_parts
 from vertex_training.job.rules.job_spec import staging_bucket_problems
 from vertex_training.topology.rules.regions import bucket_region_problems
 
-RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
+RECORD = {
+    "rerun": "on_change",
+    "protect_running": False,
+    "on_delete": None,
+    "on_replace": "keep",
+    "keep_runs": DEFAULT_KEEP_RUNS,
+}
 """Inputs that are not part of the job, with the meaning of their absence in a state."""
 
 
@@ -39,8 +47,8 @@ class JobInputs:
     `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by check.
     `output_path` is the path of the output directory among the inputs, None unless the run chose it. `marks`
     are the project, stack and resource name of the declaration, for people. `framework` and the two switches
-    are for `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and
-    `on_delete` are updated in place. `adopt` and `taking_over` are read when the resource is new, and never
+    are for `CheckOptions`. Marks and options never take part in a diff. The inputs in `RECORD` are updated in
+    place. `adopt` and `taking_over` are read when the resource is new, and never
     again.
     """
 
@@ -58,7 +66,9 @@ class JobInputs:
     allow_legacy_types: bool = False
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
     protect_running: bool = False
-    on_delete: Literal["delete", "cancel"] = "delete"
+    on_delete: Literal["delete", "cancel"] | None = None
+    on_replace: Literal["keep", "delete"] = "keep"
+    keep_runs: int = DEFAULT_KEEP_RUNS
     adopt: str | None = None
     taking_over: str | None = None
 
@@ -106,11 +116,11 @@ class JobResourceType:
     the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
     are those of a job that is gone. `progress` counts what runs in a live job. `log_of` is the id of the job
     whose log `stream_logs` shows, None while there is none. `discard` is called right before a record is
-    deleted, with the endpoint, the record, whether another one replaces it, and a function that reports to
-    the user. `conflict` is a conflict with another resource of this program, by the inputs and the paths of
-    them that are not known yet. `checks` are rules of the inputs besides those of the spec. `on_machines` are
-    the problems of a job on an existing persistent resource, by the inputs, the resource in the API's JSON,
-    and the paths that are not known yet.
+    deleted, with the endpoint, the record, the reason to keep the model that the job uploaded ("" to delete
+    it), and a function that reports to the user. `conflict` is a conflict with another resource of this
+    program, by the inputs and the paths of them that are not known yet. `checks` are rules of the inputs
+    besides those of the spec. `on_machines` are the problems of a job on an existing persistent resource, by
+    the inputs, the resource in the API's JSON, and the paths that are not known yet.
     """
 
     gateway: RunGateway
@@ -121,7 +131,7 @@ class JobResourceType:
     no_results: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[Endpoint, JobRecord], Counts] = _silence
     log_of: Callable[[JobRecord], str | None] = _own_log
-    discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
+    discard: Callable[[Endpoint, JobRecord, str, Callable[[str], None]], None] | None = None
     conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem
     checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
     on_machines: Callable[[Any, Mapping[str, Any], Collection[str]], Sequence[Problem]] = _no_problems
@@ -138,7 +148,7 @@ class JobResourceType:
     @property
     def hashed(self) -> tuple[str, ...]:
         """The inputs that `declaration_hash` covers: a change of these is a new run."""
-        return (*self.spec_fields, "staging_bucket")
+        return (*(name for name in self.spec_fields if name not in OF_NEXT_RUN), "staging_bucket")
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -195,12 +205,13 @@ class JobResourceType:
         hashed = {name: declaration[name] for name in self.hashed if name in declaration}
         filled = fill_parts(hashed, at=self.spec.at, location=_location(declaration)).value
         fields = {name: filled[name] for name in self.spec_fields if name in filled}
+        fields |= {name: blank for name, blank in OF_NEXT_RUN.items() if name in self.spec_fields}
         decoded = decode(self.spec.spec, fields)
         if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
             return UNKNOWN
         if decoded.spec is None:
             plain = json.dumps(hashed, sort_keys=True, default=str)
-            return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
+            return "v2-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
         return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
 
     def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
@@ -235,13 +246,13 @@ class JobResourceType:
         return {**wire, "labels": {**wire.get("labels", {}), **ownership_labels(inputs.marks)}}
 
     def before_delete(
-        self, *, replaced: bool, tell: Callable[[str], None]
+        self, *, kept_because: str, tell: Callable[[str], None]
     ) -> Callable[[Endpoint, str], None]:
-        """Return the function to call right before a record is deleted; `replaced` as for `discard`."""
+        """Return the function to call right before a record is deleted; `kept_because` as for `discard`."""
 
         def call(endpoint: Endpoint, name: str) -> None:
             if self.discard is not None:
-                self.discard(endpoint, self.gateway.get(endpoint, name), replaced, tell)
+                self.discard(endpoint, self.gateway.get(endpoint, name), kept_because, tell)
 
         return call
 
@@ -252,6 +263,14 @@ class JobResourceType:
     def operation_key(self, props: Mapping[str, Any]) -> str:
         """Return the key of the resource in `Operation`."""
         return f"{self.gateway.collection}:{self.resource(props)}"
+
+
+MODEL_OF_REPLACED = "only the pipeline that uploaded it is replaced"
+
+
+def models_kept_because(on_delete: object) -> str:
+    """Return the reason why a model outlives the pipeline that uploaded it, "" if it is deleted with it."""
+    return "" if on_delete == OnDelete.DELETE.value else 'on_delete="delete" is not set'
 
 
 def declared_in(collection: str) -> JobResourceType:

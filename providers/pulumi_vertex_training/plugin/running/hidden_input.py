@@ -6,8 +6,8 @@ The providers work on properties with the hidden ones beside the others; these f
 
 A job hides the key of its run (`key`, known as `run` to the provider), the hash of its declaration
 (`spec_hash`), and the output directory if the run chose it (`output_directory`, with `output_path`, its path
-among the inputs). A `Run` hides the job's name (`job`), the hash of the declaration (`spec`) and the
-collection of the job's kind (`collection`).
+among the inputs). A `Run` hides the job's name (`job`), the hash of the declaration (`spec`), the
+collection of the job's kind (`collection`), and the code of the reason for the run (`why`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vertex_training.job.job_kind import DIRECTORY
 HIDDEN_INPUT = "__run"
 
 _OF_JOB = {"run": "key", "spec_hash": "spec_hash", "output_path": "output_path"}
-_OF_RUN = {name: name for name in ("job", "spec", "collection")}
+_OF_RUN = {name: name for name in ("job", "spec", "collection", "why")}
 
 
 def reveal_job(props: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,12 +30,14 @@ from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reve
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
+from pulumi_vertex_training.runs import reasons
+from pulumi_vertex_training.runs.deletion_policy import OnReplace
 from pulumi_vertex_training.runs.rerun import Action, Policy
 from pulumi_vertex_training.runs.run_status import LIVE, LookupResult, last_run
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
-from vertex_training.job.job_spec import parts
+from vertex_training.job.job_spec import OF_NEXT_RUN, parts
 
 MACHINE_TYPE = ".machine_spec.machine_type"
 
@@ -63,7 +65,8 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
             return CheckResult(news, failures([conflict]))
         # An existing job is not refused for a conflict with another resource.
         problems = (*problems, dataclasses.replace(conflict, level="warning"))
-    checked = _inputs_of_last_run(declared, completed(declared, inputs, decoded.unknown), old)
+    inputs, unknown = _as_submitted(declared, inputs, decoded.unknown, old)
+    checked = _inputs_of_last_run(declared, completed(declared, inputs, unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
     if checked["spec_hash"] != old.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
@@ -74,6 +77,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
                 key=checked["run"],
                 rerun=Policy(checked["rerun"]),
                 protect_running=bool(checked["protect_running"]),
+                on_replace=OnReplace(checked["on_replace"]),
             )
         )
     return CheckResult(outbound(hide_in_job(checked)), [])
@@ -98,12 +102,18 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         gone = not replaces and is_gone(declared.gateway, decision, recorded)
         if gone or (not replaces and decision.reported and decision.action is Action.NOTHING):
             say(decision.sentence(declared.resource(new)))
+        run = str(recorded.get("run"))
         if gone:
             replaces = ["state"]
+            OPERATION.note_reason(run, reasons.GONE)
         elif replaces:
             _announce_cancellation(
                 declared, id_, recorded, new, unless_unchanged=is_unknown(new["spec_hash"])
             )
+            if new.get("run") == run:
+                # The run does not see another location, nor a spec that `--target` leaves out of it.
+                moved = set(replaces) & set(TARGET_FIELDS)
+                OPERATION.note_reason(run, reasons.MOVED if moved else reasons.SPEC)
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(
@@ -167,6 +177,29 @@ def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any
     return {"display_name": declared.resource(props), **props}
 
 
+def _as_submitted(
+    declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str], olds: dict[str, Any]
+) -> tuple[JobInputs, frozenset[str]]:
+    """Return the inputs with the labels and the display name of the present run, and the unknown paths.
+
+    A job cannot change them and nothing runs because of them, so new ones wait for the next run.
+    """
+    if olds.get("run") != inputs.run:
+        return inputs, unknown
+    names = {name for name in OF_NEXT_RUN if name in declared.spec_fields}
+    waiting = {path for path in unknown if root(path) in names}
+    if not waiting and all((olds.get(name) or {}) == (getattr(inputs, name) or {}) for name in names):
+        return inputs, unknown
+    recorded = declared.read_inputs({name: olds[name] for name in declared.input_names if name in olds}).draft
+    if recorded is None:
+        return inputs, unknown
+    kept = dataclasses.replace(inputs, **{name: getattr(recorded, name) for name in names})
+    difference = declared.spec.compare(declared.spec_of(kept), declared.spec_of(inputs), unknown=waiting)
+    if difference.paths:
+        OPERATION.say_once(f"{declared.resource(olds)}: {difference.words}")
+    return kept, unknown - waiting
+
+
 def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
     """Return the inputs of an unchanged job that a rule of this version refuses; else None.
 
@@ -205,7 +238,7 @@ def _inputs_of_last_run(
         return checked
     if target_of(olds) != target_of(checked):
         say(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
-    return {**olds, **{name: checked[name] for name in RECORD}}
+    return {**olds, **{name: checked.get(name) for name in RECORD}}
 
 
 def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:

@@ -11,14 +11,22 @@ from typing import Any, ClassVar
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
 from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.running import adopting, plan
-from pulumi_vertex_training.plugin.running.declaration import RECORD, JobResourceType, another_directory
+from pulumi_vertex_training.plugin.running.declaration import (
+    MODEL_OF_REPLACED,
+    RECORD,
+    JobInputs,
+    JobResourceType,
+    another_directory,
+    models_kept_because,
+)
 from pulumi_vertex_training.plugin.running.hidden_input import (
     hide_in_job,
     hide_in_job_outputs,
@@ -28,8 +36,10 @@ from pulumi_vertex_training.plugin.running.hidden_input import (
 from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand, has_ended
+from pulumi_vertex_training.runs import history, reasons
 from pulumi_vertex_training.runs.deletion import delete_run
-from pulumi_vertex_training.runs.deletion_policy import OnDelete
+from pulumi_vertex_training.runs.deletion_policy import OnDelete, OnReplace
+from pulumi_vertex_training.runs.identity import parse
 from pulumi_vertex_training.runs.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
 from vertex_training.job.job_kind import DIRECTORY
@@ -87,10 +97,11 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         key=inputs.run,
         spec_hash=inputs.spec_hash or "",
         issued_here=OPERATION.issued(inputs.run),
-        on_delete=OnDelete(inputs.on_delete),
+        keep_record=inputs.on_delete == OnDelete.CANCEL.value,
         any_spec=inputs.rerun == Policy.NEVER.value,
         released=OPERATION.released(),
         recorded=recorded,
+        reason=_reason(inputs.run, recorded),
         settle=settle_seconds(endpoint),
     )
 
@@ -104,11 +115,46 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         submission,
         before_submit=require_engine,
         tell=tell,
-        before_delete=declared.before_delete(replaced=False, tell=tell),
+        before_delete=declared.before_delete(kept_because="", tell=tell),
     )
     if adopted:
         say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
+    _delete_oldest(declared, endpoint, inputs, record)
     return _created(declared, raw, record)
+
+
+def _reason(key: str, recorded: int) -> str:
+    """Return the code of the reason for a job that is submitted now, "" if the run was left out."""
+    if decided := OPERATION.reason(key):
+        return decided
+    again = recorded == parse(key).generation
+    return reasons.ON_DEMAND if again else OPERATION.recorded_reason(key)
+
+
+def _delete_oldest(
+    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, record: JobRecord
+) -> None:
+    """Delete the records of earlier runs beyond `keep_runs`.
+
+    A failure is no failure of the new job, whose id would be lost with it.
+    """
+    key = parse(inputs.run)
+    if key.generation == 1 and not OPERATION.recorded_generation(inputs.run):
+        return
+    try:
+        history.delete_oldest(
+            declared.gateway,
+            endpoint,
+            key,
+            keep=inputs.keep_runs,
+            without={record.name} | OPERATION.all_made(),
+            before_delete=declared.before_delete(kept_because=MODEL_OF_REPLACED, tell=lambda _: None),
+        )
+    except CloudError as error:
+        say(
+            f"warning: {inputs.marks.get('resource')}: old runs are kept, keep_runs={inputs.keep_runs} "
+            f"applies again with the next run: {error}"
+        )
 
 
 def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
@@ -206,8 +252,16 @@ def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, An
     return {name: known[name] for name in declared.input_names if name in known}
 
 
+def _keeps_record(recorded: Mapping[str, Any], declared: DeclaredRun | None) -> bool:
+    """Return whether the record of a job that a new run replaces is kept, by the present declaration."""
+    on_replace = (
+        declared.on_replace if declared else OnReplace(recorded.get("on_replace") or RECORD["on_replace"])
+    )
+    return on_replace is OnReplace.KEEP
+
+
 def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
-    """Cancel the job, wait until it has ended, and delete its record, by `on_delete`.
+    """Cancel the job, wait until it has ended, and delete its record, by `on_delete` or `on_replace`.
 
     A job that another resource has adopted is left alone.
     """
@@ -219,8 +273,10 @@ def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     name, endpoint = declared.resource(raw), endpoint_of(raw)
     now = OPERATION.declared_run(str(raw.get("run")))
     same_run = now is not None and now.key == raw.get("run")
+    replaced = now is not None or OPERATION.is_deleted_first(id_)
     if now is not None and same_run and not OPERATION.was_compared(id_):
         # Replaced without a comparison: `pulumi up --replace`.
+        OPERATION.note_reason(now.key, reasons.ON_DEMAND)
         allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
 
     def tell(line: str) -> None:
@@ -233,8 +289,10 @@ def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
         label=name,
         tell=tell,
         before_delete=declared.before_delete(
-            replaced=now is not None or OPERATION.is_deleted_first(id_), tell=tell
+            kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")),
+            tell=tell,
         ),
-        on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
+        keep_record=_keeps_record(raw, now) if replaced else raw.get("on_delete") == OnDelete.CANCEL.value,
+        kept_because="" if replaced else "on_delete is cancel",
         protect_running=now.protect_running if now else bool(raw.get("protect_running")),
     )

@@ -17,11 +17,15 @@ from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.running import lookups
-from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_in
+from pulumi_vertex_training.plugin.running.declaration import (
+    JobResourceType,
+    declared_in,
+    models_kept_because,
+)
 from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, Target, target_of
-from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs import history, identity, reasons
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
@@ -79,6 +83,7 @@ class RunProvider(Provider):
         facts = _facts(old, new)
         decision = decide(facts)
         OPERATION.note_run_decision(old["key"], facts, decision)
+        OPERATION.note_recorded_reason(old["key"], str(old.get("why") or ""))
         if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(new["job"]))
         runs = decision.action is Action.RUN and decision.row not in _OF_THE_JOB
@@ -100,14 +105,15 @@ class RunProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         key = new_key()
-        return CreateResult(key.identity, _issue(key, reveal_run(inbound(props))))
+        return CreateResult(key.identity, _issue(key, reveal_run(inbound(props)), why=reasons.FIRST))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
         new = reveal_run(inbound(_news))
         noted = OPERATION.run_decision(_olds["key"])
-        return UpdateResult(_issue(recorded.next(), new, noted.decision if noted else None))
+        why = reasons.code_of(noted.facts, noted.decision) if noted else ""
+        return UpdateResult(_issue(recorded.next(), new, noted.decision if noted else None, why=why))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -115,33 +121,45 @@ class RunProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """Delete jobs of the run that no state records.
+        """Delete live jobs of the run that no state records, and the kept records of its earlier runs.
 
-        A recorded job is deleted by its own delete, before.
+        The recorded job is deleted by its own delete, before.
         """
         run = reveal_run(inbound(_props))
         place, key = target_of(run), identity.parse(str(run["key"]))
-        recorded = OPERATION.recorded_generation(str(key))
-        if place is None or recorded == key.generation:
+        if place is None:
             return
         endpoint, declared = endpoint_of(run), _declared(run)
+        keep_record = run.get("on_delete") == OnDelete.CANCEL.value
 
         def tell(line: str) -> None:
             say(f"{run['job']}: {line}")
 
+        known = OPERATION.released() | OPERATION.all_made()
         try:
+            jobs = job_cache_of(declared.gateway.collection).settled(place, endpoint)
+            before_delete = declared.before_delete(
+                kept_because=models_kept_because(run.get("on_delete")), tell=tell
+            )
             delete_orphaned_runs(
                 declared.gateway,
                 endpoint,
                 key,
-                recorded=recorded,
-                among=job_cache_of(declared.gateway.collection).settled(place, endpoint),
+                recorded=OPERATION.recorded_generation(str(key)),
+                among=jobs,
                 tell=tell,
-                before_delete=declared.before_delete(replaced=False, tell=tell),
-                on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
+                before_delete=before_delete,
+                keep_record=keep_record,
                 protect_running=bool(run.get("protect_running")),
-                keep=OPERATION.released() | OPERATION.all_made(),
+                keep=known,
             )
+            if not keep_record:
+                history.delete_records(
+                    declared.gateway,
+                    endpoint,
+                    history.ended_runs(jobs, key, without=known),
+                    before_delete=before_delete,
+                )
         except NotFound as error:
             say(f"warning: {run['job']}: jobs that its runs may have left behind cannot be listed: {error}")
 
@@ -261,8 +279,11 @@ def _reason(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any
     return {"reason": UNKNOWN if change is Change.SPEC_UNKNOWN else change.value}
 
 
-def _issue(key: RunKey, props: dict[str, Any], decision: Decision | None = None) -> dict[str, Any]:
+def _issue(
+    key: RunKey, props: dict[str, Any], decision: Decision | None = None, *, why: str
+) -> dict[str, Any]:
     OPERATION.note_issued(str(key))
+    OPERATION.note_reason(str(key), why)
     inputs = {name: props[name] for name in INPUTS if name in props}
     outs = {
         **inputs,
@@ -270,5 +291,6 @@ def _issue(key: RunKey, props: dict[str, Any], decision: Decision | None = None)
         "key": str(key),
         "reruns": decision.reruns if decision else 0,
         "reason": decision.reason if decision else None,
+        "why": why or None,
     }
     return outbound(hide_in_run(outs))

@@ -256,12 +256,15 @@ IN_STATE = resource(
     persistent_resource_id="gpus",
     **HERE,
 )
-PIPELINE_RUN = resource(
-    "TrainingPipeline",
-    f"projects/42/locations/us-central1/trainingPipelines/{PIPELINE}",
-    __run={"key": f"{IDENTITY}-1"},
-    on_delete="cancel",
-)
+
+
+def pipeline(**outputs: Any) -> dict[str, Any]:
+    """Return the pipeline that uploaded a model."""
+    name = f"projects/42/locations/us-central1/trainingPipelines/{PIPELINE}"
+    return resource("TrainingPipeline", name, __run={"key": f"{IDENTITY}-1"}, **outputs)
+
+
+PIPELINE_RUN = pipeline(on_delete="cancel")
 
 
 def begun(**inputs: Any) -> dict[str, Any]:
@@ -393,6 +396,27 @@ def digits(**more: Any) -> PersistentRecord:
             Status.KEPT,
             "on_delete was cancel in stack",
             id="uploaded by a pipeline that was kept",
+        ),
+        pytest.param(
+            digits(uploaded_by=frozenset({PIPELINE})),
+            [stack(past=(pipeline(),))],
+            Status.KEPT,
+            'on_delete="delete" was not set',
+            id="uploaded by a pipeline that was destroyed without it",
+        ),
+        pytest.param(
+            digits(uploaded_by=frozenset({PIPELINE})),
+            [stack(past=(pipeline(on_delete="delete"),))],
+            Status.UNPROVEN,
+            "",
+            id="uploaded by a pipeline that should have deleted it",
+        ),
+        pytest.param(
+            digits(),
+            [stack(past=(resource("Model", model_id="digits", on_delete="keep", **HERE),))],
+            Status.KEPT,
+            'on_delete="delete" was not set',
+            id="kept by its resource",
         ),
         pytest.param(
             gpus(),

@@ -1,0 +1,1 @@
+"""The command `runs`, which lists the runs of a resource."""

@@ -1,0 +1,196 @@
+"""`runs`: list the runs of a resource with their reasons, states, metrics and models."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli.gc import pulumi_backends
+from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.runs import history
+from pulumi_vertex_training.cli.runs.history import Filter, History
+from pulumi_vertex_training.cli.runs.results import Result, changes_since, result_of
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
+from pulumi_vertex_training.runs.reasons import words_of
+from pulumi_vertex_training.views.failure import CommandError
+from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.trials_view import why_failed
+
+_AT_ONCE = 8
+_HEADINGS = ("RUN", "CREATED", "STATE", "RAN FOR")
+_GAP = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run with its number, its results, and the changes of its spec since the run before."""
+
+    number: str
+    record: JobRecord
+    result: Result
+    changes: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> str:
+        return str(self.record.labels.get(REASON_LABEL, ""))
+
+    @property
+    def why(self) -> str:
+        """The reason in words, with the changes if the spec changed; "" if it is not known."""
+        words = words_of(self.code)
+        if self.code == "spec" and self.changes:
+            words += f": {'; '.join(self.changes)}"
+        return words
+
+    def logs(self, endpoint: Endpoint) -> str:
+        """Return the command that prints the logs."""
+        job = self.record.job_id if endpoint.is_emulator else self.record.name
+        return f"vertex-training logs {job}"
+
+
+def list_runs(options: argparse.Namespace, output: Output) -> None:
+    """Run the command `runs`."""
+    endpoint = target.resolve(target.of_options(options))
+    stack = options.stack.rpartition("/")[2] if options.stack else None
+    narrowed = Filter(kind=options.kind, project=options.pulumi_project, stack=stack)
+    found = history.find(endpoint, options.name, narrowed, here=stack_here)
+    runs = _runs(endpoint, found)
+    if output.as_json:
+        output.document(_document(endpoint, found, runs))
+        return
+    _show(endpoint, found, runs, output)
+
+
+def stack_here() -> Filter:
+    """Return the project of the working directory, and its selected stack if there is one."""
+    project = pulumi_backends.project_here(Path.cwd())
+    if project is None:
+        return Filter()
+    stack = os.environ.get("PULUMI_STACK", "")
+    if not stack:
+        try:
+            ran = pulumi_backends.pulumi(["stack", "--show-name"], None)
+        except CommandError:
+            return Filter(project=project)
+        stack = ran.out.strip() if ran.code == 0 else ""
+    return Filter(project=project, stack=stack.rpartition("/")[2] or None)
+
+
+def _runs(endpoint: Endpoint, found: History) -> list[Run]:
+    """Return the runs, newest first, with their results, which are read in parallel."""
+    numbers = found.numbers()
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        results = list(pool.map(lambda record: result_of(endpoint, record), found.records))
+    older: Sequence[JobRecord | None] = (*found.records[1:], None)
+    return [
+        Run(
+            number=numbers[record.name],
+            record=record,
+            result=result,
+            changes=changes_since(before, record) if before else (),
+        )
+        for record, result, before in zip(found.records, results, older, strict=True)
+    ]
+
+
+def _document(endpoint: Endpoint, found: History, runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the JSON, see docs/json.md."""
+    resource = found.resource
+    return {
+        "endpoint": job_lookup.endpoint_json(endpoint),
+        "resource": {
+            "name": resource.name,
+            "project": resource.project or None,
+            "stack": resource.stack or None,
+            "kind": resource.kind,
+        },
+        "runs": [
+            {
+                **job_lookup.summary(run.record),
+                "run": run.number,
+                "key": run.record.labels[RUN_LABEL],
+                "reason": run.code or None,
+                "why": run.why or None,
+                "changes": list(run.changes),
+                "duration": status_view.duration(run.record) or None,
+                "metrics": dict(run.result.metrics),
+                "modelDirectory": run.result.model_directory,
+                "model": run.result.model,
+                "logs": run.logs(endpoint),
+            }
+            for run in runs
+        ],
+    }
+
+
+def _show(endpoint: Endpoint, found: History, runs: Sequence[Run], output: Output) -> None:
+    output.paragraph(f"{found.resource} ({endpoint})")
+    output.line()
+    rows = [
+        [run.number, status_view.moment(run.record.create_time), run.record.state.word,
+         status_view.duration(run.record)]
+        for run in runs
+    ]  # fmt: skip
+    metrics = _metric_columns([run.result.metrics for run in runs])
+    shown = metrics if not output.terminal else _that_fit(metrics, rows)
+    table = [[*row, *(cells[position] for _, cells in shown)] for position, row in enumerate(rows)]
+    output.table([*_HEADINGS, *(name for name, _ in shown)], table, state_column=2)
+    if left := [name for name, _ in metrics[len(shown) :]]:
+        noun = "metric" if len(left) == 1 else "metrics"
+        output.note(f"{len(left)} more {noun}: {', '.join(left)}; --json has all of them.")
+    for run in runs:
+        output.line()
+        output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")
+        error = run.record.error
+        facts = [
+            ("error", why_failed(error.message) if error and run.record.state.word != "CANCELLED" else ""),
+            ("files", run.result.model_directory or ""),
+            ("model", run.result.model or ""),
+            ("logs", run.logs(endpoint)),
+        ]
+        output.pairs([(name, value) for name, value in facts if value])
+    if found.declarations > 1:
+        output.note(
+            f"These are runs of {found.declarations} declarations: the resource was destroyed and declared "
+            "again, or stacks of two backends have the same names."
+        )
+
+
+def _metric_columns(each: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return name and cells of each metric that is a number or a text, in the order of their first use."""
+    names = dict.fromkeys(name for metrics in each for name, value in metrics.items() if _is_plain(value))
+    return [(name, [_text(metrics.get(name)) for metrics in each]) for name in names]
+
+
+def _that_fit(
+    columns: Sequence[tuple[str, list[str]]], rows: Sequence[Sequence[str]]
+) -> list[tuple[str, list[str]]]:
+    """Return the first columns that fit on the terminal next to the rows."""
+    used = sum(max(map(len, cells)) + _GAP for cells in zip(_HEADINGS, *rows, strict=True))
+    fitting = []
+    for name, cells in columns:
+        used += max(len(name), *map(len, cells)) + _GAP
+        if used > shutil.get_terminal_size().columns:
+            break
+        fitting.append((name, cells))
+    return fitting
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (bool, int, float, str))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value) if _is_plain(value) else ""

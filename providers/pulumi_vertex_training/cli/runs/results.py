@@ -1,0 +1,94 @@
+"""What a run made: its model directory, its model and its metrics, and what changed since the run before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.kinds.training_pipeline.spec import uploaded_model
+from pulumi_vertex_training.runs.gateway import gateway_of
+from vertex_training.fields import uris
+from vertex_training.job.job_kind import JobKind
+from vertex_training.study.study import StudySpec
+from vertex_training.study.trials import best_as_output, best_trial
+
+METRICS_OBJECT = "metrics.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The results of a run: None or empty until there are any. `model` is the full name with the version."""
+
+    model_directory: str | None = None
+    model: str | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
+    """Return the results of a run. Metrics that cannot be read are left out."""
+    try:
+        spec = _kind(record).from_wire(record.wire)
+        directory = _kind(record).directory_of(record.wire)
+    except ValueError:  # a job of a newer version
+        return Result()
+    study = getattr(spec, "study_spec", None)
+    if isinstance(study, StudySpec):
+        return _of_best_trial(record, study, directory)
+    model = uploaded_model(record.wire)
+    succeeded = record.state is JobState.JOB_STATE_SUCCEEDED
+    models = f"{directory}model/" if directory and succeeded else None
+    return Result(
+        model_directory=models,
+        model="@".join(filter(None, model)) if model else None,
+        metrics=_metrics(endpoint, models) if models else latest_metrics(endpoint, record, directory),
+    )
+
+
+def latest_metrics(_endpoint: Endpoint, _record: JobRecord, _directory: str | None) -> Mapping[str, Any]:
+    """Return the metrics that a run without a model has reported so far."""
+    return {}
+
+
+def changes_since(before: JobRecord, record: JobRecord) -> tuple[str, ...]:
+    """Return the changes of the spec since the run before, in words; values that may be secret are hidden."""
+    kind = _kind(record)
+    try:
+        old, new = (_declared(kind, one) for one in (before, record))
+        return kind.compare(old, new).changes
+    except ValueError:
+        return ()
+
+
+def _declared(kind: JobKind[Any], record: JobRecord) -> Any:
+    """Return the spec without the parts that each run gets: its directory and our labels."""
+    spec = kind.with_output_directory(kind.normalise(kind.from_wire(record.wire)), None)
+    return kind.as_declared(replace(spec, labels={}), spec)
+
+
+def _kind(record: JobRecord) -> JobKind[Any]:
+    return registry.runnable(record.collection).part("kind", "KIND", JobKind)
+
+
+def _of_best_trial(record: JobRecord, study: StudySpec, directory: str | None) -> Result:
+    best = best_trial(gateway_of(record.name).trials(record), study)
+    if best is None:
+        return Result()
+    output = best_as_output(best, study, directory)
+    return Result(model_directory=output["model_directory"], metrics=dict(best.metrics))
+
+
+def _metrics(endpoint: Endpoint, model_directory: str) -> Mapping[str, Any]:
+    """Return the contents of metrics.json in the model directory."""
+    address = uris.parse(model_directory + METRICS_OBJECT)
+    try:
+        found = json.loads(objects.read(endpoint, address.bucket, address.name))
+    except (CloudError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
