@@ -29,7 +29,7 @@ POOL = {"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "1"}
 
 
 def program(*, adopt: bool, team: str = "vision", text: str = "ours") -> str:
-    given = {"adopt": adopt, "team": team, "text": text, "id": "name"}
+    given = {"adopt": adopt, "team": team, "text": text, "id": "repository_id"}
     return DECLARED % given
 
 

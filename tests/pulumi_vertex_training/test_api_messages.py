@@ -38,14 +38,12 @@ OURS = {
     "TrainingPipelineSpec.tuning_task": "training_task_inputs of a tuning task",
     "RepositorySpec.location": "a part of the repository's name",
     "RepositorySpec.force_destroy": "only the provider uses it",
-    "RepositorySpec.immutable_tags": "docker_config.immutable_tags",
-    "RepositorySpec.vulnerability_scanning": "vulnerability_scanning_config.enablement_config",
+    "RepositorySpec.repository_id": "a part of the repository's name",
 }
 """Fields that the API's message does not have."""
 
 THEIRS = {
-    "RepositorySpec.docker_config": "immutable_tags",
-    "RepositorySpec.vulnerability_scanning_config": "vulnerability_scanning",
+    "RepositorySpec.name": "repository_id, location and the project",
     "RepositorySpec.disallow_unspecified_mode": "for requests without a mode; the provider always sends it",
 }
 """Fields of the API's message that ours has under another name, or does not need."""

@@ -18,7 +18,9 @@ from pulumi_vertex_training.kinds.image_repository import gateway as artifact_re
 from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupCondition,
     CleanupPolicy,
+    DockerConfig,
     RepositorySpec,
+    VulnerabilityScanningConfig,
     from_wire,
     full_name,
     patch,
@@ -29,25 +31,25 @@ from support.pushed_images import layer_of, small_image
 
 
 def spec(name: str, **more: Any) -> RepositorySpec:
-    return RepositorySpec(name=name, location="us-central1", **more)
+    return RepositorySpec(repository_id=name, location="us-central1", **more)
 
 
 def name_of(repository: RepositorySpec) -> str:
-    return full_name("local", repository.location, repository.name)
+    return full_name("local", repository.location, repository.repository_id)
 
 
 def made(endpoint: Endpoint, repository: RepositorySpec) -> ImageName:
     artifact_registry.create(endpoint, name_of(repository), to_wire(repository))
-    return parse(f"us-central1-docker.pkg.dev/local/{repository.name}/digits")
+    return parse(f"us-central1-docker.pkg.dev/local/{repository.repository_id}/digits")
 
 
 EVERYTHING = spec(
     "everything",
     description="what we train with",
     labels={"team": "a"},
-    immutable_tags=True,
+    docker_config=DockerConfig(immutable_tags=True),
     cleanup_policy_dry_run=True,
-    vulnerability_scanning="DISABLED",
+    vulnerability_scanning_config=VulnerabilityScanningConfig(enablement_config="DISABLED"),
     cleanup_policies=(
         CleanupPolicy(
             id="old", action="DELETE", condition=CleanupCondition(tag_state="UNTAGGED", older_than="2592000s")
@@ -67,7 +69,9 @@ def test_a_repository_without_settings_has_none(emulator: Endpoint) -> None:
 
 
 def test_every_setting_is_taken_away_in_place(emulator: Endpoint) -> None:
-    there = spec("emptied", **{k: v for k, v in vars(EVERYTHING).items() if k not in ("name", "location")})
+    there = spec(
+        "emptied", **{k: v for k, v in vars(EVERYTHING).items() if k not in ("repository_id", "location")}
+    )
     made(emulator, there)
     record = artifact_registry.patch(emulator, name_of(there), patch(there, spec("emptied")))
     assert from_wire(record.wire) == spec("emptied")
@@ -133,7 +137,7 @@ def test_tags(emulator: Endpoint) -> None:
 
 
 def test_a_tag_that_cannot_move(emulator: Endpoint) -> None:
-    name = made(emulator, spec("immutable", immutable_tags=True))
+    name = made(emulator, spec("immutable", docker_config=DockerConfig(immutable_tags=True)))
     for content in (b"1", b"2"):
         registry_push.push(emulator, name, *small_image(content))
     registry_push.tag(emulator, name.at("v1"), small_image(b"1")[0])

@@ -177,7 +177,13 @@ KINDS = [
     ),
     pytest.param(
         ImageRepositoryProvider(),
-        {**MARKED, "name": "Trainers", "format": "DOCKER", "mode": "VIRTUAL", "imutable_tags": True},
+        {
+            **MARKED,
+            "repository_id": "Trainers",
+            "format": "DOCKER",
+            "mode": "VIRTUAL",
+            "docker_config": {"imutable_tags": True},
+        },
         ["'Trainers'", "the mode VIRTUAL accepts no pushes", "did you mean immutable_tags?"],
         id="a repository",
     ),

@@ -275,8 +275,8 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
         (persistent_resource.PersistentResource, "display_name labels resource_pools[].replica_count"),
         (
             image_repository.RepositorySpec,
-            "cleanup_policies cleanup_policy_dry_run description force_destroy immutable_tags labels "
-            "vulnerability_scanning",
+            "cleanup_policies cleanup_policy_dry_run description docker_config.immutable_tags force_destroy "
+            "labels vulnerability_scanning_config.enablement_config",
         ),
         (staged_object.StagedObjectSpec, "content_type"),
         (

@@ -158,7 +158,7 @@ class DistributedTraining(pulumi.ComponentResource):
                 ImageRepository(
                     resource_name,
                     **{
-                        "name": _repository_id(resource_name),
+                        "repository_id": _repository_id(resource_name),
                         "force_destroy": True,
                         **target,
                         **(repository or {}),

@@ -61,7 +61,7 @@ class RepositoryInputs(RepositorySpec):
 
 
 def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    project, location, name = inputs["project"], inputs["location"], inputs["name"]
+    project, location, name = inputs["project"], inputs["location"], inputs["repository_id"]
     return {
         "registry_host": UNKNOWN if is_unknown(location) else repository_spec.registry_host(location),
         "url": UNKNOWN
@@ -75,7 +75,7 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     spec=RepositorySpec,
     inputs=RepositoryInputs,
     outputs=(),
-    label=lambda inputs: inputs.name,
+    label=lambda inputs: inputs.repository_id,
     normalise=repository_spec.normalise,
     problems=lambda inputs, _: rules.validate(inputs),
     get=gateway.get,
@@ -100,7 +100,7 @@ class ImageRepositoryProvider(CrudProvider):
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
         # Names are unique in a project and location: the old repository has to go first.
-        place = ("endpoint", "project", "location", "name")
+        place = ("endpoint", "project", "location", "repository_id")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
         known = not any(is_unknown(new.get(name)) for name in replaces)
         if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_context_key(_id)):
@@ -127,7 +127,10 @@ class ImageRepositoryProvider(CrudProvider):
             OPERATION.note_made(name)
             if repository_spec.patch(_spec_of(found), DECLARED.spec_of(inputs)):
                 _apply_settings(endpoint, found, inputs)
-            say(f"repository {inputs.name}: adopted; an interrupted deployment of this stack created it")
+            say(
+                f"repository {inputs.repository_id}: adopted; an interrupted deployment of this stack "
+                "created it"
+            )
         return CreateResult(name, outbound(raw))
 
     @clean
@@ -214,7 +217,7 @@ def _adopt(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> None:
 
     Raises AdoptionError.
     """
-    what = f"repository {inputs.name}"
+    what = f"repository {inputs.repository_id}"
     try:
         found = gateway.get(endpoint, name)
     except NotFound as error:
@@ -238,13 +241,13 @@ def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: Reposit
 def _explain_conflict(error: CloudError, inputs: RepositoryInputs) -> CloudError:
     if not isinstance(error, AlreadyExists):
         return error
+    url = repository_spec.url(inputs.project, inputs.location, inputs.repository_id)
     return AlreadyExists(
-        f"repository {inputs.name} already exists in project {inputs.project}, {inputs.location}. Choose "
-        "another name. To manage the existing repository, set adopt=True. To use it only, pass its URL to "
-        "TrainingImage: "
-        f'repository="{repository_spec.url(inputs.project, inputs.location, inputs.name)}". ({error})',
+        f"repository {inputs.repository_id} already exists in project {inputs.project}, {inputs.location}. "
+        "Choose another repository_id. To manage the existing repository, set adopt=True. To use it only, "
+        f'pass its URL to TrainingImage: repository="{url}". ({error})',
         code=error.code,
-        resource=inputs.name,
+        resource=inputs.repository_id,
         endpoint=error.endpoint,
     )
 
@@ -254,4 +257,4 @@ def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> Reposi
 
 
 def _id_of(inputs: RepositoryInputs) -> str:
-    return repository_spec.full_name(inputs.project, inputs.location, inputs.name)
+    return repository_spec.full_name(inputs.project, inputs.location, inputs.repository_id)

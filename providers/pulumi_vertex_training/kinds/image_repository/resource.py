@@ -16,12 +16,12 @@ from pulumi_vertex_training.program.resource import ownership, target_inputs, wi
 class ImageRepository(Resource, module="imageRepository", name="ImageRepository"):
     """A repository of Artifact Registry for container images.
 
-    A change of name, project, location, format, mode or key replaces the repository. Everything else is
+    A change of id, project, location, format, mode or key replaces the repository. Everything else is
     updated in place. `url` is the prefix of its image names, `LOCATION-docker.pkg.dev/PROJECT/NAME`, and
     known in a preview; `registry_host` is its first part.
     """
 
-    name: pulumi.Output[str]
+    repository_id: pulumi.Output[str]
     """Id of the repository."""
     location: pulumi.Output[str]
     """Location of the repository."""
@@ -37,7 +37,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         self,
         resource_name: str,
         *,
-        name: pulumi.Input[str] | None = None,
+        repository_id: pulumi.Input[str] | None = None,
         format: pulumi.Input[str | None] = None,  # noqa: A002  the API's name
         mode: pulumi.Input[str | None] = None,
         description: pulumi.Input[str | None] = None,
@@ -45,18 +45,18 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         kms_key_name: pulumi.Input[str | None] = None,
         cleanup_policies: pulumi.Input[Sequence[pulumi.Input[Mapping[str, Any]]] | None] = None,
         cleanup_policy_dry_run: pulumi.Input[bool | None] = None,
-        immutable_tags: pulumi.Input[bool | None] = None,
-        vulnerability_scanning: pulumi.Input[str | None] = None,
         force_destroy: pulumi.Input[bool | None] = None,
         adopt: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
+        docker_config: pulumi.Input[Mapping[str, Any] | None] = None,
+        vulnerability_scanning_config: pulumi.Input[Mapping[str, Any] | None] = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare a repository.
 
         :param resource_name: Name of the resource in the program.
-        :param name: Id of the repository. Default: the resource's name.
+        :param repository_id: Id of the repository. Default: the resource's name.
         :param format: Only DOCKER: repositories of other formats hold no images.
         :param mode: Only STANDARD_REPOSITORY: repositories of other modes accept no pushes.
         :param description: Description of the repository.
@@ -66,8 +66,6 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             "DELETE", "condition": {"older_than": "30d"}}` or `{"id": "new", "action": "KEEP",
             "most_recent_versions": {"keep_count": 5}}`.
         :param cleanup_policy_dry_run: Only log what the policies would delete.
-        :param immutable_tags: Forbid moving or removing tags.
-        :param vulnerability_scanning: `INHERITED` from the project, or `DISABLED`.
         :param force_destroy: Delete the images together with the repository. By default, a repository with
             images is not deleted.
         :param adopt: Take over the existing repository of this name instead of creating one. It has to equal
@@ -75,10 +73,12 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.
         :param location: Location of the repository. Default: the stack's location.
+        :param docker_config: Settings of images, such as `{"immutable_tags": True}`.
+        :param vulnerability_scanning_config: Scanning of images, such as `{"enablement_config": "DISABLED"}`.
         :param opts: Pulumi's options of the resource.
         """
         inputs = {
-            "name": resource_name if name is None else name,
+            "repository_id": resource_name if repository_id is None else repository_id,
             "format": format,
             "mode": mode,
             "description": description,
@@ -86,9 +86,9 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             "kms_key_name": kms_key_name,
             "cleanup_policies": cleanup_policies,
             "cleanup_policy_dry_run": cleanup_policy_dry_run,
-            "immutable_tags": immutable_tags,
-            "vulnerability_scanning": vulnerability_scanning,
             "force_destroy": force_destroy,
+            "docker_config": docker_config,
+            "vulnerability_scanning_config": vulnerability_scanning_config,
             "marks": ownership(resource_name),
             "adopt": adopt or None,
             **unknown_arguments(self),

@@ -111,7 +111,7 @@ def read(value: object) -> Decoded[RepositorySpec]:
 def validate(spec: RepositorySpec) -> list[Problem]:
     """Return every problem of a repository, in the order of its fields."""
     return [
-        *_name_problems(spec.name),
+        *_name_problems(spec.repository_id),
         *_location_problems(spec.location.lower()),
         *_kind_problems(spec.format.upper(), spec.mode.upper()),
         *label_problems(spec.labels, spare=MAX_PROVIDER_LABELS),
@@ -126,7 +126,7 @@ def _name_problems(name: str) -> Iterator[Problem]:
     better = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:63].rstrip("-")
     example = f"; for example {better}" if better and better != name else ""
     yield REPOSITORY_NAME.broken(
-        "name",
+        "repository_id",
         f"{shown(name)} cannot be a repository's name; it has 1 to 63 lowercase letters, digits and dashes, "
         f"begins with a letter and ends with a letter or digit{example}",
     )

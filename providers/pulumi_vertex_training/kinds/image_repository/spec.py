@@ -64,12 +64,30 @@ class CleanupPolicy:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DockerConfig:
+    """Settings of images."""
+
+    immutable_tags: bool = False
+    """Forbid moving or removing tags."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VulnerabilityScanningConfig:
+    """Scanning of images for vulnerabilities."""
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {"last_enable_time", "enablement_state", "enablement_state_reason"}
+    )
+
+    enablement_config: Literal["INHERITED", "DISABLED"] = "INHERITED"
+    """`INHERITED` from the project, or `DISABLED`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RepositorySpec:
     """A repository that images are pushed to.
 
-    `name` is its id, the last part of its full name. `immutable_tags` is the API's
-    `docker_config.immutable_tags`, `vulnerability_scanning` its
-    `vulnerability_scanning_config.enablement_config`. The API has no `force_destroy`: it deletes the images
+    `repository_id` is the last part of its full name. The API has no `force_destroy`: it deletes the images
     together with the repository.
     """
 
@@ -87,7 +105,7 @@ class RepositorySpec:
         }
     )
 
-    name: str
+    repository_id: str
     """Id of the repository. Default: the resource's name."""
     location: str
     """Location of the repository. Default: the stack's location."""
@@ -107,10 +125,10 @@ class RepositorySpec:
     """
     cleanup_policy_dry_run: bool = False
     """Only log what the policies would delete."""
-    immutable_tags: bool = False
-    """Forbid moving or removing tags."""
-    vulnerability_scanning: Literal["INHERITED", "DISABLED"] = "INHERITED"
-    """`INHERITED` from the project, or `DISABLED`."""
+    docker_config: DockerConfig | None = None
+    """Settings of images, such as `{"immutable_tags": True}`."""
+    vulnerability_scanning_config: VulnerabilityScanningConfig | None = None
+    """Scanning of images, such as `{"enablement_config": "DISABLED"}`."""
     force_destroy: bool = False
     """Delete the images together with the repository. By default, a repository with images is not deleted."""
 
@@ -123,7 +141,7 @@ _SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
 
 EFFECTS: FieldTable = MappingProxyType(
     {
-        "name": FieldEffect(effect=Effect.REPLACE, reason="a repository cannot be renamed"),
+        "repository_id": FieldEffect(effect=Effect.REPLACE, reason="a repository cannot be renamed"),
         "location": FieldEffect(effect=Effect.REPLACE, reason="a repository cannot move"),
         "format": FieldEffect(effect=Effect.REPLACE, reason="a repository keeps its format"),
         "mode": FieldEffect(effect=Effect.REPLACE, reason="a repository keeps its mode"),
@@ -143,12 +161,16 @@ EFFECTS: FieldTable = MappingProxyType(
         "cleanup_policies[].most_recent_versions.keep_count": _POLICIES,
         "cleanup_policies[].most_recent_versions.package_name_prefixes": _POLICIES,
         "cleanup_policy_dry_run": _IN_PLACE,
-        "immutable_tags": _IN_PLACE,
-        "vulnerability_scanning": _IN_PLACE,
+        "docker_config.immutable_tags": _IN_PLACE,
+        "vulnerability_scanning_config.enablement_config": _IN_PLACE,
         "force_destroy": FieldEffect(
             effect=Effect.UPDATE, reason="only the provider uses it; the repository does not have it"
         ),
         **dict.fromkeys(sorted(RepositorySpec.SERVER_OWNED), _SERVICE),
+        **{
+            f"vulnerability_scanning_config.{name}": _SERVICE
+            for name in sorted(VulnerabilityScanningConfig.SERVER_OWNED)
+        },
     }
 )
 
@@ -181,6 +203,10 @@ def normalise(spec: Repository) -> Repository:
         format=spec.format.upper() or "DOCKER",
         mode="STANDARD_REPOSITORY" if mode in ("", "STANDARD") else mode,
         kms_key_name=spec.kms_key_name or None,
+        docker_config=None if spec.docker_config == DockerConfig() else spec.docker_config,
+        vulnerability_scanning_config=None
+        if spec.vulnerability_scanning_config == VulnerabilityScanningConfig()
+        else spec.vulnerability_scanning_config,
         cleanup_policies=tuple(sorted(map(_normal_policy, spec.cleanup_policies), key=lambda one: one.id)),
     )
 
@@ -219,8 +245,12 @@ def settings(spec: RepositorySpec, *, ownership_labels: Mapping[str, str] | None
         "labels": {**spec.labels, **(ownership_labels or {})},
         "cleanupPolicies": {policy.id: _policy(policy) for policy in spec.cleanup_policies},
         "cleanupPolicyDryRun": spec.cleanup_policy_dry_run,
-        "dockerConfig": {"immutableTags": spec.immutable_tags},
-        "vulnerabilityScanningConfig": {"enablementConfig": spec.vulnerability_scanning},
+        "dockerConfig": {"immutableTags": (spec.docker_config or DockerConfig()).immutable_tags},
+        "vulnerabilityScanningConfig": {
+            "enablementConfig": (
+                spec.vulnerability_scanning_config or VulnerabilityScanningConfig()
+            ).enablement_config
+        },
     }
 
 
@@ -232,7 +262,7 @@ def patch(
     The result is empty if nothing changes. Raises ValueError if a field differs that cannot change in place.
     """
     before, after = normalise(old), normalise(new)
-    for name in ("name", "location", "format", "mode", "kms_key_name"):
+    for name in ("repository_id", "location", "format", "mode", "kms_key_name"):
         if getattr(before, name) != getattr(after, name):
             raise ValueError(f"a repository cannot change its {name}")
     was, becomes = settings(before), settings(after)
@@ -253,7 +283,7 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
     }
     scanning = _part(repository, "vulnerabilityScanningConfig").get("enablementConfig")
     flat = {
-        "name": parts[5],
+        "repository_id": parts[5],
         "location": parts[3],
         "format": repository.get("format"),
         "mode": _known(repository.get("mode"), "STANDARD_REPOSITORY"),
@@ -264,8 +294,8 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
             _read_policy(key, value) for key, value in (repository.get("cleanupPolicies") or {}).items()
         ],
         "cleanup_policy_dry_run": bool(repository.get("cleanupPolicyDryRun")),
-        "immutable_tags": bool(_part(repository, "dockerConfig").get("immutableTags")),
-        "vulnerability_scanning": _known(scanning, "INHERITED"),
+        "docker_config": {"immutable_tags": bool(_part(repository, "dockerConfig").get("immutableTags"))},
+        "vulnerability_scanning_config": {"enablement_config": _known(scanning, "INHERITED")},
         "force_destroy": force_destroy,
     }
     return normalise(from_json(RepositorySpec, {key: value for key, value in flat.items() if value}))

@@ -14,8 +14,10 @@ from pulumi_vertex_training.kinds.image_repository.rules import read
 from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupCondition,
     CleanupPolicy,
+    DockerConfig,
     MostRecentVersions,
     RepositorySpec,
+    VulnerabilityScanningConfig,
     from_wire,
     normalise,
     patch,
@@ -23,7 +25,7 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     url,
 )
 
-MINIMAL = {"name": "trainers", "location": "us-central1"}
+MINIMAL = {"repository_id": "trainers", "location": "us-central1"}
 FULL_NAME = "projects/p/locations/us-central1/repositories/trainers"
 
 
@@ -67,15 +69,16 @@ policies = st.builds(CleanupPolicy, id=ids, action=actions, condition=st.none() 
 )
 repositories = st.builds(
     RepositorySpec,
-    name=st.just("trainers"),
+    repository_id=st.just("trainers"),
     location=st.sampled_from(["us-central1", "US-Central1"]),
     mode=st.sampled_from(["", "STANDARD", "standard_repository"]),
     description=st.sampled_from(["", "what we train with"]),
     labels=st.dictionaries(st.sampled_from(["team", "cost"]), st.sampled_from(["", "a"])),
     cleanup_policies=st.lists(policies, max_size=3, unique_by=lambda one: one.id).map(tuple),
     cleanup_policy_dry_run=st.booleans(),
-    immutable_tags=st.booleans(),
-    vulnerability_scanning=st.sampled_from(["INHERITED", "DISABLED"]),
+    docker_config=st.none() | st.builds(DockerConfig, immutable_tags=st.booleans()),
+    vulnerability_scanning_config=st.none()
+    | st.builds(VulnerabilityScanningConfig, enablement_config=st.sampled_from(["INHERITED", "DISABLED"])),
 )
 
 
@@ -107,7 +110,11 @@ def test_an_update_turns_the_old_repository_into_the_new_one(
     [
         pytest.param({"description": "d"}, {"description": "d"}, id="description"),
         pytest.param({"labels": {"a": "b"}}, {"labels": {"a": "b"}}, id="labels"),
-        pytest.param({"immutable_tags": True}, {"dockerConfig": {"immutableTags": True}}, id="tags"),
+        pytest.param(
+            {"docker_config": DockerConfig(immutable_tags=True)},
+            {"dockerConfig": {"immutableTags": True}},
+            id="tags",
+        ),
         pytest.param({"cleanup_policy_dry_run": True}, {"cleanupPolicyDryRun": True}, id="dry run"),
         pytest.param({"force_destroy": True}, {}, id="force_destroy"),
     ],
@@ -116,7 +123,7 @@ def test_an_update_sends_only_changes(change: dict[str, Any], sent: dict[str, An
     assert patch(repository(), repository(**change)) == sent
 
 
-@pytest.mark.parametrize("field", ["name", "location", "kms_key_name"])
+@pytest.mark.parametrize("field", ["repository_id", "location", "kms_key_name"])
 def test_fields_that_cannot_change_in_place(field: str) -> None:
     with pytest.raises(ValueError, match=field):
         patch(repository(), repository(**{field: "another"}))
@@ -135,12 +142,18 @@ def test_ownership_labels_survive_an_update_of_the_labels() -> None:
 
 def test_every_problem_is_found_at_once() -> None:
     decoded = read(
-        {"name": "A", "location": "mars", "mode": "VIRTUAL", "immutable_tags": "yes", "colour": "red"}
+        {
+            "repository_id": "A",
+            "location": "mars",
+            "mode": "VIRTUAL",
+            "docker_config": {"immutable_tags": "yes"},
+            "colour": "red",
+        }
     )
     assert [problem.path for problem in decoded.problems] == [
         "colour",
-        "immutable_tags",
-        "name",
+        "docker_config.immutable_tags",
+        "repository_id",
         "location",
         "mode",
     ]
@@ -163,7 +176,7 @@ def test_every_field_of_the_installed_api_is_known() -> None:
         *(item.name for item in dataclasses.fields(RepositorySpec)),
         *RepositorySpec.UNSUPPORTED,
         *RepositorySpec.SERVER_OWNED,
-    } - {"immutable_tags", "vulnerability_scanning", "force_destroy", "location"}
-    flattened = {"docker_config", "vulnerability_scanning_config", "disallow_unspecified_mode"}
+    } - {"repository_id", "force_destroy", "location"}
+    others = {"name", "disallow_unspecified_mode"}
     fields = {field.name.rstrip("_") for field in google_repository().DESCRIPTOR.fields}
-    assert fields == ours | flattened
+    assert fields == ours | others

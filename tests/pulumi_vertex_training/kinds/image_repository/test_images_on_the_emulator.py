@@ -42,7 +42,7 @@ def plugin(folder: Path, data_dir: Path) -> Iterator[PluginProcess]:
 @pytest.fixture(scope="module")
 def images(plugin: PluginProcess) -> str:
     """Return the URL of a repository for the tests of images."""
-    _, made = create(plugin, REPOSITORY, {"name": "images", **PLACE})
+    _, made = create(plugin, REPOSITORY, {"repository_id": "images", **PLACE})
     return str(made["url"])
 
 
@@ -69,7 +69,9 @@ def test_a_repository_of_an_interrupted_deployment_is_adopted(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
     made_before(endpoint, "begun", LABELS)
-    id_, _ = create(plugin, REPOSITORY, {"name": "begun", "description": "mine", "marks": MARKS, **PLACE})
+    id_, _ = create(
+        plugin, REPOSITORY, {"repository_id": "begun", "description": "mine", "marks": MARKS, **PLACE}
+    )
     assert id_ == full_name("begun")
     record = artifact_registry.get(endpoint, id_)
     assert (record.labels, from_wire(record.wire).description) == (LABELS, "mine")
@@ -91,7 +93,7 @@ def test_an_existing_repository_is_refused(
     if pushed:
         push_small_image(endpoint, f"{address}/digits:1", b"1")
     with pytest.raises(grpc.RpcError) as caught:
-        create(plugin, REPOSITORY, {"name": name, "marks": MARKS, **PLACE})
+        create(plugin, REPOSITORY, {"repository_id": name, "marks": MARKS, **PLACE})
     said = refusal(caught)
     assert said.startswith(f"Failure: repository {name} already exists in project local, us-central1.")
     assert f'repository="{address}"' in said
@@ -100,7 +102,7 @@ def test_an_existing_repository_is_refused(
 def test_a_repository_with_images_is_deleted_only_with_force_destroy(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
-    id_, made = create(plugin, REPOSITORY, {"name": "holding", **PLACE})
+    id_, made = create(plugin, REPOSITORY, {"repository_id": "holding", **PLACE})
     for name in "abcde":
         push_small_image(endpoint, f"{made['url']}/{name}:1", b"1")
     with pytest.raises(grpc.RpcError) as caught:
@@ -112,7 +114,7 @@ def test_a_repository_with_images_is_deleted_only_with_force_destroy(
 
 
 def test_deleting_a_missing_repository_succeeds(plugin: PluginProcess, endpoint: Endpoint) -> None:
-    id_, made = create(plugin, REPOSITORY, {"name": "gone", **PLACE})
+    id_, made = create(plugin, REPOSITORY, {"repository_id": "gone", **PLACE})
     artifact_registry.delete(endpoint, id_)
     plugin.delete(REPOSITORY, id_, made)
 
@@ -120,7 +122,7 @@ def test_deleting_a_missing_repository_succeeds(plugin: PluginProcess, endpoint:
 def test_reading_an_unchanged_repository_is_no_change(plugin: PluginProcess) -> None:
     policy = {"id": "a", "action": "DELETE", "condition": {"older_than": "1d"}}
     id_, made = create(
-        plugin, REPOSITORY, {"name": "same", "cleanup_policies": [policy], "marks": MARKS, **PLACE}
+        plugin, REPOSITORY, {"repository_id": "same", "cleanup_policies": [policy], "marks": MARKS, **PLACE}
     )
     _, _, inputs = plugin.read(REPOSITORY, id_, made)
     assert plugin.diff(REPOSITORY, inputs, made) == (False, [])
@@ -207,7 +209,9 @@ def test_a_missing_repository(plugin: PluginProcess) -> None:
 
 
 def test_an_immutable_tag_cannot_move(plugin: PluginProcess) -> None:
-    _, made = create(plugin, REPOSITORY, {"name": "immutable", "immutable_tags": True, **PLACE})
+    _, made = create(
+        plugin, REPOSITORY, {"repository_id": "immutable", "docker_config": {"immutable_tags": True}, **PLACE}
+    )
     create(plugin, IMAGE, declared(made["url"], "digits"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, IMAGE, declared(made["url"], "digits", env={"A": "1"}))
