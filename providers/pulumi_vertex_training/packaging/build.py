@@ -38,6 +38,7 @@ from pulumi_vertex_training.packaging.plans import (
     too_large,
 )
 from pulumi_vertex_training.packaging.project import MARKERS
+from pulumi_vertex_training.packaging.source_check import import_problems
 from pulumi_vertex_training.packaging.wheels.plans import (
     NeedsBuildError,
     wheel_plan_folder,
@@ -265,6 +266,16 @@ def _with_cluster(request: Request) -> Request:
     return replace(request, extra_files={**request.extra_files, **cluster_files()})
 
 
+def _missing_cluster(plan: Plan) -> list[Problem]:
+    """Warn of imports of `vertex_cluster` in a package that lacks it: only the emulator would have it."""
+    if any(CLUSTER in entry.path.split("/") for entry in plan.entries):
+        return []
+    if any(re.match(r"vertex[-_.]cluster\b", text.strip(), re.IGNORECASE) for text in plan.requirements):
+        return []
+    advice = "which is not in the package. Set vertex_cluster=True, unless another package of the job has it."
+    return import_problems(plan.entries, siblings={CLUSTER}, advice=lambda _: advice)
+
+
 def _without_repeats(problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems with a single one for a source that has a `vertex_cluster` of its own."""
     repeated = [problem for problem in problems if _CLUSTER_FILE.match(problem.path)]
@@ -297,6 +308,8 @@ def _pack(
         problems.append(too_large(plan.entries, request.limit))
     if errors(problems):
         raise PackagingError(_without_repeats(problems))
+    if request.check_sources:
+        problems += _missing_cluster(plan)
     ending = ".tar.gz" if form == "sdist" else f"-{TAG}.whl"
     file_name = f"{naming.archive_stem(plan.name, plan.version)}{ending}"
     sha256, size = measure(plan.entries, file_name)

@@ -17,7 +17,7 @@ as pyproject.toml. Without them, the package is the same on every machine."""
 
 
 def cluster_folder() -> Path:
-    """Return the installed folder of `vertex_cluster`. Raises PackagingError if there is none."""
+    """Return the installed folder of `vertex_cluster`. Raises PackagingError if it has none."""
     found = importlib.util.find_spec(CLUSTER)
     folder = Path(found.origin).parent if found and found.origin else None
     if folder is None or not folder.is_dir():

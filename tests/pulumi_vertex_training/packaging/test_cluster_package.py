@@ -97,3 +97,19 @@ def test_it_is_given_once_and_not_for_a_finished_package(tree: WriteTree, tmp_pa
         build_package(tree("net", {"task.py": ""}), extra_files={CLUSTER: extra}, vertex_cluster=True)
     with pytest.raises(PackagingError, match="vertex_cluster: cannot be applied to net"):
         build_package(built_packages.wheel(tmp_path), vertex_cluster=True)
+
+
+def test_a_package_that_imports_it_and_lacks_it_is_warned_of(tree: WriteTree) -> None:
+    source = tree(
+        "net", {"task.py": "import os\nimport vertex_cluster.paths\n", "other.py": "vertex_cluster = 1\n"}
+    )
+    (problem,) = build_package(source).problems
+    assert (problem.level, str(problem)) == (
+        "warning",
+        "net/task.py:2: imports 'vertex_cluster', which is not in the package. Set vertex_cluster=True, "
+        "unless another package of the job has it.",
+    )
+    assert build_package(source, vertex_cluster=True).problems == ()
+    assert build_package(source, requirements=["vertex-cluster"]).problems == ()
+    optional = tree("opt", {"task.py": "try:\n    import vertex_cluster\nexcept ImportError:\n    pass\n"})
+    assert build_package(optional).problems == ()

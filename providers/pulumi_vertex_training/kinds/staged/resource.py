@@ -66,8 +66,8 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             match it.
         :param requirements: Requirements of a script or a folder. A project declares its own.
         :param extra_files: Files or folders to add, by their path inside the package.
-        :param vertex_cluster: Whether to add the package `vertex_cluster`, as it is installed here, so that
-            the program can import it on every replica.
+        :param vertex_cluster: Add the package `vertex_cluster`, as it is installed here, so that the program
+            can import it on every replica.
         :param exclude: Patterns of paths to leave out, as for `fnmatch`.
         :param format: Format of the package: `wheel`, which pip only unpacks, or `sdist`, which it builds on
             each replica with a build backend from the package index. Default: a wheel, or an sdist, with a

@@ -102,8 +102,8 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         :param build_args: Build arguments of the Dockerfile.
         :param build_contexts: Further folders, by name. `COPY --from=NAME` in the Dockerfile copies from
             them; without a Dockerfile, each is copied into the image under its name.
-        :param vertex_cluster: Whether to add the package `vertex_cluster`, as it is installed here, as the
-            build context `vertex_cluster`.
+        :param vertex_cluster: Add the package `vertex_cluster`, as it is installed here, as the build context
+            of this name.
         :param target: Stage of the Dockerfile to build. Default: the last.
         :param platform: `linux/amd64`, which Vertex AI runs, or `linux/arm64`.
         :param python_version: Python version of the requirements' wheels, such as "3.11".

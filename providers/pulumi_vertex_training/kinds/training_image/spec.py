@@ -91,9 +91,7 @@ class TrainingImageSpec:
     each is copied into the image under its name.
     """
     vertex_cluster: bool = False
-    """Whether to add the package `vertex_cluster`, as it is installed here, as the build context
-    `vertex_cluster`.
-    """
+    """Add the package `vertex_cluster`, as it is installed here, as the build context of this name."""
     target: str | None = None
     """Stage of the Dockerfile to build. Default: the last."""
     platform: str = "linux/amd64"
