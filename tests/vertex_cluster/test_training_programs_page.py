@@ -60,4 +60,4 @@ def test_the_model_directory_is_a_folder() -> None:
 
 
 def test_the_path_of_the_library() -> None:
-    assert run(PROGRAMS[3] + "print(library)") == [os.path.dirname(vertex_cluster.__file__)]  # noqa: PTH120
+    assert run(PROGRAMS[4] + "print(library)") == [os.path.dirname(vertex_cluster.__file__)]  # noqa: PTH120
