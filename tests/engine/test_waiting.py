@@ -5,6 +5,7 @@ The tests share a stack; the deployment of each deletes the jobs of the others.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -14,9 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import yaml
 
+from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
+from support.command import run
 from support.engine import Engine, Result, read_output_until
 from support.shared_engine import diagnostics
 from support.waiting import TIMEOUT, eventually
@@ -77,6 +81,12 @@ def interrupt(process: subprocess.Popen[str]) -> str:
     return output
 
 
+REPORTING = """
+import pathlib, time, vertex_cluster
+vertex_cluster.report(step=3, total=4, loss=0.25)
+while not pathlib.Path("/gcs/reports-bucket/go").exists():
+    time.sleep(0.1)
+"""
 TICKS = "import time\nfor n in range(3000): print(f'tick <{n}>'); time.sleep(0.1)"
 STEPS = (
     r"import time; print('step 0'); print('\x1b[31mstep 1\x1b[0m'); time.sleep(1); print('step 2')",
@@ -196,6 +206,44 @@ def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_new_line
 def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits: Waits) -> None:
     # Four jobs, their runs, and the stack.
     assert "9 unchanged" in waits.unchanged.ok().output
+
+
+def test_a_program_reports_how_far_it_is_and_a_success_leaves_no_line_of_it(shared_engine: Engine) -> None:
+    engine = shared_engine
+    job = declare("reporting", REPORTING, "print('done')", more='staging_bucket=bucket, wait="done"')
+    write(engine, 'bucket = vt.StagingBucket("reports", name="reports-bucket", force_destroy=True)\n', job)
+    process = start(engine)
+    read_output_until(process, "running 2/2 75%")
+    seen = read_output_until(process, "worker 1/1 done, loss 0.25")
+    environ = {"VERTEX_TRAINING_DATA_DIR": str(engine.data_dir)}
+    jobs_live = run("jobs", "--live", "--json", env=environ).json["jobs"]
+    (listed,) = [one for one in jobs_live if one["displayName"] == "reporting"]
+    status = run("status", listed["id"], env=environ)
+    objects.upload(engine.endpoint(), "reports-bucket", "go", b"")
+    output, _ = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 0, output
+    assert (listed["progress"]["percent"], listed["progress"]["metrics"]) == (75, {"loss": 0.25})
+    assert "Progress: 75%" in status.out
+    assert "running 2/2 75%" in seen
+    said = diagnostics(output)
+    assert "Ctrl-C" not in said
+    assert "waiting" not in said
+    assert said.count(f"Emulator on this machine: data in {engine.data_dir}\n") == 1
+    assert "warning" not in said
+
+
+def test_a_stack_that_does_not_choose_the_emulator_is_warned_once(engine: Engine) -> None:
+    file = engine.folder / "Pulumi.test.yaml"
+    settings = yaml.safe_load(file.read_text())
+    del settings["config"]["vertex-training:endpoint"]
+    file.write_text(yaml.safe_dump(settings))
+    write(engine, *(declare(name, "print('hello')") for name in ("one", "two")))
+    warned = engine.preview().ok().output
+    said = diagnostics(warned)
+    assert said.count("stack test has no vertex-training:endpoint, so it deploys to the emulator") == 1
+    assert said.count("Emulator on this machine") == 1
+    digest = json.loads(engine.preview("--json").ok().output)
+    assert len(digest["steps"]) == 5
 
 
 def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(shared_engine: Engine) -> None:

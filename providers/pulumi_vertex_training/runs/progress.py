@@ -11,7 +11,6 @@ from typing import Any
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
-from vertex_cluster.reporting import REPORT_FILE
 from vertex_training.fields import uris
 
 _SHOWN_METRICS = 4
@@ -52,6 +51,8 @@ def latest_report(endpoint: Endpoint, base_output_directory: str | None) -> Repo
     """
     if not base_output_directory:
         return None
+    from vertex_cluster.reporting import REPORT_FILE  # costs 60 ms: only for those who wait or look
+
     address = uris.parse(f"{base_output_directory.rstrip('/')}/{REPORT_FILE}")
     try:
         return _report(json.loads(objects.read(endpoint, address.bucket, address.name)))
