@@ -130,8 +130,8 @@ def failures(shared_engine: Engine) -> Iterator[Failures]:
         again = engine.run(*shlex.split(command), "--yes", "--skip-preview", "--non-interactive")
         again_jobs = job_ids(engine)
 
-        mended = FAILURES.replace('"import flowers"', '"print(1)"')
-        write(engine, mended + 'pulumi.export("error", second.error)\n', opens)
+        fixed = FAILURES.replace('"import flowers"', '"print(1)"')
+        write(engine, fixed + 'pulumi.export("error", second.error)\n', opens)
         engine.up().ok()
         refreshed = engine.run("refresh", "--yes", "--skip-preview", "--non-interactive", "--diff").ok()
     yield Failures(
