@@ -54,6 +54,7 @@ if "model" in parts:
         "digits",
         display_name=note,
         model_id="digits",
+        on_delete="delete",
         container_spec={{{{"image_uri": "{SERVING}", "env": env}}}},
         description=note,
         version_description=note,

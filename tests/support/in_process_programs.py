@@ -112,6 +112,7 @@ def model(name: str, spec: str, note: str) -> Declared:
         "version_description": note,
         "version_aliases": [note],
         "labels": {"note": note},
+        "on_delete": "delete",
         "marks": marks(name),
         **TARGET,
     }
