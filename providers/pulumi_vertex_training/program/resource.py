@@ -13,6 +13,7 @@ from pulumi_vertex_training.plugin import settings
 from pulumi_vertex_training.plugin.process import engine_address
 from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
 from pulumi_vertex_training.plugin.settings import Settings
+from pulumi_vertex_training.program.values import sendable
 from vertex_emulator import launcher
 
 
@@ -101,7 +102,7 @@ def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
 
     Pulumi does not show an output without an input of the same name.
     """
-    given = {name: value for name, value in inputs.items() if value is not None}
+    given = {name: sendable(value) for name, value in inputs.items() if value is not None}
     paths = secret_paths(given)
     secrets = {} if paths is None else {KEY: paths}
     return {**given, **{name: None for name in outputs if name not in given}, **secrets}
