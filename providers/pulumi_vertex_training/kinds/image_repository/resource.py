@@ -8,7 +8,9 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training.kinds.image_repository import gateway
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
+from pulumi_vertex_training.program.existing import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 
@@ -54,7 +56,8 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         """Declare a repository.
 
         :param resource_name: Name of the resource in the program.
-        :param name: Id of the repository. Default: the resource's name.
+        :param name: Id of the repository. Default: derived from the names of program, stack and resource, and
+            kept when one of them changes.
         :param format: Only DOCKER: repositories of other formats hold no images.
         :param mode: Only STANDARD_REPOSITORY: repositories of other modes accept no pushes.
         :param description: Description of the repository.
@@ -74,7 +77,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         :param more: Unsupported arguments; each one is rejected by name.
         """
         inputs = {
-            "name": resource_name if name is None else name,
+            "name": name,
             "format": format,
             "mode": mode,
             "description": description,
@@ -89,6 +92,8 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             **more,
             **target_inputs(project, location),
         }
-        super().__init__(
-            ImageRepositoryProvider(), resource_name, with_outputs(inputs, "registry_host", "url"), opts
-        )
+        props = {
+            **with_outputs(inputs, "registry_host", "url", "name"),
+            **conflict_inputs(resource_name, opts, inputs, "name", gateway.labels_of),
+        }
+        super().__init__(ImageRepositoryProvider(), resource_name, props, opts)
