@@ -45,6 +45,14 @@ class Step:
         self._report.clear()
         self._report.line(f"{self._name:{_NAME_WIDTH}}{text}")
 
+    def release_terminal(self) -> None:
+        """End the line that is rewritten, and write no other: a command prints, and may ask, from here on."""
+        with self._lock:
+            activity, self._activity = self._activity, ""
+        if self._report.live and activity:
+            self._report.clear()
+            self._report.line(f"{self._name:{_NAME_WIDTH}}{activity} ...")
+
     def done(self, result: str, *, idle: bool = False) -> None:
         """Set the result. `idle` means that there was nothing to do, so no duration is printed."""
         self.result, self.idle = result, idle

@@ -258,8 +258,10 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
             )
         elif not _has_passphrase(ready.env) and not sys.stdin.isatty():
             raise ChoreError(_ENCRYPTION_NEEDED.format(stack=stack))
-        elif code := run_openly(command, cwd=layout.root, env=ready.env):
-            raise ChoreError(f"Stack {stack} cannot be created.", exit_code=code)
+        else:
+            step.release_terminal()
+            if code := run_openly(command, cwd=layout.root, env=ready.env):
+                raise ChoreError(f"Stack {stack} cannot be created.", exit_code=code)
         step.done("ready")
 
 

@@ -29,10 +29,12 @@ REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 
 def declare(name: str, **arguments: Any) -> str:
     """Return the line of a program that declares a model."""
+    named = {} if "parent_model" in arguments else {"model_id": name}
     given = {
         "artifact_uri": FIRST,
         "container_spec": {"image_uri": SERVING},
         "on_delete": "delete",
+        **named,
         **arguments,
     }
     return f"vt.Model({name!r}, opts=options, **{given!r})\n"

@@ -32,7 +32,7 @@ def task(code, **variables):
 def models(name, code):
     job = vt.CustomJob(name, **task(code), staging_bucket=bucket, wait="done")
     directory = job.completion["model_directory"]
-    vt.Model(f"{{name}}-job", artifact_uri=directory, container_spec=container)
+    vt.Model(f"{{name}}-job", model_id=f"{{name}}-job", artifact_uri=directory, container_spec=container)
     vt.TrainingPipeline(
         f"{{name}}-pipeline",
         custom_task=task(SAVE, FROM=directory),
@@ -49,7 +49,8 @@ live = task("import time; time.sleep(600)")
 """
 UNTIMELY = """
 job = vt.CustomJob("live", **live, staging_bucket=bucket)
-vt.Model("untimely", artifact_uri=job.completion["model_directory"], container_spec=container)
+directory = job.completion["model_directory"]
+vt.Model("untimely", model_id="untimely", artifact_uri=directory, container_spec=container)
 """
 PARENT = """
 made = {"display_name": "made", "container_spec": container}

@@ -37,7 +37,7 @@ AUTOSCALED = [
 
 def declare(name: str, options: str = "", **arguments: Any) -> str:
     """Return the line of a program that declares a resource, as a variable of the same name."""
-    given = {"resource_pools": POOLS, **arguments}
+    given = {"resource_pools": POOLS, "persistent_resource_id": name.lower(), **arguments}
     text = ", ".join(f"{key}={value!r}" for key, value in given.items())
     return f"{name} = vt.PersistentResource({name!r}, {text}, {options})\n"
 

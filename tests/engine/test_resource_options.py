@@ -173,7 +173,9 @@ def test_without_the_alias_of_a_renamed_resource_nothing_changes(steps: Steps) -
 
 
 def test_a_renamed_resource_keeps_the_id_that_was_made_of_its_name(steps: Steps) -> None:
-    assert [(each["model"], each["machines"]) for each in steps.outputs] == [("digits", "gpus")] * 5
+    assert [(each["model"], each["machines"]) for each in steps.outputs] == [
+        ("engine-test-test-digits", "engine-test-test-gpus")
+    ] * 5
     # These two, and the job.
     assert "3 replaced" in steps.replaced.output
 

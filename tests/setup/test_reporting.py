@@ -55,6 +55,17 @@ def test_a_terminal_gets_one_line_rewritten_in_place(printed: io.StringIO) -> No
     assert last == "Pulumi CLI        \x1b[32m3.259.0\x1b[0m  N s\n"
 
 
+def test_a_command_that_prints_gets_lines_of_its_own(printed: io.StringIO) -> None:
+    with Report(printed, live=True).step("Stack prod") as step:
+        step.say("creating it")
+        step.release_terminal()
+        before = len(printed.getvalue())
+        step.show_live()
+        assert printed.getvalue()[before:] == ""
+        step.done("ready")
+    assert "\r\x1b[KStack prod        creating it ...\n" in plain(printed)
+
+
 def test_a_failed_step_is_reported(report: Report, printed: io.StringIO) -> None:
     with pytest.raises(ChoreError), report.step("Pulumi CLI"):
         raise ChoreError("no")

@@ -188,6 +188,7 @@ vt.Model(
     description=$note,
     version_description=$note,
     version_aliases=[$note],
+    model_id="digits",
     opts=pulumi.ResourceOptions(depends_on=[file]),
     $options
 )
@@ -209,6 +210,7 @@ vt.PersistentResource(
         {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": $count, "id": $spec}
     ],
     display_name=$note,
+    persistent_resource_id="gpus",
     $options
 )
 """,

@@ -1,4 +1,4 @@
-"""Names of resources that declare none: made from the resource's name, and kept when that changes."""
+"""Ids of resources that declare none: made from the names of program, stack and resource, and then kept."""
 
 from __future__ import annotations
 
@@ -8,32 +8,41 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pulumi_vertex_training.plugin.operation import OPERATION
+from vertex_training.fields.decode import Unknown
 
 _LONGEST = 63
 """The most characters of a bucket's name without dots, and of a repository's id."""
 
 
 def with_own_id(
-    field: str, made_from: Callable[[str], str], olds: Mapping[str, Any], news: Mapping[str, Any]
+    field: str,
+    made_from: Callable[[Mapping[str, str]], str | Unknown],
+    olds: Mapping[str, Any],
+    news: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the inputs of a check with `field` filled in if it is not given.
 
-    An id cannot change: another one would replace the resource. So a resource that an alias renames keeps the
-    id made from its old name, and the old name among its marks. A later replacement, whose check gets no old
-    inputs, keeps the id as well.
+    `made_from` makes the id from the names of program, stack and resource, which are the marks. An id cannot
+    change: another one would replace the resource. So a resource keeps the id that its first names made, and
+    those names as its marks, when stack, program or resource are renamed. A later replacement, whose check
+    gets no old inputs, keeps the id as well.
     """
     if news.get(field) is not None:
         return dict(news)
-    name = str(news["marks"]["resource"])
-    was = (olds.get("marks") or {}).get("resource")
-    if was not in (None, name) and olds.get(field) == made_from(was):
-        OPERATION.note_original_name(field, name, str(was))
+    marks = dict(news["marks"])
+    resource = marks["resource"]
+    recorded = olds.get("marks")
+    if recorded and olds.get(field) == made_from(recorded):
+        OPERATION.note_first_names(field, resource, recorded)
+        marks = dict(recorded)
     elif not olds:
-        was = OPERATION.original_name(field, name)
-    else:
-        was = None
-    kept = str(was or name)
-    return {**news, field: made_from(kept), "marks": {**news["marks"], "resource": kept}}
+        marks = dict(OPERATION.first_names(field, resource) or marks)
+    return {**news, field: made_from(marks), "marks": marks}
+
+
+def id_from(marks: Mapping[str, str]) -> str:
+    """Return PROGRAM-STACK-RESOURCE: an id that is unique in a project and location."""
+    return derived_name("", marks["project"], marks["stack"], marks["resource"])
 
 
 def derived_name(project: str, program: str, stack: str, resource: str) -> str:

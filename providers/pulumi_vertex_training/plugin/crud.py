@@ -11,6 +11,8 @@ from pulumi.dynamic import CheckResult, ReadResult
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.plugin import conflicts
+from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
@@ -23,7 +25,7 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.running.declaration import check_options
-from pulumi_vertex_training.plugin.settings import project_problems
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, project_problems
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -104,10 +106,19 @@ class CrudProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        prepared = self.prepared(inbound(_olds), inbound(news))
+        given, facts = conflicts.split(inbound(news))
+        OPERATION.note_former_stack(_olds.get("marks"), given.get("marks"))
+        prepared = self.prepared(inbound(_olds), given)
         missing, decoded = self.missing(prepared), self.declared.decode(prepared)
-        if missing or decoded.spec is None:
-            return CheckResult(news, failures([*missing, *decoded.problems]))
+        identity = None if decoded.draft is None else self.identity(decoded.draft)
+        same: Sequence[Problem] = ()
+        if identity is not None and not {identity.field, *TARGET_FIELDS} & {
+            *decoded.unknown,
+            *decoded.damaged,
+        }:
+            same = list(conflicts.problems(identity, facts, is_new=not _olds))
+        if missing or same or decoded.spec is None:
+            return CheckResult(news, failures([*missing, *decoded.problems, *same]))
         problems = [*decoded.problems, *self.conflicts(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
             OPERATION.say_once(line)
@@ -139,6 +150,10 @@ class CrudProvider(Provider):
 
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""
+
+    def identity(self, inputs: Any) -> Identity | None:  # noqa: ARG002
+        """Return what only one resource can have, or None for a resource that shares its id."""
+        return None
 
     def conflicts(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
         """Return warnings of conflicts with other resources of this program."""

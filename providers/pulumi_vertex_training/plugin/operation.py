@@ -145,9 +145,13 @@ class Operation:
     """The first resource that wants something which only one can have, by a description of it. Written and
     read by the checks for conflicts."""
 
-    _original_names: dict[tuple[str, str], str] = field(default_factory=dict)
-    """The old name of a renamed resource whose id was made from it, by the id's field and the new name.
-    Written and read by `autonaming`."""
+    _first_names: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    """The names of program, stack and resource that made a recorded id, by the id's field and the resource's
+    present name. Written and read by `autonaming`."""
+
+    _former_stacks: set[tuple[str, str]] = field(default_factory=set)
+    """Earlier names of program and stack, as the state's resources have them. Written by `check`; read where
+    labels show whether something is this stack's: the service keeps those of the time of its creation."""
 
     _kept_entries: dict[str, KeptEntry] = field(default_factory=dict)
     """State entries that are kept, by id. Written by `diff`; read by `delete`: a killed deployment can leave
@@ -298,11 +302,28 @@ class Operation:
         with self._lock:
             return self._claims.setdefault(what, resource)
 
-    def note_original_name(self, id_field: str, resource: str, original: str) -> None:
-        self._put(self._original_names, (id_field, resource), original)
+    def note_first_names(self, id_field: str, resource: str, names: Mapping[str, str]) -> None:
+        self._put(self._first_names, (id_field, resource), dict(names))
 
-    def original_name(self, id_field: str, resource: str) -> str | None:
-        return self._get(self._original_names, (id_field, resource))
+    def first_names(self, id_field: str, resource: str) -> Mapping[str, str] | None:
+        """Return the names that made the recorded id of a resource, or None for a new resource."""
+        return self._get(self._first_names, (id_field, resource))
+
+    def note_former_stack(self, recorded: Mapping[str, str] | None, marks: Mapping[str, str] | None) -> None:
+        """Record the names of program and stack in recorded marks, if the present ones are different."""
+        if recorded and marks and {"project", "stack"} <= recorded.keys():
+            names = (recorded["project"], recorded["stack"])
+            if names != (marks.get("project"), marks.get("stack")):
+                with self._lock:
+                    self._former_stacks.add(names)
+
+    def all_marks(self, marks: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
+        """Return the marks, and those that the declaration had under earlier names of its stack."""
+        if not marks:
+            return ()
+        with self._lock:
+            former = sorted(self._former_stacks)
+        return (marks, *({**marks, "project": project, "stack": stack} for project, stack in former))
 
     def note_kept(self, id_: str, resource: str, recorded: Mapping[str, object]) -> None:
         """Record that a deployment leaves a resource as it is, or updates it in place."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
-from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
+from pulumi.dynamic import CheckFailure, CheckResult, ConfigureRequest, ResourceProvider
 from pulumi.output import Unknown
 from pulumi.runtime import rpc
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin import text_of_outputs
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import EngineGoneError
 from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS
@@ -77,15 +78,39 @@ class Provider(ResourceProvider):
     """
 
     serialize_as_secret_always = False
+    checks_texts: ClassVar[bool] = True
+    """True if a check reports texts with an Output in them. A `Run` leaves that to its job."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if cls.checks_texts and "check" in cls.__dict__:
+            cls.check = _with_texts_checked(cls.check)  # type: ignore[method-assign, assignment]
         if registry.PROVIDERS.get(cls.__name__) == cls.__module__:
             cls.__module__ = registry.ADDRESSES
 
     @clean
     def configure(self, req: ConfigureRequest) -> None:
         OPERATION.configure(req.config.get)
+
+
+Check = Callable[[Any, dict[str, Any], dict[str, Any]], CheckResult]
+
+
+def _with_texts_checked(check: Check) -> Check:
+    """Wrap a check: report texts with an Output or a None in them, in place of what they break."""
+
+    @functools.wraps(check)
+    def call(self: Any, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        result = check(self, olds, news)
+        found = text_of_outputs.problems(inbound(news))
+        if not found:
+            return result
+        paths = tuple(f"{problem.path}: " for problem in found)
+        others = [each for each in result.failures or () if not each.reason.startswith(paths)]
+        with SECRETS.of_call([news]):
+            return CheckResult(news, [*failures(found), *others])
+
+    return call
 
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import close
 
 EndpointKind = Literal["emulator", "google"]
 
@@ -61,7 +62,7 @@ def read(get: Callable[[str], str | None]) -> Settings:
     if endpoint not in ("emulator", "google"):
         problems.append(
             f"{NAMESPACE}:endpoint is {endpoint!r}; it must be 'emulator' or 'google'. "
-            f"Run `pulumi config set {NAMESPACE}:endpoint emulator`."
+            f"Run `pulumi config set {NAMESPACE}:endpoint {_meant(endpoint)}`."
         )
     project = get(f"{NAMESPACE}:project") or get("gcp:project")
     location = get(f"{NAMESPACE}:location") or get("gcp:region")
@@ -70,6 +71,11 @@ def read(get: Callable[[str], str | None]) -> Settings:
     seconds = _lookup_seconds(get(f"{NAMESPACE}:lookupTimeout"), problems)
     settings = _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
     return dataclasses.replace(settings, lookup_seconds=seconds)
+
+
+def _meant(endpoint: str) -> str:
+    """Return the endpoint that a misspelt one is closest to; the emulator for any other word."""
+    return next(iter(close(endpoint, ("google", "emulator"), count=1)), "emulator")
 
 
 def target_of(props: Mapping[str, Any]) -> Target | None:

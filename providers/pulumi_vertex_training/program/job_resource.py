@@ -83,8 +83,14 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             inner=[item.name for item in dataclasses.fields(JobSpec)],
             parents=[path for path in self.provider.declared.spec.at if path],
         )
-        arguments.require(resource_name, [*misplaced, *options.findings()])
         declaration = options.declaration(spec)
+        findings = [finding for finding in (*misplaced, *options.findings()) if finding]
+        if findings:
+            # The provider will not see this declaration, so report its findings with these.
+            findings += arguments.problems_in(
+                {"display_name": resource_name, **declaration}, self.provider.declared.decode_inputs
+            )
+        arguments.require(resource_name, findings)
         start_emulator()
         run = self.run_class(
             resource_name,

@@ -16,6 +16,7 @@ from pulumi_vertex_training.plugin.process import engine_address
 from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
 from pulumi_vertex_training.plugin.settings import Settings
 from pulumi_vertex_training.program import program_secrets
+from pulumi_vertex_training.program.values import sendable
 from vertex_emulator import launcher
 
 LOCAL_STACK = "local"
@@ -137,7 +138,7 @@ def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
 
     Pulumi does not show an output without an input of the same name.
     """
-    given = {name: value for name, value in inputs.items() if value is not None}
+    given = {name: sendable(value) for name, value in inputs.items() if value is not None}
     paths = secret_paths(given, program_secrets.note)
     secrets = {} if paths is None else {KEY: paths}
     return {**given, **{name: None for name in outputs if name not in given}, **secrets}

@@ -75,8 +75,7 @@ def timed_out(timeout: str) -> Outcome:
     return Outcome(
         state="JOB_STATE_FAILED",
         code=DEADLINE_EXCEEDED,
-        message=f"The job ran longer than job_spec.scheduling.timeout, {timeout}, and was stopped. Declare "
-        "a longer timeout, or check in the logs what the replicas waited for.",
+        message=f"The job ran longer than job_spec.scheduling.timeout, {timeout}, and was stopped.",
     )
 
 

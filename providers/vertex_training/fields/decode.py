@@ -232,6 +232,8 @@ class _Reader:
         elif type(value) is hint:
             return value
         wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[hint]
+        if value is None:
+            return self.fail(path, f"is None; give {wanted}, or remove the entry", hint)
         shown = kind(value) if metadata.get("secret") else describe(value)
         remedy = "; write it in quotes" if hint is str and isinstance(value, (bool, int, float)) else ""
         if hint is bool and isinstance(value, str):

@@ -75,5 +75,6 @@ def describe(value: object) -> str:
     if isinstance(value, str):
         return f"the string {value[:60]!r}" + ("..." if len(value) > 60 else "")
     if isinstance(value, (int, float)) and abs(value) < 10**20:
-        return f"the number {value}"
+        whole = whole_number(value)  # Pulumi sends every number as a float
+        return f"the number {value if whole is None else whole}"
     return kind(value)

@@ -11,10 +11,13 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training.kinds.image_repository import spec as image_repository
-from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.kinds.model.rules import registry_problems
+from pulumi_vertex_training.kinds.persistent_resource.rules import id_problems
+from pulumi_vertex_training.plugin.autonaming import id_from, object_prefix
 from pulumi_vertex_training.program.job_args import ContainerSpecArgs, PythonPackageSpecArgs
 from pulumi_vertex_training.program.references import artifact_registry_url, image_uri, repository_url
 from pulumi_vertex_training.program.worker_pools import with_image_names
+from vertex_training.findings.options import CheckOptions
 
 
 def known(make: Callable[[], Any]) -> Any:
@@ -45,6 +48,32 @@ def test_a_name_that_is_a_path_stays(name: str) -> None:
 )
 def test_what_a_path_cannot_hold_is_left_out(name: str, prefix: str) -> None:
     assert object_prefix(name) == prefix
+
+
+@pytest.mark.parametrize(
+    ("program", "stack", "name", "id_"),
+    [
+        ("training", "dev", "digits", "training-dev-digits"),
+        ("Training", "dev", "Digits of Alice", "training-dev-digits-of-alice"),
+        ("7segments", "dev", "a_b", "t-7segments-dev-a-b"),
+        ("training", "dev", "x" * 80, f"training-dev-{'x' * 41}-6882e226"),
+    ],
+)
+def test_an_id_is_made_of_the_names_of_program_stack_and_resource(
+    program: str, stack: str, name: str, id_: str
+) -> None:
+    made = id_from({"project": program, "stack": stack, "resource": name})
+    assert made == id_
+    options = CheckOptions()
+    assert not list(registry_problems(made, None, options))
+    assert not list(id_problems(made))
+
+
+def test_long_names_that_begin_alike_make_different_ids() -> None:
+    ends = ("first", "second")
+    made = {id_from({"project": "p", "stack": "dev", "resource": "x" * 80 + end}) for end in ends}
+    assert len(made) == 2
+    assert all(len(each) <= 63 for each in made)
 
 
 def resource(**properties: str) -> Any:

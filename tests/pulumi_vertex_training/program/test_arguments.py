@@ -17,10 +17,16 @@ from pulumi_vertex_training.program.run_options import RunOptions, WaitPolicy, w
 from support.tables import every_row
 from vertex_training.job.job_spec import JobSpec
 
+POOL = {
+    "machine_spec": {"machine_type": "n1-standard-4"},
+    "replica_count": 1,
+    "container_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"},
+}
+
 
 def refusal(**arguments: Any) -> str:
     with pytest.raises(pulumi.RunError) as raised:
-        CustomJob("train", worker_pool_specs=[], **arguments)
+        CustomJob("train", worker_pool_specs=[POOL], project="local", location="us-central1", **arguments)
     return str(raised.value)
 
 
@@ -81,7 +87,10 @@ def test_what_belongs_to_the_job_that_is_run_is_sent_there(
 ) -> None:
     with pytest.raises(pulumi.RunError) as raised:
         declare(**{name: []})
-    assert str(raised.value) == f"train: {name}: unknown argument; it belongs in {place}"
+    first, *others = str(raised.value).splitlines()
+    assert first == f"train: {name}: unknown argument; it belongs in {place}"
+    # The faults of the rest come with it, each with its path.
+    assert any("worker_pool_specs: is missing; it is required" in line for line in others)
 
 
 def test_all_of_it_is_said_at_once() -> None:

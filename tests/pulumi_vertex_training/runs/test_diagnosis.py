@@ -81,8 +81,7 @@ LOCAL = (
         ),
         pytest.param("Internal error occurred for the current attempt", "internal", "service", id="internal"),
         pytest.param(
-            "The job ran longer than job_spec.scheduling.timeout, 3600s, and was stopped. Declare a longer "
-            "timeout, or check in the logs what the replicas waited for.",
+            "The job ran longer than job_spec.scheduling.timeout, 3600s, and was stopped.",
             "timeout",
             "3600s",
             id="timeout",

@@ -14,9 +14,7 @@ from pulumi_vertex_training.kinds.image_repository.resource import ImageReposito
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
-from pulumi_vertex_training.plugin.autonaming import derived_name
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import resource as common
 from pulumi_vertex_training.program import task_defaults
 from pulumi_vertex_training.program.job_args import WorkerPoolSpecArgs
 from pulumi_vertex_training.program.references import (
@@ -90,11 +88,11 @@ class DistributedTraining(pulumi.ComponentResource):
         :param package: Arguments of a `StagedPackage`, an existing one, or one or more gs:// addresses.
         :param executor_image_uri: Image in which the package is installed, such as a prebuilt one.
         :param bucket: Arguments of a `StagingBucket`, or an existing bucket. Default: a bucket named after
-            project, stack and training.
+            project, program, stack and training.
         :param repository: Arguments of an `ImageRepository`, or an existing one; only for an image that is
-            built. Default: a repository named after stack and training. A repository that is created here is
-            destroyed with its images, which can be built again, unless `force_destroy` is False. The bucket,
-            which holds the models, is not destroyed with its content.
+            built. Default: a repository named after program, stack and training. A repository that is created
+            here is destroyed with its images, which can be built again, unless `force_destroy` is False. The
+            bucket, which holds the models, is not destroyed with its content.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -145,7 +143,7 @@ class DistributedTraining(pulumi.ComponentResource):
         self._bucket: BucketLike = (
             StagingBucket(
                 resource_name,
-                **{"name": _bucket_name(resource_name, project), **target, **(bucket or {})},
+                **{**target, **(bucket or {})},
                 opts=own,
             )
             if bucket is None or isinstance(bucket, Mapping)
@@ -157,12 +155,7 @@ class DistributedTraining(pulumi.ComponentResource):
             self._repository = (
                 ImageRepository(
                     resource_name,
-                    **{
-                        "repository_id": _repository_id(resource_name),
-                        "force_destroy": True,
-                        **target,
-                        **(repository or {}),
-                    },
+                    **{"force_destroy": True, **target, **(repository or {})},
                     opts=own,
                 )
                 if repository is None or isinstance(repository, Mapping)
@@ -295,21 +288,6 @@ def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[st
         for key in needed:
             if given.get(key) is None:
                 yield f"{name}.{key} is missing; {kind.__name__} needs it"
-
-
-def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
-    """Return a bucket name that is as globally unique as the project's id."""
-    if isinstance(project, pulumi.Output):
-        return project.apply(lambda known: _name(known, resource_name))
-    return _name(str(project or common.project()), resource_name)
-
-
-def _repository_id(resource_name: str) -> str:
-    return _name("", resource_name)
-
-
-def _name(project: str, resource_name: str) -> str:
-    return derived_name(project, pulumi.get_project(), pulumi.get_stack(), resource_name)
 
 
 def _keywords(of: Any) -> frozenset[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud import clients, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
 from pulumi_vertex_training.cloud.translation import translated
@@ -56,6 +57,15 @@ def create(
             timeout=retry.CALL_TIMEOUT,
         )
         return _record(_wait_for(endpoint, operation, action, seconds))
+
+
+def labels_of(endpoint: Endpoint, repository_id: str) -> Mapping[str, str]:
+    """Return the labels of a repository, without loading the service's client. Raises NotFound."""
+    url = (
+        f"{endpoint.artifact_registry_url}/v1/{endpoint.parent}/repositories/{quote(repository_id, safe='')}"
+    )
+    with _translated(endpoint, f"read repository {repository_id}"):
+        return rest.call(endpoint, "GET", url).get("labels") or {}
 
 
 def get(endpoint: Endpoint, name: str) -> RepositoryRecord:

@@ -23,6 +23,8 @@ from pulumi_vertex_training.kinds.image_repository import gateway, rules
 from pulumi_vertex_training.kinds.image_repository import spec as repository_spec
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
+from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
+from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.existing import require_equal, require_no_other_owner
@@ -90,6 +92,22 @@ class ImageRepositoryProvider(CrudProvider):
 
     declared = DECLARED
 
+    def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+        return with_own_id("repository_id", id_from, olds, news)
+
+    def identity(self, inputs: RepositoryInputs) -> Identity:
+        url = repository_spec.url(inputs.project, inputs.location, inputs.repository_id)
+        return Identity(
+            noun="repository",
+            field="repository_id",
+            id=inputs.repository_id,
+            place=f"{inputs.endpoint} {inputs.project} {inputs.location}",
+            labels=tuple(map(ownership_labels, OPERATION.all_marks(inputs.marks))),
+            taken=f"project {inputs.project}, {inputs.location}, has such a repository. Choose another "
+            "repository_id. To manage the existing one, set adopt=True. To use it only, pass its URL to "
+            f'TrainingImage: repository="{url}"',
+        )
+
     def accepted(self, inputs: RepositoryInputs) -> None:
         OPERATION.note_checked(_context_key(_id_of(inputs)))
 
@@ -121,7 +139,7 @@ class ImageRepositoryProvider(CrudProvider):
                 endpoint, name, repository_spec.to_wire(DECLARED.spec_of(inputs), ownership_labels=marks)
             )
         except (AlreadyExists, Unavailable) as error:
-            found = _find_abandoned(endpoint, name, marks)
+            found = _find_abandoned(endpoint, name, inputs.marks)
             if found is None:
                 raise _explain_conflict(error, inputs) from error
             OPERATION.note_made(name)
@@ -206,7 +224,8 @@ def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> 
     """Return the repository if it has this declaration's ownership labels and no image yet, else None."""
     try:
         record = gateway.get(endpoint, name)
-        ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
+        labels = map(ownership_labels, OPERATION.all_marks(marks))
+        ours = any(each.items() <= record.labels.items() for each in labels)
         return record if ours and not gateway.packages(endpoint, name, limit=1) else None
     except CloudError:
         return None

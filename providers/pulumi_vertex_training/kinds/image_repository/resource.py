@@ -8,7 +8,9 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training.kinds.image_repository import gateway
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
+from pulumi_vertex_training.program.existing import conflict_inputs
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
@@ -56,7 +58,8 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         """Declare a repository.
 
         :param resource_name: Name of the resource in the program.
-        :param repository_id: Id of the repository. Default: the resource's name.
+        :param repository_id: Id of the repository. Default: derived from the names of program, stack and
+            resource, and kept when one of them changes.
         :param format: Only DOCKER: repositories of other formats hold no images.
         :param mode: Only STANDARD_REPOSITORY: repositories of other modes accept no pushes.
         :param description: Description of the repository.
@@ -78,7 +81,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         :param opts: Pulumi's options of the resource.
         """
         inputs = {
-            "repository_id": resource_name if repository_id is None else repository_id,
+            "repository_id": repository_id,
             "format": format,
             "mode": mode,
             "description": description,
@@ -94,6 +97,8 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        super().__init__(
-            ImageRepositoryProvider(), resource_name, with_outputs(inputs, "registry_host", "url"), opts
-        )
+        props = {
+            **with_outputs(inputs, "registry_host", "url", "repository_id"),
+            **conflict_inputs(resource_name, opts, inputs, "repository_id", gateway.labels_of),
+        }
+        super().__init__(ImageRepositoryProvider(), resource_name, props, opts)

@@ -106,7 +106,9 @@ class RepositorySpec:
     )
 
     repository_id: str
-    """Id of the repository. Default: the resource's name."""
+    """Id of the repository. Default: derived from the names of program, stack and resource, and kept when one
+    of them changes.
+    """
     location: str
     """Location of the repository. Default: the stack's location."""
     format: str = "DOCKER"

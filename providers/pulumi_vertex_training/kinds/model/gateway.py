@@ -76,6 +76,11 @@ def get(endpoint: Endpoint, name: str) -> ModelRecord:
         return _record(rest.call(endpoint, "GET", _address(endpoint, name)))
 
 
+def labels_of(endpoint: Endpoint, model_id: str) -> Mapping[str, str]:
+    """Return the labels of a model. Raises NotFound."""
+    return get(endpoint, f"{endpoint.parent}/models/{quote(model_id, safe='')}").labels
+
+
 def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
     """List the models with a label of this name, each by its default version, in the endpoint's location."""
     address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/models"

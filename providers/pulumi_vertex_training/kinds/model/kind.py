@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -16,9 +15,6 @@ from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_spec import hash_of
 
-_LONGEST_ID = 63
-
-
 _MODEL = {CHANGES: FieldEffect(effect=Effect.REPLACE, reason="{noun} cannot move to another model")}
 
 
@@ -31,8 +27,8 @@ class RegisteredModelSpec(ModelSpec):
     """
 
     model_id: str | None = field(default=None, metadata=_MODEL)
-    """Id of the model. The first version creates the model. Default: derived from the resource's name, and
-    kept when an alias renames the resource.
+    """Id of the model. The first version creates the model. Default: derived from the names of
+    program, stack and resource, and kept when one of them changes.
     """
     parent_model: str | None = field(default=None, metadata=_MODEL)
     """Model that gets this version: a `Model`, or its id or full name."""
@@ -69,13 +65,6 @@ def validate(spec: RegisteredModelSpec, *, options: CheckOptions = DEFAULT_OPTIO
         *model_problems(spec, path="", options=options, needs_container=bool(spec.artifact_uri)),
         *registry_problems(spec.model_id, spec.parent_model, options),
     ]
-
-
-def model_id_from(resource_name: str) -> str:
-    """Derive a model id from a resource's name: lowercase, digits, dashes, underscores, no digit first."""
-    plain = re.sub(r"[^a-z0-9_-]+", "-", resource_name.lower()).strip("-")
-    named = plain if plain[:1].isalpha() or plain[:1] == "_" else f"model-{plain}"
-    return named[:_LONGEST_ID].rstrip("-")
 
 
 def full_name(project: str, location: str, spec: RegisteredModelSpec) -> str:

@@ -19,7 +19,8 @@ from pulumi_vertex_training.kinds.model import versions as model_versions
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
-from pulumi_vertex_training.plugin.autonaming import with_own_id
+from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
+from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.operation import OPERATION
@@ -109,7 +110,7 @@ class ModelProvider(CrudProvider):
         """Fill in the model id, and keep the files of an existing version while there are no others."""
         news = model_files.keep_recorded(olds, news)
         if news.get("parent_model") is None:
-            news = with_own_id("model_id", registered_model.model_id_from, olds, news)
+            news = with_own_id("model_id", id_from, olds, news)
         if olds:
             _note_recorded(olds, news)
         return news
@@ -117,6 +118,20 @@ class ModelProvider(CrudProvider):
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
         """Report files that come from an output that is None."""
         return () if model_files.are_known(prepared) else (model_files.MISSING,)
+
+    def identity(self, inputs: ModelInputs) -> Identity | None:
+        if inputs.parent_model or inputs.adopt or not inputs.model_id:
+            return None
+        id_ = inputs.model_id
+        return Identity(
+            noun="model",
+            field="model_id",
+            id=id_,
+            place=f"{inputs.endpoint} {inputs.project} {inputs.location}",
+            labels=tuple(map(ownership_labels, OPERATION.all_marks(inputs.marks))),
+            taken=f"project {inputs.project}, {inputs.location}, has such a model. Choose another model_id; "
+            f'or add a version with parent_model="{id_}", or adopt an existing version with adopt=',
+        )
 
     def conflicts(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
         """Warn about a second resource that declares the default version of the same model."""
@@ -348,10 +363,12 @@ def _apply_settings(
 
 def _interrupted_upload(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord | None:
     """Return the version with the labels of this declaration that equals it, or None."""
-    if not inputs.marks:
-        return None
-    found = model_versions.with_labels(known, _labels_of(inputs))
-    return found if found and registered_model.matches(found.wire, DECLARED.spec_of(inputs)) else None
+    spec = _spec_label(inputs)
+    for marks in OPERATION.all_marks(inputs.marks):
+        found = model_versions.with_labels(known, {**ownership_labels(marks), **spec})
+        if found and registered_model.matches(found.wire, DECLARED.spec_of(inputs)):
+            return found
+    return None
 
 
 def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
@@ -361,8 +378,8 @@ def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
 
 
 def _has_own_version(known: list[ModelRecord], inputs: ModelInputs) -> bool:
-    marks = ownership_labels(inputs.marks)
-    return bool(marks) and model_versions.with_labels(known, marks) is not None
+    labels = map(ownership_labels, OPERATION.all_marks(inputs.marks))
+    return any(model_versions.with_labels(known, each) is not None for each in labels)
 
 
 def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
@@ -387,10 +404,11 @@ def _memory_key(props: Mapping[str, Any]) -> str:
 
 
 def _labels_of(inputs: ModelInputs) -> dict[str, str]:
-    return {
-        **ownership_labels(inputs.marks),
-        _SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs)),
-    }
+    return {**ownership_labels(inputs.marks), **_spec_label(inputs)}
+
+
+def _spec_label(inputs: ModelInputs) -> dict[str, str]:
+    return {_SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs))}
 
 
 def _model_name(inputs: ModelInputs) -> str:

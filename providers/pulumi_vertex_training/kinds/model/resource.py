@@ -9,12 +9,14 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.model import files as model_files
+from pulumi_vertex_training.kinds.model import gateway
 from pulumi_vertex_training.kinds.model.args import (
     ModelContainerSpecArgs,
     PredictSchemataArgs,
 )
 from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
 from pulumi_vertex_training.program import checks as arguments
+from pulumi_vertex_training.program.existing import conflict_inputs
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.references import image_uri
@@ -86,8 +88,8 @@ class Model(Resource, module="model", name="Model"):
             model directory.
         :param container_spec: Serving container. It is required with an `artifact_uri`.
         :param display_name: Name for people, up to 128 characters. Default of a `Model`: the resource's name.
-        :param model_id: Id of the model. The first version creates the model. Default: derived from the
-            resource's name, and kept when an alias renames the resource.
+        :param model_id: Id of the model. The first version creates the model. Default: derived from the names
+            of program, stack and resource, and kept when one of them changes.
         :param parent_model: Model that gets this version: a `Model`, or its id or full name.
         :param is_default_version: Make this version the one that is used when none is named.
         :param version_aliases: Names for the version, such as `golden`. Other versions lose them.
@@ -137,7 +139,11 @@ class Model(Resource, module="model", name="Model"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS, "model_id"), opts)
+        props = {
+            **with_outputs(inputs, *OUTPUTS, "model_id"),
+            **conflict_inputs(resource_name, opts, inputs, "model_id", gateway.labels_of),
+        }
+        super().__init__(ModelProvider(), resource_name, props, opts)
 
 
 def with_serving_image(value: Any) -> Any:

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -100,6 +101,11 @@ def get(endpoint: Endpoint, name: str) -> ResourceRecord:
     """Fetch a resource by its full name. Raises NotFound."""
     with translated(endpoint, f"read persistent resource {_short(name)}", if_missing=_LIST_THEM):
         return from_wire(rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{name}"))
+
+
+def labels_of(endpoint: Endpoint, resource_id: str) -> Mapping[str, str]:
+    """Return the labels of a resource. Raises NotFound."""
+    return get(endpoint, f"{endpoint.parent}/persistentResources/{quote(resource_id, safe='')}").labels
 
 
 def list_labelled(endpoint: Endpoint, label: str) -> list[ResourceRecord]:

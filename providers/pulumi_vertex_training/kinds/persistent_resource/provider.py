@@ -26,7 +26,8 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     to_wire,
 )
 from pulumi_vertex_training.plugin import timeouts
-from pulumi_vertex_training.plugin.autonaming import with_own_id
+from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
+from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.existing import require_equal, require_no_other_owner
@@ -101,9 +102,22 @@ class PersistentResourceProvider(CrudProvider):
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         news, said = {**news}, timeouts.read(news.get(timeouts.KEY))
         news.pop(timeouts.KEY, None)
-        news = with_own_id("persistent_resource_id", _derive_id, olds, news)
+        news = with_own_id("persistent_resource_id", id_from, olds, news)
         OPERATION.note_timeouts(_timeouts_key(news), said)
         return news
+
+    def identity(self, inputs: PersistentResourceInputs) -> Identity:
+        id_ = inputs.persistent_resource_id
+        return Identity(
+            noun="persistent resource",
+            field="persistent_resource_id",
+            id=id_,
+            place=f"{inputs.endpoint} {inputs.project} {inputs.location}",
+            labels=tuple(map(ownership_labels, OPERATION.all_marks(inputs.marks))),
+            taken=f"project {inputs.project}, {inputs.location}, has such a persistent resource. Choose "
+            "another persistent_resource_id. To run jobs on the existing one, pass its id: "
+            f'CustomJob(persistent_resource_id="{id_}")',
+        )
 
     def accepted(self, inputs: Any) -> None:
         OPERATION.note_checked(_context_key(inputs))
@@ -262,12 +276,12 @@ def _find_abandoned(endpoint: Endpoint, name: str, inputs: PersistentResourceInp
     update it to the declared spec, so that nothing is lost if something else created it. If the state had a
     resource of this name, only an interrupted deployment can have created it, and any spec is accepted.
     """
-    marks = ownership_labels(inputs.marks)
     try:
         record = gateway.get(endpoint, name)
     except CloudError:
         return None
-    ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
+    labels = map(ownership_labels, OPERATION.all_marks(inputs.marks))
+    ours = any(each.items() <= record.labels.items() for each in labels)
     if not ours or record.state is ResourceState.STOPPING or _used_replica_count(record):
         return None
     return record if _can_be_updated(record, inputs) or OPERATION.was_recorded(name) else None
@@ -332,10 +346,6 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
 
 def _context_key(inputs: PersistentResourceInputs) -> str:
     return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
-
-
-def _derive_id(resource_name: str) -> str:
-    return rules.valid_id(resource_name) or resource_name
 
 
 def _name_of(inputs: PersistentResourceInputs) -> str:

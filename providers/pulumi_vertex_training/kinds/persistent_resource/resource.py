@@ -10,12 +10,13 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.persistent_resource import readiness
+from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
 from pulumi_vertex_training.plugin import connection, timeouts
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program.existing import conflict_inputs
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
@@ -72,8 +73,8 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
 
         :param resource_name: Name of the resource in the program.
         :param resource_pools: Pools of equal machines.
-        :param persistent_resource_id: Id of the persistent resource. Default: derived from the resource's
-            name, and kept when an alias renames the resource.
+        :param persistent_resource_id: Id of the persistent resource. Default: derived from the names of
+            program, stack and resource, and kept when one of them changes.
         :param display_name: Name for people, up to 128 characters.
         :param labels: Labels of the persistent resource.
         :param network: Full name of a peered VPC network, projects/PROJECT_NUMBER/global/networks/NETWORK.
@@ -129,7 +130,10 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         super().__init__(
             PersistentResourceProvider(),
             resource_name,
-            with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),
+            {
+                **with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),
+                **conflict_inputs(resource_name, opts, inputs, "persistent_resource_id", gateway.labels_of),
+            },
             pulumi.ResourceOptions.merge(opts, first),
         )
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")

@@ -65,6 +65,11 @@ def get(endpoint: Endpoint, name: str) -> BucketRecord:
         return _record(rest.call(endpoint, "GET", _url(endpoint, name)))
 
 
+def labels_of(endpoint: Endpoint, name: str) -> Mapping[str, str]:
+    """Return the labels of a bucket. Raises NotFound."""
+    return get(endpoint, name).wire.get("labels") or {}
+
+
 def patch(
     endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, if_metageneration_match: int | None = None
 ) -> BucketRecord:

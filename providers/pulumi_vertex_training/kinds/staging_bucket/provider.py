@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
@@ -17,7 +17,9 @@ from pulumi_vertex_training.kinds.staging_bucket import spec as bucket_spec
 from pulumi_vertex_training.kinds.staging_bucket.difference import LOCK_WARNING, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.plugin import conflicts
 from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
+from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.existing import require_equal
 from pulumi_vertex_training.plugin.operation import OPERATION
@@ -35,7 +37,7 @@ from pulumi_vertex_training.plugin.provider import (
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.adoption import AdoptionError
-from vertex_training.fields.decode import UNKNOWN, Decoded, decode, encode
+from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
 
@@ -72,13 +74,18 @@ class StagingBucketProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(_with_name(inbound(_olds), inbound(news))).then(
+        given, facts = conflicts.split(inbound(news))
+        OPERATION.note_former_stack(_olds.get("marks"), given.get("marks"))
+        decoded = _decode(_with_name(inbound(_olds), given)).then(
             bucket_spec.normalise,
             lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)],
         )
+        same: Sequence[Problem] = ()
+        if decoded.draft is not None and not {"name", "endpoint"} & {*decoded.unknown, *decoded.damaged}:
+            same = list(conflicts.problems(_identity(decoded.draft), facts, is_new=not _olds))
         inputs = decoded.spec
-        if inputs is None:
-            return CheckResult(news, failures(_problems_with_name_origin(decoded)))
+        if inputs is None or same:
+            return CheckResult(news, failures([*_problems_with_name_origin(decoded), *same]))
         OPERATION.note_checked(_context_key(inputs))
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
             OPERATION.say_once(line)
@@ -224,6 +231,17 @@ class StagingBucketProvider(Provider):
             say(f"bucket {_id}: {notice}")
 
 
+def _identity(inputs: BucketInputs) -> Identity:
+    return Identity(
+        noun="bucket",
+        field="name",
+        id=inputs.name,
+        place=inputs.endpoint,
+        taken="bucket names are global, and such a bucket exists. Choose another name. If the bucket is "
+        "yours, set adopt=True, or pass its name instead of declaring it",
+    )
+
+
 def _adopt(endpoint: Endpoint, spec: BucketSpec) -> None:
     """Check that a bucket exists as it is declared. Raises AdoptionError."""
     try:
@@ -262,22 +280,17 @@ def _require_replaceable(old: BucketInputs) -> None:
 
 
 def _with_name(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-    """Return the inputs of a check with the bucket's name, derived if none is declared.
-
-    A derived name is kept when the resource or the stack is renamed: another name would replace the bucket.
-    """
+    """Return the inputs of a check with the bucket's name, derived if none is declared."""
     if news.get("name") is not None or not news.get("marks"):
         return news
-    origin = news["marks"]
-    if olds.get("marks"):
-        origin = {**origin, **{key: olds["marks"][key] for key in ("project", "stack")}}
 
-    def derive(resource: str) -> Any:
+    def derive(marks: Mapping[str, str]) -> str | Unknown:
         if is_unknown(news.get("project")):
             return UNKNOWN
-        return derived_name(str(news.get("project") or ""), origin["project"], origin["stack"], resource)
+        project = str(news.get("project") or "")
+        return derived_name(project, marks["project"], marks["stack"], marks["resource"])
 
-    return with_own_id("name", derive, olds, {**news, "marks": origin})
+    return with_own_id("name", derive, olds, news)
 
 
 def _problems_with_name_origin(decoded: Decoded[BucketInputs]) -> list[Problem]:

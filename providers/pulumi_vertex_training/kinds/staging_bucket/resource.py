@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training.kinds.staging_bucket import gateway
 from pulumi_vertex_training.kinds.staging_bucket.args import (
     AutoclassArgs,
     BucketEncryptionArgs,
@@ -22,6 +23,7 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
     WebsiteArgs,
 )
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.program.existing import conflict_inputs
 from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
@@ -83,7 +85,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
 
         :param resource_name: Name of the resource in the program.
         :param name: Name of the bucket, globally unique on Google Cloud. Default: derived from the names of
-            project, program, stack and resource, and kept when an alias renames the resource.
+            project, program, stack and resource, and kept when one of the last three changes.
         :param storage_class: Storage class of new objects.
         :param labels: Labels of the bucket.
         :param uniform_bucket_level_access: Grant access by IAM only, without access lists of objects.
@@ -146,4 +148,8 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
             "marks": ownership(resource_name) if name is None else None,
             **target_inputs(project, location),
         }
-        super().__init__(StagingBucketProvider(), resource_name, with_outputs(inputs, "url", "name"), opts)
+        props = {
+            **with_outputs(inputs, "url", "name"),
+            **conflict_inputs(resource_name, opts, inputs, "name", gateway.labels_of, is_global=True),
+        }
+        super().__init__(StagingBucketProvider(), resource_name, props, opts)

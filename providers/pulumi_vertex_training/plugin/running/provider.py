@@ -56,6 +56,7 @@ class JobProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        OPERATION.note_former_stack(reveal_job(_olds).get("marks"), reveal_job(news).get("marks"))
         return plan.check(self.declared, _olds, news)
 
     @clean

@@ -65,6 +65,8 @@ class RunProvider(Provider):
     as well if check knows it, so that a preview shows it.
     """
 
+    checks_texts = False
+
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         new, old = reveal_run(inbound(news)), reveal_run(inbound(_olds))

@@ -94,8 +94,8 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="timeout",
-        says="it ran longer than its scheduling.timeout, {what}",
-        unnamed="it ran longer than its scheduling.timeout",
+        says="its work takes longer than {what}, or a replica waited for something in vain",
+        unnamed="its work takes longer than scheduling.timeout, or a replica waited for something in vain",
         remedy="Declare a longer timeout, or check in the logs what the replicas waited for.",
         service=_any(
             r"scheduling\.timeout, (?P<what>[\w.]+)",

@@ -110,15 +110,22 @@ def test_metrics_by_goal():
     ]
 
 
-def test_a_scale_that_is_none_is_refused():
-    with pytest.raises(pulumi.RunError, match="scale is 'logarithm'; use linear, log or reverse_log"):
-        vt.double_parameter("rate", 1, 2, scale="logarithm")
+def test_a_scale_that_is_none_is_left_to_the_check_which_reports_all_faults_at_once():
+    made = vt.double_parameter("rate", 2, 1, scale="logarithm")
+    found = decode(study.ParameterSpec, plain(made))
+    spec = StudySpec(metrics=(), parameters=(found.draft,))
+    reported = "\n".join(str(problem) for problem in study_problems(spec))
+    assert "parameters[0].scale_type: 'logarithm' is not one of" in reported
+    assert "or scale='linear', 'log' or 'reverse_log' in a function" in reported
+    assert "parameters[0].double_value_spec.min_value: 2 is more than max_value 1" in reported
 
 
-def test_a_condition_that_is_no_list_is_refused():
-    words = r"'dnn' is not a list of values of the parent; write \['dnn'\]"
-    with pytest.raises(pulumi.RunError, match=words):
-        vt.when("dnn", vt.double_parameter("rate", 1, 2))
+def test_a_condition_that_is_no_list_is_left_to_the_check():
+    child = vt.double_parameter("rate", 1, 2)
+    made = vt.integer_parameter("layers", 1, 3, conditions=[vt.when("3", child)])
+    (problem,) = decode(study.ParameterSpec, plain(made)).problems
+    assert problem.path == "conditional_parameter_specs[0].parent_int_values.values"
+    assert "expected a list" in problem.message
 
 
 class Image:

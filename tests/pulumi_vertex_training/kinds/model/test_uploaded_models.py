@@ -6,7 +6,6 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
-from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.training_pipeline import provider as uploaded_models
 
@@ -67,19 +66,6 @@ def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "model_id"),
-    [
-        ("digits", "digits"),
-        ("Digits of Alice", "digits-of-alice"),
-        ("7digits", "model-7digits"),
-        ("x" * 70, "x" * 63),
-    ],
-)
-def test_the_id_of_a_model_by_the_name_of_its_resource(name: str, model_id: str) -> None:
-    assert registered_model.model_id_from(name) == model_id
-
-
-@pytest.mark.parametrize(
     ("adopt", "refused"), [("digits@", True), ("@3", True), ("digits@3", False), ("digits", False)]
 )
 def test_what_is_adopted_is_a_version(adopt: str, refused: bool) -> None:
@@ -90,7 +76,7 @@ def test_what_is_adopted_is_a_version(adopt: str, refused: bool) -> None:
         "display_name": "digits",
         "artifact_uri": "gs://models/one",
         "container_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"},
-        "marks": {"resource": "digits"},
+        "marks": {"project": "training", "stack": "dev", "resource": "digits"},
         "adopt": adopt,
     }
     said = [failure.reason for failure in ModelProvider().check({}, declared).failures]

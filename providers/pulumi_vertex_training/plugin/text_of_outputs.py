@@ -1,0 +1,63 @@
+"""Find texts that stand for something else: an Output or a None put into a string, or a value of no use.
+
+Python turns an Output and a None into words without an error. `program.values` makes the texts of the last
+kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vertex_training.fields.schema import child
+from vertex_training.findings.problems import Problem
+
+_OUTPUT = re.compile(r"Calling __str__ on an Output\[T\]|<pulumi\.output\.Output object at ")
+_NONE = re.compile(
+    r"^gs://None(?:/|$)|^/gcs/None(?:/|$)|^projects/None/|^projects/[^/]+/locations/None(?:/|$)"
+    r"|^None-docker\.pkg\.dev|-docker\.pkg\.dev/(?:[^/]+/)*None(?:[/:@]|$)"
+)
+_REMEDY = (
+    'join them with pulumi.Output.concat("gs://", bucket.name, "/data"), or use '
+    'bucket.name.apply(lambda name: f"gs://{name}/data")'
+)
+
+
+_UNUSABLE = "<vertex-training> "
+
+
+def unusable(message: str) -> str:
+    """Return a text that stands for a value that Pulumi cannot send; a check reports it with this message."""
+    return _UNUSABLE + message
+
+
+def problems(properties: Mapping[str, Any]) -> list[Problem]:
+    """Return an error for each such text, at any depth."""
+    return [problem for name, value in properties.items() for problem in _problems(value, name)]
+
+
+def _problems(value: object, path: str) -> Iterator[Problem]:
+    if isinstance(value, str):
+        if _OUTPUT.search(value):
+            before = value[: _OUTPUT.search(value).start()]  # type: ignore[union-attr]
+            where = f" after {before[-40:]!r}" if before else ""
+            yield Problem(
+                path=path,
+                message=f"has an Output in a string{where}, whose value the program does not know while it "
+                f"makes the string; {_REMEDY}",
+            )
+        elif value.startswith(_UNUSABLE):
+            yield Problem(path=path, message=value.removeprefix(_UNUSABLE))
+        elif _NONE.search(value):
+            yield Problem(
+                path=path,
+                message=f"{value[:100]!r} has the text of a None in it: a value of the program is not set. "
+                "Set it, or leave this argument out",
+            )
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _problems(item, child(path, str(name)))
+    elif isinstance(value, (list, tuple)):
+        for position, item in enumerate(value):
+            yield from _problems(item, f"{path}[{position}]")

@@ -1,0 +1,100 @@
+"""Tell the check of a resource what only the program can know: which resource it is, and who has its id.
+
+A preview of a new resource asks its provider for nothing but a check, on one thread. So the program looks ids
+up, all at the same time and for a short time only; without an answer, the creation reports a taken id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.plugin.autonaming import derived_name
+from pulumi_vertex_training.plugin.conflicts import DECLARATION, FOUND
+from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.process import engine_address
+from pulumi_vertex_training.program.resource import stack_settings
+from vertex_emulator.launcher import LauncherError
+
+DEADLINE_SECONDS = 2.0
+"""How long one look-up may hold up the resource."""
+
+_tokens = itertools.count(1)
+
+Labels = Mapping[str, str]
+
+
+def conflict_inputs(
+    resource_name: str,
+    opts: pulumi.ResourceOptions | None,
+    inputs: Mapping[str, Any],
+    field: str,
+    labels_of: Callable[[Endpoint, str], Labels],
+    *,
+    is_global: bool = False,
+) -> dict[str, Any]:
+    """Return the inputs for `plugin.conflicts`.
+
+    `field` is the input with the id. `labels_of` fetches the resource of an id and returns its labels; it
+    raises a CloudError without such a resource. A derived id that `is_global` contains the project.
+    """
+    parent = getattr(opts.parent, "_name", None) if opts and opts.parent else None
+    name = f"{parent}/{resource_name}" if parent else resource_name
+    handed = {DECLARATION: {"token": str(next(_tokens)), "name": name}}
+    deletes_first = opts is not None and bool(opts.delete_before_replace)
+    looked_up = pulumi.runtime.is_dry_run() and engine_address() is not None
+    if not looked_up or deletes_first or inputs.get("adopt"):
+        return handed
+    facts = {name: inputs.get(name) for name in ("endpoint", "project", "location", field)}
+
+    async def look_up(known: Mapping[str, Any]) -> dict[str, Any] | None:
+        target = (known["endpoint"], str(known["project"]), str(known["location"]))
+        id_ = known[field]
+        if id_ is None:
+            project = target[1] if is_global else ""
+            id_ = derived_name(project, pulumi.get_project(), pulumi.get_stack(), resource_name)
+        settings = stack_settings()
+
+        def fetch() -> dict[str, Any] | None:
+            try:
+                endpoint = connect_if_running(*target, settings)
+                return None if endpoint is None else {"id": id_, "labels": dict(labels_of(endpoint, id_))}
+            except (CloudError, LauncherError):
+                return None
+
+        return await _within_deadline(fetch)
+
+    return {**handed, FOUND: pulumi.Output.all(**facts).apply(look_up)}
+
+
+async def _within_deadline(fetch: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Return the result of a function that is called in a thread, or None if it takes too long or fails."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[dict[str, Any] | None] = loop.create_future()
+
+    def settle(found: dict[str, Any] | None) -> None:
+        if not answer.done():
+            answer.set_result(found)
+
+    def run() -> None:
+        found = None
+        try:
+            found = fetch()
+        finally:
+            # The program may have ended before.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=run, name="look-up", daemon=True).start()
+    try:
+        return await asyncio.wait_for(answer, DEADLINE_SECONDS)
+    except asyncio.TimeoutError:
+        return None
