@@ -52,6 +52,7 @@ class ModelTrial:
             "version_description": note,
             "version_aliases": [note],
             "labels": {"note": note},
+            "on_delete": "delete",
             "marks": {"project": "p", "stack": "s", "resource": self.id},
             **PLACE,
         }
