@@ -20,7 +20,7 @@ _WRITTEN = (
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
 
-_PROGRAMS = ("infra",)
+_PROGRAMS = ("infra", "templates/vertex-training")
 """Pulumi programs, which must pass the strict checks of mypy and pyright, as a user's own program would."""
 
 
@@ -69,7 +69,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
-        ("Types, programs", [layout.python, "-m", "mypy", *_PROGRAMS]),
+        *((f"Types, {one}", [layout.python, "-m", "mypy", one]) for one in _PROGRAMS),
         ("Types, programs in an editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),

@@ -1,11 +1,8 @@
 """A distributed training job, on the emulator or on Google Cloud: see `vertex-training:endpoint`."""
 
-from pathlib import Path
-
 import pulumi
 
 import pulumi_vertex_training as vt
-import vertex_cluster
 
 config = pulumi.Config()
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
@@ -18,15 +15,12 @@ training = vt.DistributedTraining(
         machine_spec=machine, python_package_spec=task, replica_count=config.get_int("workers", 2)
     ),
     bucket={"force_destroy": True},  # `pulumi destroy` deletes the models as well
-    package={
-        "source": "train.py",
-        "extra_files": {"vertex_cluster": str(Path(vertex_cluster.__file__).parent)},
-    },
+    package={"source": "train.py", "vertex_cluster": True},
     executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
     wait="done",
 )
 
-pulumi.export("state", training.completion["state"])
-pulumi.export("accuracy", training.completion["metrics"]["accuracy"])
-pulumi.export("model", training.completion["model_directory"])
+pulumi.export("state", training.completion.state)
+pulumi.export("accuracy", training.completion.metrics["accuracy"])
+pulumi.export("model", training.completion.model_directory)
 pulumi.export("logs", training.logs_command)

@@ -18,7 +18,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.running.declaration import Counts, JobResourceType
-from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program import interruption, messages
 from pulumi_vertex_training.program.run_options import WaitPolicy
 from pulumi_vertex_training.runs.progress import Report, duration, latest_report, metrics_in_words
 from vertex_training.fields import timestamps
@@ -71,20 +71,20 @@ class Progress:
         now = (record.state, counts, percent)
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, time.monotonic(), ""
-            pulumi.log.info(line(record, counts, report), self._resource, ephemeral=True)
+            messages.info(line(record, counts, report), self._resource, ephemeral=True)
         due = self._policy.cancels or time.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:
             self._announced = True
             words = announcement(self._declared.noun, record.job_id, self._policy)
             # On the stack's row, because the job's row changes. After Ctrl-C it is printed to stay.
-            pulumi.log.info(words, ephemeral=True)
+            messages.info(words, None, ephemeral=True)
             interruption.announce(self, words)
 
     def trouble(self, error: CloudError) -> None:
         """Show an error of the service, once while it stays the same."""
         if str(error) != self._trouble:
             self._trouble = str(error)
-            pulumi.log.info(f"retrying: {error}", self._resource, ephemeral=True)
+            messages.info(f"retrying: {error}", self._resource, ephemeral=True)
 
     def end(self) -> None:
         """Forget what Ctrl-C would do: the wait is over."""

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document, shown
+from pulumi_vertex_training.runs.live_jobs import counted, duration
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.fields import timestamps
 
@@ -41,23 +42,13 @@ class LiveJob:
 
     def sentence(self, name: str, now: datetime) -> str:
         """Return what the deployment does to the job: "train is RUNNING (5 replicas, 2 h 10 min): ..."."""
-        count = f"{self.replicas} replica{'s' if self.replicas != 1 else ''}"
+        count = counted(self.replicas, "replica")
         if self.trouble:
             return f"{name}: whether its job runs is not known ({count}): {self.trouble}"
-        age = in_words((now - timestamps.parse(self.since)).total_seconds()) if self.since else ""
+        age = duration((now - timestamps.parse(self.since)).total_seconds()) if self.since else ""
         details = ", ".join(part for part in (count, age) if part)
         again = " and run it again" if self.runs_again else ""
         return f"{name} is {self.state} ({details}): up will cancel it{again}"
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration with its two largest units: "2 h 10 min"."""
-    minutes, rest = divmod(max(int(seconds), 0), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    units = [(days, "d"), (hours, "h"), (minutes, "min"), (rest, "s")]
-    first = next((i for i, (count, _) in enumerate(units) if count), len(units) - 1)
-    return " ".join(f"{count} {unit}" for count, unit in units[first : first + 2] if count) or "0 s"
 
 
 def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.training_pipeline.spec import uploaded_model
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.progress import latest_report
 from vertex_training.fields import uris
 from vertex_training.job.job_kind import JobKind
 from vertex_training.study.study import StudySpec
@@ -47,13 +48,14 @@ def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
     return Result(
         model_directory=models,
         model="@".join(filter(None, model)) if model else None,
-        metrics=_metrics(endpoint, models) if models else latest_metrics(endpoint, record, directory),
+        metrics=_metrics(endpoint, models) if models else latest_metrics(endpoint, directory),
     )
 
 
-def latest_metrics(_endpoint: Endpoint, _record: JobRecord, _directory: str | None) -> Mapping[str, Any]:
+def latest_metrics(endpoint: Endpoint, directory: str | None) -> Mapping[str, Any]:
     """Return the metrics that a run without a model has reported so far."""
-    return {}
+    report = latest_report(endpoint, directory)
+    return report.metrics if report is not None else {}
 
 
 def changes_since(before: JobRecord, record: JobRecord) -> tuple[str, ...]:
