@@ -64,12 +64,15 @@ def check(layout: Layout, report: Report) -> int:
     """Check format, lint, types, dependencies between packages, words and workflows; name all that failed."""
     python_packages.ensure(layout, report, development=True)
     schema: list[str | Path] = [layout.venv / "bin" / "check-jsonschema", "--builtin-schema"]
+    types_of_programs: list[tuple[str, list[str | Path]]] = [
+        (f"Types, {one}", [layout.python, "-m", "mypy", one]) for one in _PROGRAMS
+    ]
     checks: list[tuple[str, list[str | Path]]] = [
         ("Format", [layout.python, "-m", "ruff", "format", "--check", "--quiet"]),
         ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
-        *((f"Types, {one}", [layout.python, "-m", "mypy", one]) for one in _PROGRAMS),
+        *types_of_programs,
         ("Types, programs in an editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),

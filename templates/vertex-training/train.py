@@ -13,8 +13,9 @@ import os
 import random
 import time
 from array import array
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
+from typing import Any
 
 import vertex_cluster
 
@@ -32,15 +33,15 @@ def main() -> None:
     data = examples()[rank :: ranks.world_size]
     weights = [0.0] * FEATURES
     if cluster.is_chief:
-        peers = accept(cluster.chief_port, ranks.world_size - 1) if ranks.world_size > 1 else []
+        workers = ranks.world_size - 1
+        peers = accept(cluster.chief_host, cluster.chief_port, workers) if workers else []
         for epoch in range(epochs):
             gradients = [gradient(weights, data), *(receive(peer) for peer in peers)]
             mean = [sum(column) / len(gradients) for column in zip(*gradients)]
             weights = [weight - RATE * step for weight, step in zip(weights, mean)]
             for peer in peers:
                 peer.send_bytes(array("d", weights).tobytes())
-            if (epoch + 1) % 10 == 0:
-                print(f"epoch {epoch + 1}: accuracy {accuracy(weights):.3f}", flush=True)
+            vertex_cluster.report(step=epoch + 1, total=epochs, accuracy=accuracy(weights))
         save(weights)
     else:
         chief = connect(cluster.chief_host, cluster.chief_port)
@@ -75,13 +76,13 @@ def dot(a: list[float], b: list[float]) -> float:
     return sum(x * y for x, y in zip(a, b))
 
 
-def accept(port: int, count: int) -> list[Connection]:
-    """Wait until every worker has connected."""
-    with Listener(("", port), backlog=count) as listener:
+def accept(host: str, port: int, count: int) -> list[Any]:
+    """Wait until every worker has connected, and return the connections."""
+    with Listener((host, port), backlog=count) as listener:
         return [listener.accept() for _ in range(count)]
 
 
-def connect(host: str, port: int, timeout: float = 300) -> Connection:
+def connect(host: str, port: int, timeout: float = 300) -> Any:
     """Connect to the chief, which may start later than this replica, for `timeout` seconds."""
     until = time.monotonic() + timeout
     while True:
@@ -93,7 +94,7 @@ def connect(host: str, port: int, timeout: float = 300) -> Connection:
             time.sleep(0.2)
 
 
-def receive(connection: Connection) -> list[float]:
+def receive(connection: Any) -> list[float]:
     """Return the numbers that the other side sent."""
     return array("d", connection.recv_bytes()).tolist()
 

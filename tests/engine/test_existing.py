@@ -66,7 +66,7 @@ def steps(shared_engine: Engine) -> Steps:
     job = custom_jobs.create(
         endpoint,
         {
-            "displayName": "by hand",
+            "displayName": "from outside",
             "jobSpec": {
                 "workerPoolSpecs": [
                     {**pool, "containerSpec": {"imageUri": IMAGE, "command": ["python3", "-c", METRICS]}}
@@ -98,7 +98,7 @@ def test_each_kind_is_looked_up(steps: Steps) -> None:
 
 
 def test_a_job_has_its_metrics(steps: Steps) -> None:
-    assert steps.outputs["job"] == ["by hand", "SUCCEEDED", 0.5]
+    assert steps.outputs["job"] == ["from outside", "SUCCEEDED", 0.5]
 
 
 def test_a_preview_looks_up_too(steps: Steps) -> None:

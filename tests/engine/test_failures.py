@@ -69,7 +69,7 @@ refused = job("refused", "print(1)", env=dict(STATE=opens.completion["state"]))
 
 @dataclass(kw_only=True)
 class Failures:
-    """What the deployments of one stack printed, and the ids of its jobs by name, after each."""
+    """The output of each deployment of one stack, and the ids of its jobs by name after it."""
 
     first: Result
     events: list[dict[str, Any]]
@@ -79,7 +79,7 @@ class Failures:
     outputs: dict[str, Any]
     refreshed: Result
     everything: str
-    """The state, in the clear, but for what is secret."""
+    """The state, in the clear, except for secrets."""
 
 
 def job_ids(engine: Engine) -> dict[str, str]:

@@ -78,7 +78,7 @@ def test_renaming_the_stack_changes_nothing(life: Life) -> None:
 
 
 def test_a_model_is_replaced_on_demand_after_the_stack_was_renamed(life: Life) -> None:
-    """A declared id stays, though its labels have the old name; another one is made of the new name."""
+    """Check that a declared id stays, though its labels have the old name. Another id gets the new name."""
     assert "2 replaced" in life.replaced.ok().output
     assert life.after["named"].rpartition("/")[2] == "named@1"
     assert life.after["digits"].rpartition("/")[2] == "engine-test-other-digits@1"

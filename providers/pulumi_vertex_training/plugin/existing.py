@@ -1,4 +1,4 @@
-"""Take over a resource that exists, for the option `adopt` of the kinds that have an id of the user's.
+"""Adopt a resource that exists, for the option `adopt` of the kinds that have an id of the user's.
 
 As for jobs, the declaration has to equal what exists, so that adopting changes nothing but our labels.
 """

@@ -1,4 +1,4 @@
-"""What the program knows about a job's inputs before it is looked up whether they exist.
+"""The names in a job's inputs that a lookup must pass over, and the lookup itself.
 
 A value that a resource of this program makes is passed over in a preview: it may not exist yet. In a
 deployment it exists by the time the job is compared. The look-ups of a new job are made here, because the
@@ -44,7 +44,7 @@ def look_up_new_job(
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
 ) -> None:
-    """In the preview of a new job, look up what it needs. What is missing fails the preview."""
+    """Look up the needs of a new job in a preview. A missing one fails the preview."""
     root = pulumi.runtime.get_root_resource()
     is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
     if root is None or is_mocked or not pulumi.runtime.is_dry_run():

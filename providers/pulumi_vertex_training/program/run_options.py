@@ -84,12 +84,12 @@ class RunOptions:
     protect_running: bool = False
     """Refuse to replace or destroy the job while it is live."""
     on_delete: Literal["delete", "cancel"] | None = None
-    """What happens when the job is destroyed. A live job is always cancelled. By default its record and those
+    """Effect of destroying the job. A live job is always cancelled. By default its record and those
     of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the
     model versions of these runs, and a model with its last version. `cancel` keeps records and models.
     """
     on_replace: Literal["keep", "delete"] = "keep"
-    """What happens to the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
+    """Effect on the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
     its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
     """
     keep_runs: int = DEFAULT_KEEP_RUNS

@@ -39,7 +39,7 @@ def delete_oldest(
     without: Container[str],
     before_delete: Callable[[Endpoint, str], None],
 ) -> None:
-    """Delete the records of the declaration's earlier runs but for the newest `keep`.
+    """Delete the records of the declaration's earlier runs except for the newest `keep`.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """

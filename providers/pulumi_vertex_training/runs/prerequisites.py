@@ -1,4 +1,4 @@
-"""What a job needs before it can be submitted: images, staged objects, buckets, a persistent resource.
+"""The needs of a job before it can be submitted: images, staged objects, buckets, a persistent resource.
 
 `needs_of` and `problems_of` are pure. `Lookups` asks the service, in parallel and with a deadline. A need
 without a certain answer is passed over: only a certain "not found" is a problem.

@@ -45,7 +45,7 @@ class Report:
 
 
 def latest_report(endpoint: Endpoint, base_output_directory: str | None) -> Report | None:
-    """Return the latest report in a run's output directory, None if there is none that can be read.
+    """Return the latest report in a run's output directory, None without one that can be read.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """

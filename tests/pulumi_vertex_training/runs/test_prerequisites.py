@@ -1,4 +1,4 @@
-"""What a job needs, and what follows from the answers about it."""
+"""The needs of a job, and the conclusions from the answers about them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _READS_AT_A_TIME = 8
 
 
 def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
-    """Return the latest report of a job, None if there is none or it cannot be read."""
+    """Return the latest report of a job, None without one that can be read."""
     kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
         return latest_report(endpoint, kind.directory_of(record.wire))

@@ -87,7 +87,7 @@ class Change:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The change in words, in parts of a sentence; for a new or removed resource there are none."""
+        """The change in words, in parts of a sentence; () for a new or removed resource."""
         if self.difference is not None:
             return self.difference.changes
         return tuple(f"{one.path}: {shown(one.old)} -> {shown(one.new)}" for one in self.values)

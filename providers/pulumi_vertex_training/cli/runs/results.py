@@ -1,4 +1,4 @@
-"""What a run made: its model directory, its model and its metrics, and what changed since the run before."""
+"""The results of a run: model directory, model and metrics, and the changes since the run before."""
 
 from __future__ import annotations
 

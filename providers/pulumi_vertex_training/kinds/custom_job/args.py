@@ -91,9 +91,9 @@ class JobOptions(TypedDict, total=False):
     protect_running: bool
     """Refuse to replace or destroy the job while it is live."""
     on_delete: Literal["delete", "cancel"] | None
-    """What happens when the job is destroyed. A live job is always cancelled. By default its record and those
-    of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the
-    model versions of these runs, and a model with its last version. `cancel` keeps records and models.
+    """Effect of destroying the job. A live job is always cancelled. By default its record and those of its
+    earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the model
+    versions of these runs, and a model with its last version. `cancel` keeps records and models.
     """
     adopt: Input[str] | None
     """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
@@ -115,8 +115,8 @@ class JobOptions(TypedDict, total=False):
     stream_logs: bool
     """Show the log of all replicas while the deployment waits."""
     on_replace: Literal["keep", "delete"]
-    """What happens to the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
-    its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+    """Effect on the job that a new run replaces, after it was cancelled if it was live: `keep` keeps its
+    record and logs (`vertex-training runs` lists them), `delete` deletes the record.
     """
     keep_runs: int
     """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""

@@ -131,10 +131,10 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
         :param rerun_limit: How often in a row `on_failure` reruns the job.
         :param protect_running: Refuse to replace or destroy the job while it is live.
-        :param on_delete: What happens when the job is destroyed. A live job is always cancelled. By default
-            its record and those of its earlier runs are deleted, and a model that a pipeline uploaded is
-            kept. `delete` also deletes the model versions of these runs, and a model with its last version.
-            `cancel` keeps records and models.
+        :param on_delete: Effect of destroying the job. A live job is always cancelled. By default its record
+            and those of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete`
+            also deletes the model versions of these runs, and a model with its last version. `cancel` keeps
+            records and models.
         :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
             one. It has to equal the declaration; otherwise every difference is listed. The option is read
             when the resource is created: afterwards, leave it out or keep it.
@@ -145,9 +145,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
             `cancel` (docs/waiting.md).
         :param stream_logs: Show the log of all replicas while the deployment waits.
-        :param on_replace: What happens to the job that a new run replaces, after it was cancelled if it was
-            live: `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the
-            record.
+        :param on_replace: Effect on the job that a new run replaces, after it was cancelled if it was live:
+            `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
         :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
             have ended.
         :param project: Project id. Default: the stack's project.

@@ -52,7 +52,7 @@ _MAX_NAMED = 3
 class RepositoryInputs(RepositorySpec):
     """A repository's inputs in Pulumi's state.
 
-    `marks` identify the declaration. `adopt` takes over an existing repository when the resource is created.
+    `marks` identify the declaration. `adopt` adopts an existing repository when the resource is created.
     A diff ignores both.
     """
 

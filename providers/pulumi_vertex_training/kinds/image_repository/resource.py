@@ -71,8 +71,8 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         :param cleanup_policy_dry_run: Only log what the policies would delete.
         :param force_destroy: Delete the images together with the repository. By default, a repository with
             images is not deleted.
-        :param adopt: Take over the existing repository of this name instead of creating one. It has to equal
-            the declaration; otherwise every difference is listed. The option is read when the resource is
+        :param adopt: Adopt the existing repository of this name instead of creating one. It has to equal the
+            declaration; otherwise every difference is listed. The option is read when the resource is
             created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.
         :param location: Location of the repository. Default: the stack's location.

@@ -49,7 +49,7 @@ OUTPUTS = ("asked_by",)
 class PersistentResourceInputs(PersistentResource):
     """A persistent resource's inputs in Pulumi's state: the spec's fields, and these.
 
-    A change of `reboot_token` restarts the machines. `marks` identify the declaration. `adopt` takes over an
+    A change of `reboot_token` restarts the machines. `marks` identify the declaration. `adopt` adopts an
     existing resource when this one is created. A diff ignores marks, `adopt` and the two switches.
     """
 

@@ -93,8 +93,8 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         :param wait: Wait in the deployment until the resource runs; the output `persistent_resource_id` is
             known only then. `ready` always waits.
         :param wait_timeout: Seconds after which the deployment continues with a warning.
-        :param adopt: Take over the existing resource of this name instead of creating one. It has to equal
-            the declaration; otherwise every difference is listed. The option is read when the resource is
+        :param adopt: Adopt the existing resource of this name instead of creating one. It has to equal the
+            declaration; otherwise every difference is listed. The option is read when the resource is
             created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.

@@ -59,7 +59,7 @@ _DAY = 24 * 60 * 60
 class BucketInputs(BucketSpec):
     """A bucket's inputs in Pulumi's state.
 
-    `marks` identify the declaration if the name is derived from them. `adopt` takes over an existing bucket
+    `marks` identify the declaration if the name is derived from them. `adopt` adopts an existing bucket
     when the resource is created. A diff ignores both.
     """
 

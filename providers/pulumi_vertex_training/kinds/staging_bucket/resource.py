@@ -112,7 +112,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         :param soft_delete_policy: Time for which deleted objects can be restored. The service's default is 7
             days.
         :param website: Pages of a static website.
-        :param adopt: Take over the existing bucket of this name instead of creating one. It has to equal the
+        :param adopt: Adopt the existing bucket of this name instead of creating one. It has to equal the
             declaration; otherwise every difference is listed. The option is read when the resource is
             created: afterwards, leave it out or keep it.
         :param project: Project id. Default: the stack's project.

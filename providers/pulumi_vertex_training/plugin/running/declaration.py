@@ -78,7 +78,7 @@ class JobInputs:
 
 
 class Counts(NamedTuple):
-    """Counts of what runs in a live job.
+    """Counts of the replicas or trials of a live job.
 
     `short` is "3/4", which follows the state on the job's row; `details` follow its progress.
     """
@@ -114,13 +114,14 @@ class JobResourceType:
     `inputs` has the fields of `JobInputs` and of the spec. The others are parts that a kind may have of its
     own. `outputs` are outputs that the state keeps of a record, besides those of every kind. `results` are
     the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
-    are those of a job that is gone. `progress` counts what runs in a live job. `log_of` is the id of the job
-    whose log `stream_logs` shows, None while there is none. `discard` is called right before a record is
-    deleted, with the endpoint, the record, the reason to keep the model that the job uploaded ("" to delete
-    it), and a function that reports to the user. `conflict` is a conflict with another resource of this
-    program, by the inputs and the paths of them that are not known yet. `checks` are rules of the inputs
-    besides those of the spec. `on_machines` are the problems of a job on an existing persistent resource, by
-    the inputs, the resource in the API's JSON, and the paths that are not known yet.
+    are those of a job that is gone. `progress` counts the replicas or trials of a live job. `log_of` is
+    the id of the job whose log `stream_logs` shows, None before there is a job. `discard` is called right
+    before a record is deleted, with the endpoint, the record, the reason to keep the model that the job
+    uploaded ("" to delete it), and a function that reports to the user. `conflict` is a conflict with
+    another resource of this program, by the inputs and the paths of them that are not known yet. `checks`
+    are rules of the inputs besides those of the spec. `on_machines` are the problems of a job on an
+    existing persistent resource, by the inputs, the resource in the API's JSON, and the paths that are
+    not known yet.
     """
 
     gateway: RunGateway
