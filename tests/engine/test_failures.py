@@ -83,7 +83,9 @@ class Failures:
 
 
 def job_ids(engine: Engine) -> dict[str, str]:
-    return {job.display_name: job.job_id for job in custom_jobs.list_jobs(engine.endpoint())}
+    """Return the id of the newest job of each name."""
+    oldest_first = reversed(custom_jobs.list_jobs(engine.endpoint()))
+    return {job.display_name: job.job_id for job in oldest_first}
 
 
 @contextmanager

@@ -18,7 +18,7 @@ BASE = "python:3.11-slim"
 OWN_BASE = "gcr.io/bases/mine:1"
 PLACE = "us-central1-docker.pkg.dev/local/trainers"
 HEAD = """
-repository = vt.ImageRepository("trainers", force_destroy=True)
+repository = vt.ImageRepository("trainers", repository_id="trainers", force_destroy=True)
 """
 OUTPUTS = ("uri", "digest", "tag_uris", "sent_bytes", "drift")
 JOB = """

@@ -20,7 +20,7 @@ for name in ("first", "second"):
     vt.Model(name, model_id="same", artifact_uri="gs://models/one", container_spec={"image_uri": image})
 """
 TAKEN_BUCKET = 'vt.StagingBucket("mine", name="theirs")\n'
-TAKEN_REPOSITORY = 'vt.ImageRepository("mine", name="theirs")\n'
+TAKEN_REPOSITORY = 'vt.ImageRepository("mine", repository_id="theirs")\n'
 FREE = 'vt.StagingBucket("mine", name="free")\nvt.ImageRepository("images")\n'
 STUDY = """
 vt.HyperparameterTuningJob(
@@ -57,6 +57,7 @@ CONVERTED = """
 import datetime
 import pathlib
 
+vt.StagingBucket("bucket", name="some-bucket")
 vt.StagedFile("data", bucket="some-bucket", source=pathlib.Path("data.txt"))
 vt.CustomJob(
     "train",
@@ -123,7 +124,7 @@ def test_two_resources_with_one_id_are_named(previews: Previews) -> None:
 def test_an_id_of_somebody_else_is_refused_with_the_remedy(previews: Previews) -> None:
     bucket, repository = previews.taken
     assert "name: 'theirs' is taken: bucket names are global" in bucket
-    assert "name: 'theirs' is taken" in repository
+    assert "repository_id: 'theirs' is taken" in repository
     assert 'repository="us-central1-docker.pkg.dev/local/theirs"' in repository
 
 

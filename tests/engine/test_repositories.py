@@ -36,7 +36,7 @@ vt.CustomJob(
 
 def declare(name: str, /, **arguments: Any) -> str:
     """Return the lines of a program that declare a repository, as a variable of the same name."""
-    arguments = {"name": name, **arguments}
+    arguments = {"repository_id": name, **arguments}
     exported = ", ".join(f"{name}.{each}" for each in ("url", "registry_host", "id"))
     return f"{name} = vt.ImageRepository({name!r}, **{arguments!r})\npulumi.export({name!r}, [{exported}])\n"
 

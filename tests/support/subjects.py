@@ -133,6 +133,7 @@ vt.HyperparameterTuningJob(
     max_trial_count=3,
     parallel_trial_count=2,
     trial_job_spec={"worker_pool_specs": [pool]},
+    on_replace="delete",
     $options
 )
 """,
@@ -158,6 +159,8 @@ vt.TrainingPipeline(
     },
     model_id="digits",
     staging_bucket=bucket,
+    on_replace="delete",
+    on_delete="delete",
     $options
 )
 """,
@@ -190,6 +193,7 @@ vt.Model(
     version_aliases=[$note],
     model_id="digits",
     opts=pulumi.ResourceOptions(depends_on=[file]),
+    on_delete="delete",
     $options
 )
 """,

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Literal
 
@@ -268,7 +269,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
             for package, module in (("pulumi", "pulumi"), ("cloudml-hypertune", "hypertune"))
             if importlib.util.find_spec(module) is None
         ),
-        installer=next((name for name in ("pip", "ensurepip") if importlib.util.find_spec(name)), None),
+        installer=next((name for name in ("pip", "ensurepip") if PathFinder.find_spec(name)), None),
         missing_extras=tuple(extra for extra in (extras.EMULATOR, extras.IMAGES) if extras.missing(extra)),
         data_dir=folder,
         data_dir_problem=None if usable else f"{existing} is not a writable folder",

@@ -15,7 +15,7 @@ def console_url(endpoint: str, name: str) -> str:
     """Return the address of a job's page, or the command that shows its state on the emulator.
 
     Custom jobs, tuning jobs and pipelines have the same kind of page (google-cloud-aiplatform,
-    `_dashboard_uri`).
+    `_dashboard_uri`). Project and location are "" for a name that Pulumi's mocks make up.
     """
     if endpoint != "google":
         return f"vertex-training status {_id(name)}"
@@ -57,5 +57,5 @@ def _id(name: str) -> str:
 
 def _parts(name: str) -> tuple[str, str]:
     """Return project and location of a full name, projects/PROJECT/locations/LOCATION/..."""
-    _, project, _, location, *_ = name.split("/")
+    _, project, _, location, *_ = [*name.split("/"), "", "", "", ""]
     return project, location

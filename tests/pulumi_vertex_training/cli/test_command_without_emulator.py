@@ -103,7 +103,7 @@ def assert_json_error(ended: Ended, *words: str, code: int) -> None:
 
 
 MISTAKES: list[tuple[str, list[str]]] = [
-    ("", ["Name a command: emulator, jobs, status, logs, cancel"]),
+    ("", ["Name a command: emulator, jobs, runs, status, logs, cancel"]),
     ("emulator", ["Name a command: start, stop, status, env, reset"]),
     ("job", ["no command 'job'", "Did you mean 'jobs'?"]),
     ("emulator strat", ["no command 'strat'", "Did you mean 'start'?"]),

@@ -109,7 +109,10 @@ CHECKS = [
         id="model",
     ),
     pytest.param(
-        ImageRepositoryProvider, {**PLACE, "name": "Hidden Name", "format": "DOCKER"}, "name", id="repository"
+        ImageRepositoryProvider,
+        {**PLACE, "repository_id": "Hidden Name", "format": "DOCKER"},
+        "repository_id",
+        id="repository",
     ),
     pytest.param(StagingBucketProvider, {**PLACE, "name": "Hidden_Name.."}, "name", id="bucket"),
     pytest.param(StagedFileProvider, {**PLACE, "bucket": "b", "source": "/hidden/away"}, "source", id="file"),
@@ -143,8 +146,8 @@ def test_a_check_names_the_field_and_not_its_secret(
 
 
 def test_where_secrets_are_is_in_no_state() -> None:
-    props = {**PLACE, "name": "trainers", "format": "DOCKER"}
-    checked = ImageRepositoryProvider().check({}, {**props, KEY: ["name"]})
+    props = {**PLACE, "repository_id": "trainers", "format": "DOCKER"}
+    checked = ImageRepositoryProvider().check({}, {**props, KEY: ["repository_id"]})
     assert not checked.failures
     assert KEY not in checked.inputs
 

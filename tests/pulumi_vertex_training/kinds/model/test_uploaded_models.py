@@ -62,7 +62,8 @@ def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
     nowhere = Endpoint(
         kind="emulator", project="p", location="us-central1", url="http://127.0.0.1:1", token="t"
     )
-    assert uploaded_models.progress(nowhere, record(trainingTaskMetadata=metadata)) == " (tuning job 9)"
+    counts = uploaded_models.progress(nowhere, record(trainingTaskMetadata=metadata))
+    assert counts.details == "tuning job 9"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def repository(**more: Any) -> dict[str, Any]:
-    return {"name": "trainers", **PLACE, **more}
+    return {"repository_id": "trainers", **PLACE, **more}
 
 
 def image(**more: Any) -> dict[str, Any]:
@@ -56,10 +56,10 @@ def checked(plugin: PluginProcess, declared: dict[str, Any]) -> dict[str, Any]:
     [
         ({"labels": {"a": "b"}}, []),
         ({"description": "d"}, []),
-        ({"immutable_tags": True}, []),
+        ({"docker_config": {"immutable_tags": True}}, []),
         ({"cleanup_policies": [{"id": "a", "action": "DELETE", "condition": {"older_than": "1d"}}]}, []),
         ({"force_destroy": True}, []),
-        ({"name": "others"}, ["name"]),
+        ({"repository_id": "others"}, ["repository_id"]),
         ({"location": "europe-west4"}, ["location"]),
         ({"kms_key_name": KEY}, ["kms_key_name"]),
         ({"project": "other"}, ["project"]),
