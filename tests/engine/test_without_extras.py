@@ -36,7 +36,7 @@ job = vt.CustomJob(
     ],
     wait="none",
 )
-repository = vt.ImageRepository("images", name="images")
+repository = vt.ImageRepository("images", repository_id="images")
 vt.TrainingImage(
     "image",
     repository=repository,

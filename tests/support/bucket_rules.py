@@ -100,7 +100,7 @@ CASES = {
     "bucket-folders": case(
         bucket(hierarchical_namespace=True),
         {"versioning": {"enabled": True}},
-        "versioning",
+        "versioning.enabled",
         "true is not allowed with hierarchical_namespace",
         "Leave one of the two out",
     ),

@@ -297,7 +297,7 @@ def creation_words(*more: str) -> dict[str, object]:
     return {"gcloud": [*CREATION["gcloud"], *more]}
 
 
-REPOSITORY = {"name": "trainers", "location": "us-central1"}
+REPOSITORY = {"repository_id": "trainers", "location": "us-central1"}
 POLICIES = "cleanup_policies"
 DELETE_OLD = {"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}
 KEEP_NEW = {"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count": 5}}
@@ -1253,7 +1253,11 @@ CASES: dict[str, Case] = {
     ),
     # Repositories for images.
     "repository-name": repository_case(
-        {"name": "My_Trainers"}, "name", "'My_Trainers'", "1 to 63", "for example my-trainers"
+        {"repository_id": "My_Trainers"},
+        "repository_id",
+        "'My_Trainers'",
+        "1 to 63",
+        "for example my-trainers",
     ),
     "repository-location": repository_case(
         {"location": "uscentral1"}, "location", "'uscentral1'", "did you mean us-central1"
