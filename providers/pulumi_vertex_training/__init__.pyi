@@ -88,7 +88,7 @@ from .kinds.training_image.resource import TrainingImage
 from .kinds.training_pipeline.existing import ExistingTrainingPipeline, get_training_pipeline
 from .kinds.training_pipeline.resource import TrainingPipeline
 from .kinds.training_pipeline.training_tasks import task_from_image, task_from_package, task_from_script
-from .program.job_args import (
+from .program.arguments.job_args import (
     ContainerSpecArgs,
     DiskSpecArgs,
     DnsPeeringConfigArgs,
@@ -103,8 +103,8 @@ from .program.job_args import (
     SchedulingArgs,
     WorkerPoolSpecArgs,
 )
+from .program.arguments.worker_pools import chief_worker_pool, topology
 from .program.resource import location, on_google, project
-from .program.worker_pools import chief_worker_pool, topology
 
 __all__ = [
     "AutoclassArgs",

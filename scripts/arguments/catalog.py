@@ -36,7 +36,7 @@ def _named(*messages: type) -> Mapping[str, type]:
 
 
 ARGS_MODULES: Mapping[str, Mapping[str, type]] = {
-    "program.job_args": _named(
+    "program.arguments.job_args": _named(
         pools.EnvVar,
         pools.ContainerSpec,
         pools.PythonPackageSpec,

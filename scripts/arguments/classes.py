@@ -33,7 +33,7 @@ written `{}`.
 _HEADER = "Typed arguments of {subject}. Written by `make generate` from the messages: do not edit."
 
 _SUBJECTS = {
-    "program.job_args": "a job",
+    "program.arguments.job_args": "a job",
     "kinds.hyperparameter_tuning_job.args": "a tuning job",
     "kinds.model.args": "models and data",
     "kinds.persistent_resource.args": "a persistent resource",
@@ -48,14 +48,14 @@ _HOMES = {
     "Mapping": "collections.abc",
     "Sequence": "collections.abc",
     "Input": "pulumi",
-    "arguments_class": f"{_PROVIDERS}.program.arguments_class",
-    "WorkerPool": f"{_PROVIDERS}.program.worker_pools",
-    "BucketLike": f"{_PROVIDERS}.program.references",
-    "ImageLike": f"{_PROVIDERS}.program.references",
-    "ServiceAccountLike": f"{_PROVIDERS}.program.references",
+    "arguments_class": f"{_PROVIDERS}.program.arguments.arguments_class",
+    "WorkerPool": f"{_PROVIDERS}.program.arguments.worker_pools",
+    "BucketLike": f"{_PROVIDERS}.program.arguments.references",
+    "ImageLike": f"{_PROVIDERS}.program.arguments.references",
+    "ServiceAccountLike": f"{_PROVIDERS}.program.arguments.references",
     "PersistentResource": f"{_PROVIDERS}.kinds.persistent_resource.resource",
-    "Wait": f"{_PROVIDERS}.program.run_options",
-    "OnInterrupt": f"{_PROVIDERS}.program.run_options",
+    "Wait": f"{_PROVIDERS}.program.arguments.run_options",
+    "OnInterrupt": f"{_PROVIDERS}.program.arguments.run_options",
     **{name: f"{_PROVIDERS}.{module}" for module, classes in ARGS_MODULES.items() for name in classes},
 }
 """The module of each name that a generated module uses."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pulumi_vertex_training.kinds.persistent_resource import readiness
-from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT
-from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+from pulumi_vertex_training.program.arguments.run_options import DEFAULT_WAIT_TIMEOUT
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 from scripts.arguments.catalog import PACKAGE, PAGES, RESOURCES, Resource
 from scripts.arguments.classes import default_of
 from scripts.arguments.messages import (

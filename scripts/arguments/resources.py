@@ -47,7 +47,7 @@ class Argument:
 @functools.cache
 def options() -> Mapping[str, Argument]:
     """Return the run options by name."""
-    node = class_node((PACKAGE / "program" / "run_options.py").read_text(), "RunOptions")
+    node = class_node((PACKAGE / "program" / "arguments" / "run_options.py").read_text(), "RunOptions")
     texts = dict(attribute_docstrings(node))
     return {
         item.target.id: Argument(

@@ -1,4 +1,4 @@
-"""The model of the soak and the table of `runs.rerun`, each compared with rules that are written out here.
+"""The model of the soak and the table of `runs.policies.rerun`, each compared with rules written out here.
 
 The two could agree and both be wrong. So neither is compared with the other, nor with the tables of
 docs/rerun.md, which are generated from `runs`.
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from pulumi_vertex_training.runs import deletion_policy, rerun
-from pulumi_vertex_training.runs.deletion_policy import Step
-from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun
-from pulumi_vertex_training.runs.run_status import Change, LastRun
+from pulumi_vertex_training.runs.policies import deletion_policy, rerun
+from pulumi_vertex_training.runs.policies.deletion_policy import Step
+from pulumi_vertex_training.runs.policies.rerun import Facts, Policy, Rerun
+from pulumi_vertex_training.runs.policies.run_status import Change, LastRun
 from soak import checks
 from soak.checks import Ending, Observed
 from soak.model import (

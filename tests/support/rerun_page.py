@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from pulumi_vertex_training.runs import deletion_policy, rerun
-from pulumi_vertex_training.runs.deletion_policy import DeletionRow, plan
-from pulumi_vertex_training.runs.rerun import Action, Facts, Policy, Rerun, Row, decide
-from pulumi_vertex_training.runs.run_status import LIVE, Change, LastRun
+from pulumi_vertex_training.runs.policies import deletion_policy, rerun
+from pulumi_vertex_training.runs.policies.deletion_policy import DeletionRow, plan
+from pulumi_vertex_training.runs.policies.rerun import Action, Facts, Policy, Rerun, Row, decide
+from pulumi_vertex_training.runs.policies.run_status import LIVE, Change, LastRun
 
 Member = TypeVar("Member", bound=enum.Enum)
 

@@ -24,9 +24,9 @@ from pulumi_vertex_training.plugin import settings as settings_module
 from pulumi_vertex_training.plugin.settings import Settings, Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs import identity
-from pulumi_vertex_training.runs.deletion_policy import OnReplace
-from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy
-from pulumi_vertex_training.runs.run_status import LookupResult
+from pulumi_vertex_training.runs.policies.deletion_policy import OnReplace
+from pulumi_vertex_training.runs.policies.rerun import Decision, Facts, Policy
+from pulumi_vertex_training.runs.policies.run_status import LookupResult
 
 T = TypeVar("T")
 Key = TypeVar("Key", str, tuple[str, str])

@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.settings import Target
-from pulumi_vertex_training.runs.run_status import LookupResult
+from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from vertex_emulator.launcher import LauncherError
 
 DEADLINE_SECONDS = 15.0

@@ -14,8 +14,8 @@ from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.process import engine_address
 from pulumi_vertex_training.plugin.running.declaration import declared_in
 from pulumi_vertex_training.program import resource
-from pulumi_vertex_training.program.outcome import outcome, with_results
 from pulumi_vertex_training.program.resource import stack_settings
+from pulumi_vertex_training.program.waiting.outcome import outcome, with_results
 from vertex_emulator.kernel.data_folder import chosen_data_dir
 from vertex_emulator.launcher import LauncherError
 

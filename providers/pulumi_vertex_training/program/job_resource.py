@@ -15,11 +15,11 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
-from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import interruption, links, lookups
-from pulumi_vertex_training.program.completion import completion, ended_outcome
-from pulumi_vertex_training.program.failures import Again
-from pulumi_vertex_training.program.named_arguments import unknown_arguments
+from pulumi_vertex_training.program import links
+from pulumi_vertex_training.program import prerequisites as lookups
+from pulumi_vertex_training.program.arguments import checks as arguments
+from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
+from pulumi_vertex_training.program.arguments.run_options import RunOptions
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
     ownership,
@@ -29,8 +29,10 @@ from pulumi_vertex_training.program.resource import (
 )
 from pulumi_vertex_training.program.results import Completion, RunMetrics
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.run_options import RunOptions
-from pulumi_vertex_training.program.waits import Wait, declared
+from pulumi_vertex_training.program.waiting import interruption
+from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
+from pulumi_vertex_training.program.waiting.failures import Again
+from pulumi_vertex_training.program.waiting.waits import Wait, declared
 from vertex_emulator.launcher import LauncherError
 from vertex_training.job.job_kind import DIRECTORY
 from vertex_training.job.job_spec import JobSpec

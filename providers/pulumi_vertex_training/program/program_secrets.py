@@ -73,7 +73,16 @@ def program_secrets() -> ProgramSecrets:
         for key, value in config.CONFIG.get().items():
             if config.is_config_secret(key):
                 secrets.note(value)
+                secrets.note(_structured(value))
     return secrets
+
+
+def _structured(value: str) -> object:
+    """Return the object or list of a value that `pulumi config set --path` made, else None."""
+    try:
+        return json.loads(value) if value.lstrip().startswith(("{", "[")) else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def note(value: Any) -> None:

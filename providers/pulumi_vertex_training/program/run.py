@@ -8,11 +8,11 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.plugin.running import lookups
+from pulumi_vertex_training.plugin.running import prerequisites as lookups
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
-from pulumi_vertex_training.program import lookups as program_lookups
+from pulumi_vertex_training.program import prerequisites as program_lookups
 from pulumi_vertex_training.program.resource import with_outputs
 from pulumi_vertex_training.registry import type_token
 

@@ -27,7 +27,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.gateway import RunGateway
-from pulumi_vertex_training.runs.run_status import FAILURES, last_run
+from pulumi_vertex_training.runs.policies.run_status import FAILURES, last_run
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import shown
 from vertex_training.job.job_kind import JobKind

@@ -13,10 +13,10 @@ from collections.abc import Callable, Container, Iterable
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
-from pulumi_vertex_training.runs.run_status import last_run
+from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
+from pulumi_vertex_training.runs.policies.run_status import last_run
 from vertex_training.fields.resource_names import resource_id
 
 WAIT_SECONDS = 300.0

@@ -14,9 +14,13 @@ from pulumi_vertex_training.kinds.image_repository import spec as image_reposito
 from pulumi_vertex_training.kinds.model.rules import registry_problems
 from pulumi_vertex_training.kinds.persistent_resource.rules import id_problems
 from pulumi_vertex_training.plugin.autonaming import id_from, object_prefix
-from pulumi_vertex_training.program.job_args import ContainerSpecArgs, PythonPackageSpecArgs
-from pulumi_vertex_training.program.references import artifact_registry_url, image_uri, repository_url
-from pulumi_vertex_training.program.worker_pools import with_image_names
+from pulumi_vertex_training.program.arguments.job_args import ContainerSpecArgs, PythonPackageSpecArgs
+from pulumi_vertex_training.program.arguments.references import (
+    artifact_registry_url,
+    image_uri,
+    repository_url,
+)
+from pulumi_vertex_training.program.arguments.worker_pools import with_image_names
 from vertex_training.findings.options import CheckOptions
 
 

@@ -10,7 +10,7 @@ import pytest
 from pulumi_vertex_training.plugin.operation import DeclaredRun, Operation
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
-from pulumi_vertex_training.runs.rerun import Policy
+from pulumi_vertex_training.runs.policies.rerun import Policy
 
 RECORDED = {"asked_by": "127.0.0.1:2"}
 

@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, PermissionDenied
 from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
 from pulumi_vertex_training.plugin.settings import Target
-from pulumi_vertex_training.runs.run_status import LookupResult
+from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from support.waiting import TIMEOUT
 
 TARGET = Target("google", "p", "us-central1")

@@ -13,7 +13,7 @@ import pytest
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
 from pulumi_vertex_training.kinds.custom_job.args import JobOptions
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs
-from pulumi_vertex_training.program.run_options import RunOptions, WaitPolicy, wait_findings
+from pulumi_vertex_training.program.arguments.run_options import RunOptions, WaitPolicy, wait_findings
 from support.tables import every_row
 from vertex_training.job.job_spec import JobSpec
 

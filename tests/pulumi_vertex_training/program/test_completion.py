@@ -17,11 +17,11 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
-from pulumi_vertex_training.program import interruption
-from pulumi_vertex_training.program.completion import completion, ended_outcome
-from pulumi_vertex_training.program.outcome import Metrics
-from pulumi_vertex_training.program.progress import Progress
-from pulumi_vertex_training.program.run_options import WaitPolicy
+from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
+from pulumi_vertex_training.program.waiting import interruption
+from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
+from pulumi_vertex_training.program.waiting.outcome import Metrics
+from pulumi_vertex_training.program.waiting.progress import Progress
 from support.scripted_service import Answer, Asked, Service, refusal
 from support.waiting import TIMEOUT
 from vertex_emulator.launcher import LauncherError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pulumi
@@ -60,6 +61,16 @@ def test_configuration_that_is_secret_is_masked(capsys: pytest.CaptureFixture[st
 
     asyncio.run(body())
     assert capsys.readouterr().err == "info: [secret] open door\n"
+
+
+def test_configuration_with_a_secret_inside_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
+    async def body() -> None:
+        structured = json.dumps({"user": "me", "passwords": ["hunter2!"]})
+        pulumi.runtime.set_all_config({"it:database": structured}, ["it:database"])
+        messages.info("me: hunter2!", None)
+
+    asyncio.run(body())
+    assert capsys.readouterr().err == "info: me: [secret]\n"
 
 
 def test_the_next_program_of_a_process_knows_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
 PROGRAM = """
 import json, sys
-from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 endpoint = Endpoint(**json.loads(sys.argv[1]))
 {orders}

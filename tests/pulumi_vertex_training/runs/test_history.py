@@ -12,8 +12,8 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs import history, identity
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RunKey
-from pulumi_vertex_training.runs.reasons import code_of, words_of
-from pulumi_vertex_training.runs.rerun import Action, decide
+from pulumi_vertex_training.runs.policies.reasons import code_of, words_of
+from pulumi_vertex_training.runs.policies.rerun import Action, decide
 from support import rerun_page
 from support.fake_gateway import FakeGateway
 from vertex_training.fields.labels import label_problems

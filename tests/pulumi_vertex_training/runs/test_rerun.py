@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
-from pulumi_vertex_training.runs import deletion_policy
-from pulumi_vertex_training.runs.deletion_policy import Step, plan
-from pulumi_vertex_training.runs.rerun import ROWS, Action, Facts, Policy, Rerun, decide
-from pulumi_vertex_training.runs.run_status import (
+from pulumi_vertex_training.runs.policies import deletion_policy
+from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
+from pulumi_vertex_training.runs.policies.rerun import ROWS, Action, Facts, Policy, Rerun, decide
+from pulumi_vertex_training.runs.policies.run_status import (
     ENDED,
     FAILURES,
     LIVE,

@@ -8,9 +8,13 @@ from typing import Any, Literal, TypedDict
 from pulumi import Input
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs, SchedulingArgs
-from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike
-from pulumi_vertex_training.program.run_options import OnInterrupt, Wait
+from pulumi_vertex_training.program.arguments.job_args import (
+    EncryptionSpecArgs,
+    PscInterfaceConfigArgs,
+    SchedulingArgs,
+)
+from pulumi_vertex_training.program.arguments.references import BucketLike, ServiceAccountLike
+from pulumi_vertex_training.program.arguments.run_options import OnInterrupt, Wait
 
 
 class JobOptions(TypedDict, total=False):

@@ -13,20 +13,29 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     persistent_resource_inputs,
 )
 from pulumi_vertex_training.program import links
-from pulumi_vertex_training.program.job_args import (
+from pulumi_vertex_training.program.arguments.job_args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
     SchedulingArgs,
 )
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
+from pulumi_vertex_training.program.arguments.references import (
+    BucketLike,
+    ServiceAccountLike,
+    service_account_email,
+)
+from pulumi_vertex_training.program.arguments.run_options import (
+    DEFAULT_WAIT_TIMEOUT,
+    OnInterrupt,
+    RunOptions,
+    Wait,
+)
+from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, with_image_names
 from pulumi_vertex_training.program.job_resource import JobResource
-from pulumi_vertex_training.program.named_arguments import named_arguments
-from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
-from pulumi_vertex_training.program.worker_pools import WorkerPool, with_image_names
-from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 
 
 class CustomJob(JobResource, module="customJob", name="CustomJob"):

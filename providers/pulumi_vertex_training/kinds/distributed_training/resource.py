@@ -14,19 +14,19 @@ from pulumi_vertex_training.kinds.image_repository.resource import ImageReposito
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
-from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import task_defaults
-from pulumi_vertex_training.program.job_args import WorkerPoolSpecArgs
-from pulumi_vertex_training.program.references import (
+from pulumi_vertex_training.program.arguments import checks as arguments
+from pulumi_vertex_training.program.arguments import task_defaults
+from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs
+from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
     ImageLike,
     RepositoryLike,
     bucket_name,
     image_uri,
 )
+from pulumi_vertex_training.program.arguments.task_defaults import Tasks
+from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, topology
 from pulumi_vertex_training.program.results import Completion
-from pulumi_vertex_training.program.task_defaults import Tasks
-from pulumi_vertex_training.program.worker_pools import WorkerPool, topology
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pulumi import Input
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
-from pulumi_vertex_training.program.arguments_class import arguments_class
-from pulumi_vertex_training.program.job_args import PscInterfaceConfigArgs, SchedulingArgs
-from pulumi_vertex_training.program.references import ServiceAccountLike
-from pulumi_vertex_training.program.worker_pools import WorkerPool
+from pulumi_vertex_training.program.arguments.arguments_class import arguments_class
+from pulumi_vertex_training.program.arguments.job_args import PscInterfaceConfigArgs, SchedulingArgs
+from pulumi_vertex_training.program.arguments.references import ServiceAccountLike
+from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool
 
 
 @arguments_class

@@ -22,8 +22,8 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
     ParameterSpecArgs,
     TrialJobSpecArgs,
 )
-from pulumi_vertex_training.program.references import service_account_email
-from pulumi_vertex_training.program.worker_pools import with_image_names
+from pulumi_vertex_training.program.arguments.references import service_account_email
+from pulumi_vertex_training.program.arguments.worker_pools import with_image_names
 
 _NAMED: Mapping[str, Callable[[Any], Any]] = {
     "worker_pool_specs": with_image_names,

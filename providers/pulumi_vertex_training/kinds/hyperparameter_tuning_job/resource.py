@@ -17,15 +17,20 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     part_with_persistent_resource,
 )
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
+from pulumi_vertex_training.program.arguments.references import BucketLike
+from pulumi_vertex_training.program.arguments.run_options import (
+    DEFAULT_WAIT_TIMEOUT,
+    OnInterrupt,
+    RunOptions,
+    Wait,
+)
 from pulumi_vertex_training.program.job_resource import JobResource
-from pulumi_vertex_training.program.named_arguments import named_arguments
-from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.run_options import DEFAULT_WAIT_TIMEOUT, OnInterrupt, RunOptions, Wait
-from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 
 
 class HyperparameterTuningRun(Run, module="hyperparameterTuningRun", name="HyperparameterTuningRun"):

@@ -7,9 +7,9 @@ from typing import Any
 
 from pulumi import Input
 
-from pulumi_vertex_training.program.arguments_class import arguments_class
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, EnvVarArgs
-from pulumi_vertex_training.program.references import ImageLike
+from pulumi_vertex_training.program.arguments.arguments_class import arguments_class
+from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs, EnvVarArgs
+from pulumi_vertex_training.program.arguments.references import ImageLike
 
 
 @arguments_class

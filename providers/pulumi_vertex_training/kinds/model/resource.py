@@ -15,11 +15,11 @@ from pulumi_vertex_training.kinds.model.args import (
     PredictSchemataArgs,
 )
 from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
-from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program.existing import conflict_inputs
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
-from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
-from pulumi_vertex_training.program.references import image_uri
+from pulumi_vertex_training.program.arguments import checks as arguments
+from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
+from pulumi_vertex_training.program.arguments.references import image_uri
+from pulumi_vertex_training.program.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pulumi import Input
 
-from pulumi_vertex_training.program.arguments_class import arguments_class
-from pulumi_vertex_training.program.job_args import DiskSpecArgs, MachineSpecArgs
+from pulumi_vertex_training.program.arguments.arguments_class import arguments_class
+from pulumi_vertex_training.program.arguments.job_args import DiskSpecArgs, MachineSpecArgs
 
 
 @arguments_class

@@ -18,9 +18,13 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.plugin import process as plugin
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.failures import WaitFailed, held
-from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
-from pulumi_vertex_training.program.waits import Wait, WaitResult
+from pulumi_vertex_training.program.waiting.failures import WaitFailed, held
+from pulumi_vertex_training.program.waiting.interruption import (
+    Interrupted,
+    interrupted_within,
+    unless_interrupted,
+)
+from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
 from vertex_emulator.launcher import LauncherError
 
@@ -44,8 +48,8 @@ async def ready(
 
     `connect` returns the endpoint; it is called again if the endpoint does not answer. `wait` is the entry in
     the waits of the program. Raises `pulumi.RunError` if the resource is gone, is being deleted, or failed in
-    this deployment; the error is on its row at once, as that of a job (`program.failures`). An older failure
-    and a timeout are only warnings, because the service itself refuses jobs on the resource.
+    this deployment; the error is on its row at once, as that of a job (`program.waiting.failures`). An older
+    failure and a timeout are only warnings, because the service itself refuses jobs on the resource.
     """
     engine = engine or plugin.engine_address()
     poll = _Wait(resource, connect, name)

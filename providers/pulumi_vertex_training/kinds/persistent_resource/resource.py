@@ -14,14 +14,14 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
 from pulumi_vertex_training.plugin import connection, timeouts
-from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import interruption
-from pulumi_vertex_training.program.existing import conflict_inputs
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
-from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
+from pulumi_vertex_training.program.arguments import checks as arguments
+from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
+from pulumi_vertex_training.program.arguments.task_defaults import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
-from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
-from pulumi_vertex_training.program.waits import Wait, declared
+from pulumi_vertex_training.program.waiting import interruption
+from pulumi_vertex_training.program.waiting.waits import Wait, declared
 
 
 class PersistentResource(Resource, module="persistentResource", name="PersistentResource"):
@@ -195,7 +195,7 @@ def persistent_resource_inputs(
 ) -> dict[str, Any]:
     """Return the inputs of the resource `job` that has a persistent resource, its id, or both.
 
-    `at` is the path of the id. Raises the error of `program.checks.require` if `resource` is not a
+    `at` is the path of the id. Raises the error of `program.arguments.checks.require` if `resource` is not a
     PersistentResource.
     """
     if resource is not None and not isinstance(resource, PersistentResource):

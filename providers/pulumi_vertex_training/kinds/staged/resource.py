@@ -9,9 +9,9 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
+from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.local_files import check_files
-from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
-from pulumi_vertex_training.program.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pulumi import Input
 
-from pulumi_vertex_training.program.arguments_class import arguments_class
+from pulumi_vertex_training.program.arguments.arguments_class import arguments_class
 
 
 @arguments_class

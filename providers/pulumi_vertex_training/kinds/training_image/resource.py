@@ -9,9 +9,8 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_image.spec import image_name
-from pulumi_vertex_training.program.local_files import check_files
-from pulumi_vertex_training.program.named_arguments import named_arguments, unknown_arguments
-from pulumi_vertex_training.program.references import (
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
+from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
     ImageLike,
     RepositoryLike,
@@ -19,6 +18,7 @@ from pulumi_vertex_training.program.references import (
     image_uri,
     repository_url,
 )
+from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.resource import as_secret_as, target_inputs, with_outputs
 
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")

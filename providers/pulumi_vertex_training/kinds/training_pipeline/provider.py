@@ -31,7 +31,7 @@ from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.deletion import delete_run
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.run_status import LookupResult
+from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from vertex_training.findings.problems import Problem
 
 NO_MODEL: Mapping[str, Any] = {"model": None, "model_version": None}

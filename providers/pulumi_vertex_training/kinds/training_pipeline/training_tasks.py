@@ -15,14 +15,14 @@ from pulumi import Input
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
-from pulumi_vertex_training.program.references import (
+from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
     ImageLike,
     ServiceAccountLike,
     image_uri,
     service_account_email,
 )
-from pulumi_vertex_training.program.worker_pools import chief_worker_pool
+from pulumi_vertex_training.program.arguments.worker_pools import chief_worker_pool
 from vertex_training.findings.words import all_of, nearest
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.running.package_modules import package_module_problems
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
-from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete
 from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.options import CheckOptions

@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.run_status import LookupResult
+from pulumi_vertex_training.runs.policies.run_status import LookupResult
 
 FRESH_SECONDS = 30.0
 _SETTLE_SECONDS = 4.0

@@ -30,10 +30,10 @@ from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reve
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
-from pulumi_vertex_training.runs import reasons
-from pulumi_vertex_training.runs.deletion_policy import OnReplace
-from pulumi_vertex_training.runs.rerun import Action, Policy
-from pulumi_vertex_training.runs.run_status import LIVE, LookupResult, last_run
+from pulumi_vertex_training.runs.policies import reasons
+from pulumi_vertex_training.runs.policies.deletion_policy import OnReplace
+from pulumi_vertex_training.runs.policies.rerun import Action, Policy
+from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors

@@ -36,11 +36,12 @@ from pulumi_vertex_training.plugin.running.hidden_input import (
 from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand, has_ended
-from pulumi_vertex_training.runs import history, reasons
-from pulumi_vertex_training.runs.deletion import delete_run
-from pulumi_vertex_training.runs.deletion_policy import OnDelete, OnReplace
+from pulumi_vertex_training.runs import history
+from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
 from pulumi_vertex_training.runs.identity import parse
-from pulumi_vertex_training.runs.rerun import Policy
+from pulumi_vertex_training.runs.policies import reasons
+from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
+from pulumi_vertex_training.runs.policies.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
 from vertex_training.job.job_kind import DIRECTORY
 
@@ -151,7 +152,7 @@ def _delete_oldest(
             without={record.name} | OPERATION.all_made(),
             before_delete=declared.before_delete(kept_because=MODEL_OF_REPLACED, tell=lambda _: None),
         )
-    except CloudError as error:
+    except (CloudError, StillRunningError) as error:
         say(
             f"warning: {inputs.marks.get('resource')}: old runs are kept, keep_runs={inputs.keep_runs} "
             f"applies again with the next run: {error}"

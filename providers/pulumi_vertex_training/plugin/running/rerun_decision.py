@@ -13,8 +13,8 @@ from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.gateway import RunGateway
-from pulumi_vertex_training.runs.rerun import Action, Decision, Facts, Policy, Rerun, decide
-from pulumi_vertex_training.runs.run_status import (
+from pulumi_vertex_training.runs.policies.rerun import Action, Decision, Facts, Policy, Rerun, decide
+from pulumi_vertex_training.runs.policies.run_status import (
     ENDED,
     RECORD_CHANGES,
     Change,

@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
-from pulumi_vertex_training.plugin.running import lookups
+from pulumi_vertex_training.plugin.running import prerequisites as lookups
 from pulumi_vertex_training.plugin.running.declaration import (
     JobResourceType,
     declared_in,
@@ -25,11 +25,12 @@ from pulumi_vertex_training.plugin.running.declaration import (
 from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, Target, target_of
-from pulumi_vertex_training.runs import history, identity, reasons
+from pulumi_vertex_training.runs import history, identity
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
-from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
-from pulumi_vertex_training.runs.rerun import (
+from pulumi_vertex_training.runs.policies import reasons
+from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete
+from pulumi_vertex_training.runs.policies.rerun import (
     DEFAULT_LIMIT,
     Action,
     Decision,
@@ -38,7 +39,7 @@ from pulumi_vertex_training.runs.rerun import (
     Rerun,
     decide,
 )
-from pulumi_vertex_training.runs.run_status import (
+from pulumi_vertex_training.runs.policies.run_status import (
     RECORD_CHANGES,
     RERUN_CHANGES,
     Change,

@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.training_pipeline import provider as new_model
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.plugin.operation import Operation
 from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
-from pulumi_vertex_training.runs.run_status import LookupResult
+from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from support.plugin import UNKNOWN, PluginProcess
 
 MODEL, PIPELINE = ModelProvider(), TrainingPipelineProvider()

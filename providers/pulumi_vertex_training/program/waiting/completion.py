@@ -19,21 +19,26 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import process as plugin
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
-from pulumi_vertex_training.program import interruption, messages
-from pulumi_vertex_training.program.failures import Again, WaitFailed, held
-from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
-from pulumi_vertex_training.program.outcome import gone, outcome, with_results
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.program_secrets import masked, program_secrets
-from pulumi_vertex_training.program.progress import Progress
-from pulumi_vertex_training.program.run_options import WaitPolicy
-from pulumi_vertex_training.program.waits import Wait, WaitResult
+from pulumi_vertex_training.program.waiting import interruption
+from pulumi_vertex_training.program.waiting.failures import Again, WaitFailed, held
+from pulumi_vertex_training.program.waiting.interruption import (
+    Interrupted,
+    interrupted_within,
+    unless_interrupted,
+)
+from pulumi_vertex_training.program.waiting.outcome import gone, outcome, with_results
+from pulumi_vertex_training.program.waiting.progress import Progress
+from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_emulator.launcher import LauncherError
 
 if TYPE_CHECKING:
-    from pulumi_vertex_training.program.log_stream import LogStream
+    from pulumi_vertex_training.program.waiting.log_stream import LogStream
 
 CANCEL_SECONDS = 4.0
 """Time limit for cancelling the job of an interrupted program: the engine kills it 5 s after Ctrl-C."""
@@ -177,7 +182,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
         nonlocal log
         if streams and log is None:
             job_id = waiting.declared.log_of(record)
-            from pulumi_vertex_training.program.log_stream import (
+            from pulumi_vertex_training.program.waiting.log_stream import (
                 LogStream,  # imported only if needed
             )
 

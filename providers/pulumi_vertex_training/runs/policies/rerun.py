@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from pulumi_vertex_training.runs.run_status import (
+from pulumi_vertex_training.runs.policies.run_status import (
     ENDED,
     FAILURES,
     LIVE,

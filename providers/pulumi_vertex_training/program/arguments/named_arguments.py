@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from pulumi_vertex_training.program import checks
+from pulumi_vertex_training.program.arguments import checks
 
 Init = TypeVar("Init", bound=Callable[..., None])
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, get_args
 
 import pulumi
 
-from pulumi_vertex_training.program.checks import flag, one_of, seconds, whole_number
-from pulumi_vertex_training.program.references import BucketLike, bucket_location, bucket_name
+from pulumi_vertex_training.program.arguments.checks import flag, one_of, seconds, whole_number
+from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_location, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs
-from pulumi_vertex_training.runs.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete, OnReplace
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete, OnReplace
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT, Policy
 
 Wait = Literal["none", "running", "done"]
 OnInterrupt = Literal["leave", "cancel"]

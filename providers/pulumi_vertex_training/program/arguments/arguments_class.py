@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pulumi
 
-from pulumi_vertex_training.program.references import image_uri
+from pulumi_vertex_training.program.arguments.references import image_uri
 from vertex_training.findings.words import all_of, nearest
 
 T = TypeVar("T")

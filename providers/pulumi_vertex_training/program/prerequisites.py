@@ -91,7 +91,7 @@ async def _problems(
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
 ) -> Sequence[Problem]:
-    from pulumi_vertex_training.plugin.running.lookups import problems_of_declaration
+    from pulumi_vertex_training.plugin.running.prerequisites import problems_of_declaration
 
     inputs = _Inputs(depends_on_others=_depends_on_others(opts))
     values = await inputs.read(declaration)

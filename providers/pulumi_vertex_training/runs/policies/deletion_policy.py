@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from pulumi_vertex_training.runs.run_status import ENDED, LIVE, LastRun
+from pulumi_vertex_training.runs.policies.run_status import ENDED, LIVE, LastRun
 
 DEFAULT_KEEP_RUNS = 10
 """The default number of earlier runs whose records are kept."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulumi_vertex_training.program.interruption import unless_interrupted
+from pulumi_vertex_training.program.waiting.interruption import unless_interrupted
 
 _REST_TURNS = 1000
 """Turns of the event loop without a new wait or call after which a program is at rest.

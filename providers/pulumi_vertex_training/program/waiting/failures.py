@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import pulumi
 
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.interruption import Interrupted
-from pulumi_vertex_training.program.waits import Wait, WaitResult, Waits, program_waits
+from pulumi_vertex_training.program.waiting.interruption import Interrupted
+from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, Waits, program_waits
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import pulumi
 from pulumi import _types
 
-from pulumi_vertex_training.program.worker_pools import WorkerPool
+from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool
 from vertex_training.fields.schema import camel_case
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from pulumi_vertex_training.runs.rerun import Decision, Facts
-from pulumi_vertex_training.runs.run_status import LastRun
+from pulumi_vertex_training.runs.policies.rerun import Decision, Facts
+from pulumi_vertex_training.runs.policies.run_status import LastRun
 
 FIRST = "first-run"
 ON_DEMAND = "on-demand"

@@ -18,8 +18,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.running.declaration import Counts, JobResourceType
-from pulumi_vertex_training.program import interruption, messages
-from pulumi_vertex_training.program.run_options import WaitPolicy
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
+from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.progress import Report, duration, latest_report, metrics_in_words
 from vertex_training.fields import timestamps
 

@@ -12,7 +12,7 @@ from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
-from pulumi_vertex_training.runs.run_status import LIVE, LookupResult, last_run
+from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_emulator.launcher import LauncherError
 from vertex_training.findings.problems import Problem, errors
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import pulumi
 from pulumi import Input
 
-from pulumi_vertex_training.program.arguments_class import IMAGES
-from pulumi_vertex_training.program.job_args import WorkerPoolSpecArgs
-from pulumi_vertex_training.program.references import image_uri
+from pulumi_vertex_training.program.arguments.arguments_class import IMAGES
+from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs
+from pulumi_vertex_training.program.arguments.references import image_uri
 from vertex_training.fields.schema import camel_case
 from vertex_training.topology.pools import chief_worker_counts
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pulumi import Input
 
-from pulumi_vertex_training.program.arguments_class import arguments_class
-from pulumi_vertex_training.program.references import ImageLike
+from pulumi_vertex_training.program.arguments.arguments_class import arguments_class
+from pulumi_vertex_training.program.arguments.references import ImageLike
 
 
 @arguments_class

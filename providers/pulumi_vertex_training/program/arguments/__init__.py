@@ -1,0 +1,1 @@
+"""Arguments of resources: their classes, checks and defaults."""
