@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pulumi_vertex_training.program.get_functions import read_job
+from pulumi_vertex_training.program.named_arguments import checked_call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ class ExistingCustomJob:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_custom_job(job: str, *, project: str | None = None, location: str | None = None) -> ExistingCustomJob:
     """Return an existing job of the stack's endpoint, live or ended. Nothing is adopted.
 

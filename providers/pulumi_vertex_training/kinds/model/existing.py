@@ -9,6 +9,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.model import gateway
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.program.get_functions import read_existing
+from pulumi_vertex_training.program.named_arguments import checked_call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class ExistingModel:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_model(
     model_id: str, *, version: str = "", project: str | None = None, location: str | None = None
 ) -> ExistingModel:
