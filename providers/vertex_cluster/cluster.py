@@ -7,10 +7,10 @@ from typing import Any, Mapping
 
 __all__ = ["ROLES", "Cluster", "ClusterError", "split_address"]
 
-ROLES = ("chief", "worker", "server", "evaluator")
+ROLES = ("chief", "worker", "parameter_server", "evaluator")
 """Role of a worker pool by its position (Vertex AI documentation, "Distributed training").
 
-The third pool holds parameter servers or reduction servers; the variables do not say which.
+The third pool may hold reduction servers instead, which run an image of Google; the variables do not say so.
 """
 
 

@@ -180,7 +180,7 @@ def _mxnet(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
             remedy="Declare worker pools 1 and 2: with MXNet, the chief is only the scheduler",
         )
     found = {
-        "DMLC_ROLE": {"chief": "scheduler"}.get(cluster.role, cluster.role),
+        "DMLC_ROLE": {"chief": "scheduler", "parameter_server": "server"}.get(cluster.role, cluster.role),
         "DMLC_PS_ROOT_URI": _ip(cluster, cluster.chief_host, "MXNet", resolve),
         "DMLC_PS_ROOT_PORT": str(cluster.chief_port),
         "DMLC_NUM_WORKER": str(workers),

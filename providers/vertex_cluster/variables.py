@@ -114,9 +114,10 @@ class _Reader:
             found = tuple(self._address(f"{path}[{i}]", entry) for i, entry in enumerate(addresses))
             if position in pools:  # one replica may be listed as `chief` and as `workerpool0`
                 if pools[position] != found:
+                    role = ROLES[position].replace("_", " ")
                     raise self._error(
                         path,
-                        f"lists different {ROLES[position]}s than the other name of this pool",
+                        f"lists different {role}s than the other name of this pool",
                         "Keep one of the two",
                     )
                 continue

@@ -72,6 +72,24 @@ vt.CustomJob(
     scheduling=vt.SchedulingArgs(timeout=datetime.timedelta(hours=1)),
 )
 """
+NO_CONTAINER = 'vt.Model("served")\n'
+WRONG_CALLS = """
+for call in (
+    lambda: vt.topology(chef={}),
+    lambda: vt.topology({}),
+    lambda: vt.double_parameter("rate", 1, scal="log"),
+    lambda: vt.get_model("digits", locatoin="us-east1"),
+    lambda: vt.MachineSpecArgs("n1-standard-4"),
+    lambda: vt.StagingBucket(),
+    lambda: vt.CustomJob(3, worker_pool_specs=[]),
+    lambda: vt.DistributedTraining("train", cheif={}, wait="done"),
+):
+    try:
+        call()
+    except pulumi.RunError as error:
+        pulumi.log.info(str(error))
+vt.CustomJob("", worker_pool_specs=[])
+"""
 
 
 @dataclass(kw_only=True)
@@ -85,6 +103,8 @@ class Previews:
     study: str
     texts: str
     converted: str
+    no_container: str
+    wrong_calls: str
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +131,8 @@ def previews(shared_engine: Engine) -> Previews:
         study=refused(STUDY),
         texts=refused(TEXTS),
         converted=accepted(CONVERTED),
+        no_container=refused(NO_CONTAINER),
+        wrong_calls=refused(WRONG_CALLS),
     )
 
 
@@ -165,3 +187,27 @@ def test_a_value_that_is_no_text_is_named_with_its_path_and_the_remedy(previews:
 def test_a_path_and_a_duration_are_converted(previews: Previews) -> None:
     assert "3600s" in previews.converted
     assert '"data.txt"' in previews.converted
+
+
+def test_a_model_without_a_container_is_refused(previews: Previews) -> None:
+    assert "resource 'served' has a problem: container_spec: is missing" in previews.no_container
+
+
+def test_a_wrong_call_is_one_line_without_a_traceback(previews: Previews) -> None:
+    for words in (
+        "topology: chef: unknown argument; did you mean chief?",
+        "topology: chief is missing",
+        "topology: give arguments by name, such as chief=...",
+        "double_parameter: scal: unknown argument; did you mean scale?",
+        "double_parameter: max_value is missing",
+        "get_model: locatoin: unknown argument; did you mean location?",
+        "MachineSpecArgs: give arguments by name, such as machine_type=...",
+        "StagingBucket: the name of the resource is missing; give it first",
+        "CustomJob: the name of the resource is 3; give it first",
+        "train: cheif: unknown argument; did you mean chief?",
+        "train: chief is missing",
+        "CustomJob: the name of the resource is empty; give it first",
+    ):
+        assert words in previews.wrong_calls
+    assert "wait: unknown" not in previews.wrong_calls
+    assert "Traceback" not in previews.wrong_calls

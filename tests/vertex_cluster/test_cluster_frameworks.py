@@ -12,7 +12,7 @@ from vertex_cluster import FRAMEWORKS, Cluster, ClusterError, framework_argument
 
 POOLS = (("10.0.0.1:1",), ("10.0.0.2:2", "10.0.0.3:3"), ("10.0.0.4:4",), ("10.0.0.5:5",))
 NAMED = (("chief:2222",), ("worker-0:2222", "worker-1:2222"), ("server:2222",), ())
-ROLES = {"chief": (0, 0), "worker": (1, 1), "server": (2, 0), "evaluator": (3, 0)}
+ROLES = {"chief": (0, 0), "worker": (1, 1), "parameter_server": (2, 0), "evaluator": (3, 0)}
 
 
 def seen_from(role: str, pools: tuple[tuple[str, ...], ...] = POOLS) -> Cluster:
@@ -40,32 +40,32 @@ MACHINES = {"machines": "10.0.0.1:1,10.0.0.2:2,10.0.0.3:3", "num_machines": "3"}
 TABLE: list[tuple[str, str, dict[str, str]]] = [
     ("torch", "chief", {**TORCH, "RANK": "0"}),
     ("torch", "worker", {**TORCH, "RANK": "2"}),
-    ("torch", "server", {}),
+    ("torch", "parameter_server", {}),
     ("torch", "evaluator", {}),
     ("pytorch", "worker", {**TORCH, "RANK": "2"}),
     ("torchrun", "chief", {**PET, "PET_NODE_RANK": "0"}),
     ("torchrun", "worker", {**PET, "PET_NODE_RANK": "2"}),
-    ("torchrun", "server", {}),
+    ("torchrun", "parameter_server", {}),
     ("torchrun", "evaluator", {}),
     ("jax", "chief", {**JAX, "process_id": "0"}),
     ("jax", "worker", {**JAX, "process_id": "2"}),
-    ("jax", "server", {}),
+    ("jax", "parameter_server", {}),
     ("jax", "evaluator", {}),
     ("mxnet", "chief", {**DMLC, "DMLC_ROLE": "scheduler"}),
     ("mxnet", "worker", {**DMLC, "DMLC_ROLE": "worker", "DMLC_WORKER_ID": "1"}),
-    ("mxnet", "server", {**DMLC, "DMLC_ROLE": "server"}),
+    ("mxnet", "parameter_server", {**DMLC, "DMLC_ROLE": "server"}),
     ("mxnet", "evaluator", {}),
     ("xgboost", "chief", {**TRACKER, "dmlc_task_id": "0000"}),
     ("xgboost", "worker", {**TRACKER, "dmlc_task_id": "0002"}),
-    ("xgboost", "server", {}),
+    ("xgboost", "parameter_server", {}),
     ("xgboost", "evaluator", {}),
     ("lightgbm", "chief", {**MACHINES, "local_listen_port": "1"}),
     ("lightgbm", "worker", {**MACHINES, "local_listen_port": "3"}),
-    ("lightgbm", "server", {}),
+    ("lightgbm", "parameter_server", {}),
     ("lightgbm", "evaluator", {}),
     ("horovod", "chief", {"np": "3", "hosts": "10.0.0.1:1,10.0.0.2:1,10.0.0.3:1"}),
     ("horovod", "worker", {}),
-    ("horovod", "server", {}),
+    ("horovod", "parameter_server", {}),
     ("horovod", "evaluator", {}),
 ]
 

@@ -133,14 +133,14 @@ def test_a_server_after_a_skipped_pool() -> None:
         spec({"workerpool0": ["a:1"], "workerpool2": ["b:1"]}, {"type": "workerpool2", "index": 0})
     )
     assert cluster.pools == (("a:1",), (), ("b:1",), ())
-    assert cluster.role == "server"
+    assert cluster.role == "parameter_server"
 
 
 def test_older_ai_platform_names() -> None:
     pools = {"master": ["m:2222"], "worker": ["w0:2222", "w1:2222"], "ps": ["p:2222"]}
     cluster = parse_cluster_spec(spec(pools, {"type": "ps", "index": 0, "trial": ""}))
     assert cluster.pools == (("m:2222",), ("w0:2222", "w1:2222"), ("p:2222",), ())
-    assert (cluster.role, cluster.trial) == ("server", None)
+    assert (cluster.role, cluster.trial) == ("parameter_server", None)
 
 
 def test_ipv6_addresses() -> None:

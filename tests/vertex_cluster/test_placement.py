@@ -319,7 +319,7 @@ def test_reduction_servers_are_excluded_manually() -> None:
     assert PlacedWorker.of(seen_from(0), subnetworks=3, parameter_servers=0).parameter_servers == 0
 
 
-@pytest.mark.parametrize(("pool", "role"), [(2, "server"), (3, "evaluator")])
+@pytest.mark.parametrize(("pool", "role"), [(2, "parameter_server"), (3, "evaluator")])
 def test_a_replica_that_is_not_a_worker(pool: int, role: str) -> None:
     with pytest.raises(
         PlacementError, match=f"^cluster is seen from workerpool{pool}-0, whose role, {role},"

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cluster = vertex_cluster.from_environment(os.environ)
         role = cluster.role
         log.info("%s: %s", cluster.name, _described(cluster))
-        if role == "server":
+        if role == "parameter_server":
             raise InputError(
                 "This program has no use for parameter servers, because its trainers add up their gradients "
                 "themselves. Leave the third worker pool empty."
@@ -157,8 +157,8 @@ def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
 
 def _described(cluster: Cluster) -> str:
     pools = zip(vertex_cluster.ROLES, cluster.pools, strict=True)
-    sizes = ", ".join(f"{len(pool)} {role}" for role, pool in pools if pool)
-    return f"{cluster.role} in a job of {sizes}"
+    sizes = ", ".join(f"{len(pool)} {role.replace('_', ' ')}" for role, pool in pools if pool)
+    return f"{cluster.role.replace('_', ' ')} in a job of {sizes}"
 
 
 def _log_at_once() -> None:

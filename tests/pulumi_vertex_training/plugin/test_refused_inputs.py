@@ -189,14 +189,14 @@ KINDS = [
     ),
     pytest.param(
         StagedPackageProvider(),
-        {**PLACE, "bucket": "some-bucket", "source": "../no-such-thing"},
-        ["source: ", "no-such-thing", "does not exist"],
+        {**PLACE, "bucket": "No_Bucket", "source": "../no-such-thing", "format": "egg", "versoin": "1"},
+        ["source: ../no-such-thing does not exist", "No_Bucket", "format: the string 'egg'", "mean version?"],
         id="a package without its source",
     ),
     pytest.param(
         StagedFileProvider(),
-        {**PLACE, "bucket": "some-bucket", "source": "../no-such-thing"},
-        ["source: ", "no-such-thing", "does not exist"],
+        {**PLACE, "bucket": "No_Bucket", "source": "../no-such-thing", "prefix": 3},
+        ["source: ../no-such-thing does not exist", "No_Bucket", "prefix: "],
         id="a file without its source",
     ),
     pytest.param(

@@ -49,8 +49,8 @@ def test_no_constructor_takes_any_argument(name: str) -> None:
             {"worker_pool_specs": [], "wiat": "done"},
             [
                 "train: wiat: unknown argument; did you mean wait?",
-                "train: worker_pool_specs: there is no worker pool; a job needs at least its chief, the first "
-                "pool, with 1 replica",
+                "train: worker_pool_specs: there is no worker pool; a job needs at least its chief, the "
+                "first pool, with 1 replica",
             ],
         ),
     ],

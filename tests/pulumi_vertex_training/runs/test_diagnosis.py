@@ -277,6 +277,26 @@ def test_the_report_is_one_message_without_a_line_twice() -> None:
     ]
 
 
+PIP = (
+    "Requirements of the packages gs://b/t.whl could not be installed: flowers==9. This needs a reachable "
+    "package index (pip's own settings apply).\nThe last lines of pip:\n    Looking in indexes: https://u:p@i/\n"
+    "    ERROR: No matching distribution found for flowers==9"
+)
+
+
+def test_the_lines_of_pip_stay_lines_and_name_the_package() -> None:
+    said = report(diagnose(PIP), label="custom job 5", state="FAILED", logs="vertex-training logs 5")
+    assert said.split("\n")[1:5] == [
+        "The last lines of pip:",
+        "    Looking in indexes: https://u:p@i/",
+        "    ERROR: No matching distribution found for flowers==9",
+        "Likely cause: its Python package could not be installed: pip found no flowers==9. See pip's "
+        "messages in the service's part of the log. The job must be able to read package_uris and the "
+        "package's dependencies.",
+    ]
+    assert "pip:" not in without_log(PIP)
+
+
 @given(st.text(), st.lists(st.text()), st.none() | st.integers(-400, 400))
 def test_anything_is_diagnosed_in_bounded_printable_text(
     message: str, lines: list[str], code: int | None

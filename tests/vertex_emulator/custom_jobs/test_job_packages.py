@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import vertex_emulator
+from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, report
 from support.job_emulator import (
     IMAGE,
     SLEEP,
@@ -176,7 +177,11 @@ def test_a_package_that_cannot_be_built(emulator: JobEmulator) -> None:
     message = ended["error"]["message"]
     assert message.startswith(f"The packages {uri} could not be installed.")
     assert "stage a wheel" in message
-    assert "The last lines of pip:\n    " in message
+    said = report(diagnose(message), label="job", state="FAILED", logs="logs").split("\n")
+    assert said[1] == "The last lines of pip:"
+    assert "_untar" in message.partition("\n")[2]
+    assert "_untar" not in said[0]
+    assert all(line.startswith("    ") for line in said[2:-2])
     assert any(line.startswith("pip: ") for line in emulator.printed(name, "service"))
 
 

@@ -203,7 +203,7 @@ DOCUMENT = DocumentKind(
         DocumentForm(what="a training input", keys=("training_input", GCLOUD_KEY), read=read_training_input),
     ),
     example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
-    'roles {"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} '
-    'of AI Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}',
+    'roles {"chief": {...}, "worker": {...}, "parameter_server": {...}, "evaluator": {...}}, '
+    '{"trainingInput": {...}} of AI Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}',
     hints={"custom_job": "pass the value of customJob"},
 )

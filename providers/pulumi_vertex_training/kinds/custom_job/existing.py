@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_job
 
 
@@ -31,6 +32,7 @@ class ExistingCustomJob:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_custom_job(job: str, *, project: str | None = None, location: str | None = None) -> ExistingCustomJob:
     """Return an existing job of the stack's endpoint, live or ended. Nothing is adopted.
 

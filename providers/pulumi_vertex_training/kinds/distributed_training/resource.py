@@ -17,6 +17,7 @@ from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments import task_defaults
 from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
 from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
     ImageLike,
@@ -49,6 +50,7 @@ class DistributedTraining(pulumi.ComponentResource):
     job: CustomJob
     """Job of the training."""
 
+    @named_arguments
     def __init__(
         self,
         resource_name: str,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_job
 
 
@@ -28,6 +29,7 @@ class ExistingHyperparameterTuningJob:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_hyperparameter_tuning_job(
     job: str, *, project: str | None = None, location: str | None = None
 ) -> ExistingHyperparameterTuningJob:

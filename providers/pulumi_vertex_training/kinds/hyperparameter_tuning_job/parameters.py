@@ -22,6 +22,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
     ParameterSpecArgs,
     TrialJobSpecArgs,
 )
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.arguments.references import service_account_email
 from pulumi_vertex_training.program.arguments.worker_pools import with_image_names
 
@@ -65,11 +66,13 @@ class Conditional:
     parameter: Input[ParameterSpecArgs]
 
 
+@checked_call
 def when(values: Sequence[Input[Any]], parameter: Input[ParameterSpecArgs]) -> Conditional:
     """Make a parameter conditional: a trial has it only if its parent has one of these values."""
     return Conditional(values, parameter)
 
 
+@checked_call
 def double_parameter(
     parameter_id: Input[str], min_value: Input[float], max_value: Input[float], *, scale: Scale | None = None
 ) -> ParameterSpecArgs:
@@ -84,6 +87,7 @@ def double_parameter(
     )
 
 
+@checked_call
 def integer_parameter(
     parameter_id: Input[str],
     min_value: Input[int],
@@ -107,6 +111,7 @@ def integer_parameter(
     )
 
 
+@checked_call
 def categorical_parameter(
     parameter_id: Input[str], values: Input[Sequence[Input[str]]], *, conditions: Sequence[Conditional] = ()
 ) -> ParameterSpecArgs:
@@ -125,6 +130,7 @@ def categorical_parameter(
     )
 
 
+@checked_call
 def discrete_parameter(
     parameter_id: Input[str],
     values: Input[Sequence[Input[float]]],
@@ -148,11 +154,13 @@ def discrete_parameter(
     )
 
 
+@checked_call
 def minimize(metric_id: Input[str]) -> MetricSpecArgs:
     """Return a metric to minimize."""
     return MetricSpecArgs(metric_id=metric_id, goal="MINIMIZE")
 
 
+@checked_call
 def maximize(metric_id: Input[str]) -> MetricSpecArgs:
     """Return a metric to maximize."""
     return MetricSpecArgs(metric_id=metric_id, goal="MAXIMIZE")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.kinds.image_repository import gateway
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_existing
 
 
@@ -22,6 +23,7 @@ class ExistingImageRepository:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_image_repository(
     repository_id: str, *, project: str | None = None, location: str | None = None
 ) -> ExistingImageRepository:

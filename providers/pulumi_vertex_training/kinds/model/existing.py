@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.model import gateway
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_existing
 
 
@@ -30,6 +31,7 @@ class ExistingModel:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_model(
     model_id: str, *, version: str = "", project: str | None = None, location: str | None = None
 ) -> ExistingModel:

@@ -59,10 +59,17 @@ def normalise(spec: model.Model) -> model.Model:
     )
 
 
-def validate(spec: RegisteredModelSpec, *, options: CheckOptions = DEFAULT_OPTIONS) -> list[Problem]:
-    """Return every finding about a version; only one with files needs a container (SDK, `Model.upload`)."""
+def validate(
+    spec: RegisteredModelSpec, *, options: CheckOptions = DEFAULT_OPTIONS, is_uploaded: bool = False
+) -> list[Problem]:
+    """Return every finding about a version.
+
+    One with files needs a container (SDK, `Model.upload`), and so does one that is uploaded, unless it comes
+    from a base model.
+    """
+    needs_container = bool(spec.artifact_uri) or (is_uploaded and spec.base_model_source is None)
     return [
-        *model_problems(spec, path="", options=options, needs_container=bool(spec.artifact_uri)),
+        *model_problems(spec, path="", options=options, needs_container=needs_container),
         *registry_problems(spec.model_id, spec.parent_model, options),
     ]
 

@@ -51,7 +51,7 @@ class ModelInputs(RegisteredModelSpec):
 
 
 def _problems(inputs: ModelInputs, options: CheckOptions) -> Iterator[Problem]:
-    yield from registered_model.validate(inputs, options=options)
+    yield from registered_model.validate(inputs, options=options, is_uploaded=inputs.adopt is None)
     if inputs.adopt is not None and not re.fullmatch(r"[^@]+(@[^@]+)?", inputs.adopt):
         yield Problem(
             path="adopt",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.spec import from_wire
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_existing
 from vertex_training.topology.rules.resource_pools import ResourcePool
 
@@ -23,6 +24,7 @@ class ExistingPersistentResource:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_persistent_resource(
     persistent_resource_id: str, *, project: str | None = None, location: str | None = None
 ) -> ExistingPersistentResource:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
@@ -31,8 +32,9 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from vertex_training.fields.decode import UNKNOWN, decode
-from vertex_training.findings.problems import Problem
+from vertex_training.fields.decode import UNKNOWN, Decoded, decode
+from vertex_training.findings.problems import Problem, errors
+from vertex_training.job.rules.bucket_names import bucket_name_faults
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.packaging.package import FileDigest, Package
@@ -56,6 +58,44 @@ class StagedInputs:
     bucket: str
     source: str
     prefix: str = ""
+
+
+Inputs = TypeVar("Inputs", bound=StagedInputs)
+Content = TypeVar("Content")
+
+_PLACE = {field.name for field in dataclasses.fields(StagedInputs)} - {"source"}
+"""Inputs that say nothing about the content."""
+
+
+def _decoded(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
+    """Decode the inputs, and check the name of the bucket if it is known."""
+    return decode(cls, inbound(news)).then(
+        lambda inputs: inputs,
+        lambda inputs: [Problem(path="bucket", message=fault) for fault in bucket_name_faults(inputs.bucket)],
+    )
+
+
+def _made(
+    decoded: Decoded[Inputs], make: Callable[[Inputs], Content]
+) -> tuple[Content | None, tuple[Problem, ...]]:
+    """Make the content of the inputs as far as they are known and right, and return its findings.
+
+    With a wrong or unknown input of the content, only the findings about the source count: the others may
+    follow from that input. Raises no PackagingError.
+    """
+    gaps = {re.split(r"[.\[]", path)[0] for path in decoded.unknown | decoded.damaged} - _PLACE
+    if decoded.draft is None or "source" in gaps:
+        return None, ()
+    known = {
+        field.name: getattr(decoded.draft, field.name)
+        for field in dataclasses.fields(decoded.draft)
+        if field.name not in gaps
+    }
+    try:
+        made = make(type(decoded.draft)(**known))
+    except PackagingError as error:
+        return None, tuple(each for each in error.problems if not gaps or each.path == "source")
+    return made, ()
 
 
 class StagedProvider(Provider):
@@ -206,22 +246,19 @@ class StagedPackageProvider(StagedProvider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decode(PackageInputs, inbound(news))
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
+        decoded = _decoded(PackageInputs, news)
+        package, problems = _made(decoded, _package)
+        if decoded.spec is None or errors(problems):
+            return CheckResult(news, failures([*decoded.problems, *problems]))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
-        if decoded.unknown:
+        if decoded.unknown or package is None:
             derived: dict[str, Any] = dict.fromkeys((*DERIVED, "python_module"), UNKNOWN)
             return CheckResult(outbound({**inputs, **derived}), [])
-        try:
-            package = _package(decoded.spec)
-        except PackagingError as error:
-            return CheckResult(news, failures(error.problems))
         for line in warnings(decoded.spec.source, package.problems):
             say(line)
         spec = _package_object(decoded.spec, package)
-        if problems := failures(object_spec.validate(spec)):
-            return CheckResult(news, problems)
+        if faults := failures(object_spec.validate(spec)):
+            return CheckResult(news, faults)
         if package.kind != "built" and package.file_name.endswith(".whl"):
             # Only a build tells the modules of other packages for sure.
             own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
@@ -275,18 +312,15 @@ class StagedFileProvider(StagedProvider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decode(StagedInputs, inbound(news))
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
+        decoded = _decoded(StagedInputs, news)
+        spec, problems = _made(decoded, _file_object)
+        if decoded.spec is None or errors(problems):
+            return CheckResult(news, failures([*decoded.problems, *problems]))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
-        if decoded.unknown:
+        if decoded.unknown or spec is None:
             return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
-        try:
-            spec = _file_object(decoded.spec)
-        except PackagingError as error:
-            return CheckResult(news, failures(error.problems))
-        if problems := failures(object_spec.validate(spec)):
-            return CheckResult(news, problems)
+        if faults := failures(object_spec.validate(spec)):
+            return CheckResult(news, faults)
         return CheckResult(outbound({**inputs, **derived_inputs(spec)}), [])
 
     @clean

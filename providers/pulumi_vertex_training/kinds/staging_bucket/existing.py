@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.kinds.staging_bucket import gateway
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_existing
 
 
@@ -20,6 +21,7 @@ class ExistingBucket:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked_call
 def get_staging_bucket(name: str, *, project: str | None = None) -> ExistingBucket:
     """Return an existing bucket of the stack's endpoint. Nothing is adopted.
 

@@ -39,7 +39,10 @@ def arguments_class(cls: type[T]) -> type[T]:
         ]
     )
 
-    def construct(self: T, **given: object) -> None:
+    def construct(self: T, *args: object, **given: object) -> None:
+        if args:
+            first = next(iter(defaults))
+            raise pulumi.RunError(f"{cls.__name__}: give arguments by name, such as {first}=...")
         try:
             bound = signature.bind(**given)
         except TypeError as error:

@@ -22,6 +22,14 @@ def require(resource: str, findings: Iterable[str | None]) -> None:
         raise pulumi.RunError("\n".join(f"{resource}: {finding}" for finding in found))
 
 
+def resource_name(name: object) -> str | None:
+    """Return a finding unless the name of a resource is a text that is not empty."""
+    if isinstance(name, str) and name:
+        return None
+    given = "is missing" if name is None else "is empty" if name == "" else f"is {shown(name)}"
+    return f'the name of the resource {given}; give it first, such as "train"'
+
+
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str | None:
     """Return a finding unless the value is one of the allowed ones."""
     if isinstance(value, str) and value in allowed:

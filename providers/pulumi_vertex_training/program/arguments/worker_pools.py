@@ -11,6 +11,7 @@ from pulumi import Input
 
 from pulumi_vertex_training.program.arguments.arguments_class import IMAGES
 from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.arguments.references import image_uri
 from vertex_training.fields.schema import camel_case
 from vertex_training.topology.pools import chief_worker_counts
@@ -44,6 +45,7 @@ def _with_image_names(pool: Any) -> Any:
     }
 
 
+@checked_call
 def topology(
     *,
     chief: WorkerPool,
@@ -82,6 +84,7 @@ def _with_default_count(pool: WorkerPool) -> WorkerPool:
     return {**pool, "replica_count": 1}
 
 
+@checked_call
 def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[WorkerPool]:
     """Return worker pools with `replica_count` equal replicas: one chief, and workers for the rest.
 

@@ -22,7 +22,7 @@ _NAME_LENGTH = 200
 # Vertex AI's words. The emulator's begin alike (`vertex_emulator/custom_jobs`).
 _REPLICA = re.compile(r"\bThe replica (?P<replica>[\w-]+) ")
 _EXIT = re.compile(r"\bexited with a non-zero status of (?P<code>-?\d+)")
-_TAIL = "\nThe last lines of its log:\n"
+_TAIL = re.compile(r"\nThe last lines of (?P<of>its log|pip):\n")
 _POINTER = re.compile(r"\s*To find out more about why your job exited please check the logs:.*", re.DOTALL)
 _EMPTY_REASON = re.compile(r"\s*Termination reason: Error\.")
 
@@ -32,14 +32,15 @@ class Failure:
     """The parts of the service's error.
 
     `words` are its sentences without log lines and without the link to the logs; `replica` and `exit_code`
-    are those that it names; `lines` are the lines of the replica's log that came with it: only the emulator
-    sends any.
+    are those that it names; `lines` are the lines of the replica's log, or with `of_pip` those of pip, that
+    came with it: only the emulator sends any.
     """
 
     words: str
     replica: str | None = None
     exit_code: int | None = None
     lines: tuple[str, ...] = ()
+    of_pip: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class Diagnosis:
 
     `exit` is the exit code in words, `cause` completes "Likely cause: ", `remedy` is a sentence; all three
     are "" if nothing is known. `kind` is the name of the cause's row, "" without one. `lines` are the last of
-    the failing replica, plain and bounded.
+    the failing replica, or with `of_pip` of the pip that could not install its packages, plain and bounded.
     """
 
     words: str
@@ -59,13 +60,15 @@ class Diagnosis:
     cause: str = ""
     remedy: str = ""
     lines: tuple[str, ...] = ()
+    of_pip: bool = False
     unread: str = ""
     """Why there are no lines, if the log could not be read."""
 
 
 def take_apart(message: str) -> Failure:
     """Return the parts of a job's error message. If it names several replicas, the first counts."""
-    text, _, rest = message.partition(_TAIL)
+    tail = _TAIL.search(message)
+    text, rest = (message[: tail.start()], message[tail.end() :]) if tail else (message, "")
     lines = [line.removeprefix("    ") for line in _POINTER.sub("", rest).split("\n")] if rest else []
     while lines and not lines[-1].strip():
         lines.pop()
@@ -76,13 +79,14 @@ def take_apart(message: str) -> Failure:
         replica=replica["replica"] if replica else None,
         exit_code=int(code["code"]) if code else None,
         lines=tuple(lines),
+        of_pip=tail is not None and tail["of"] == "pip",
     )
 
 
 def without_log(message: str) -> str:
-    """Return an error message, or a line of the service about it, without the lines of a replica's log."""
-    head, tail, _ = message.partition(_TAIL)
-    return head if tail else message
+    """Return an error message, or a line of the service about it, without the lines of a log or of pip."""
+    tail = _TAIL.search(message)
+    return message[: tail.start()] if tail else message
 
 
 def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str] = ()) -> Diagnosis:
@@ -105,6 +109,7 @@ def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str]
         cause=cause,
         remedy=remedy,
         lines=tuple(shown[-LINES:]),
+        of_pip=failure.of_pip and not lines,
     )
 
 
@@ -133,8 +138,8 @@ def report(diagnosis: Diagnosis, *, label: str, state: str, logs: str, with_line
         words += f" It was {diagnosis.exit}."
     text = f"{label} {state}: {words}"
     if diagnosis.lines and with_lines:
-        replica = f"of {diagnosis.replica}" if diagnosis.replica else "of its log"
-        text += f"\nThe last lines {replica}:" + "".join(f"\n    {line}" for line in diagnosis.lines)
+        source = "pip" if diagnosis.of_pip else diagnosis.replica or "its log"
+        text += f"\nThe last lines of {source}:" + "".join(f"\n    {line}" for line in diagnosis.lines)
     elif diagnosis.unread:
         text += f"\nThe log could not be read: {diagnosis.unread}"
     if diagnosis.cause:
@@ -145,6 +150,8 @@ def report(diagnosis: Diagnosis, *, label: str, state: str, logs: str, with_line
 def _cause(words: str, code: int | None, lines: Sequence[str]) -> tuple[str, str, str]:
     for cause in CAUSES:
         if found := _first(cause.service, words):
+            if found.groupdict().get("what") is None:  # the log may name it
+                found = next(filter(None, (_first(cause.log, line) for line in _suspects(lines))), found)
             return _filled(cause, found)
     for line in _suspects(lines):
         for cause in CAUSES:

@@ -1,4 +1,4 @@
-"""Worker pools declared by role: `{"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}`.
+"""Worker pools declared by role: `{"chief": {...}, "worker": {...}, "parameter_server": {...}, ...}`.
 
 A role is a flat machine (`replica_count`, `machine_type`, `accelerator_type`, ...) with the defaults of
 Google's SDK, one of the API's pools, or a flat machine with a pool's task. Only faults that the list of pools
@@ -28,20 +28,24 @@ DEFAULT_MACHINE = "n1-standard-4"
 
 CHIEF_NAMES = ("chief", "chief_spec")
 WORKER_NAMES = ("worker", "workers", "worker_spec")
-SERVER_NAMES = ("server", "servers", "server_spec")
 PARAMETER_SERVER_NAMES = ("parameter_server", "parameter_servers", "parameter_server_spec")
 REDUCTION_SERVER_NAMES = ("reduction_server", "reduction_servers")
+SERVER_NAMES = ("server", "servers", "server_spec")
+"""The names of Google's SDK, for either kind of server: their task or their count tells which."""
 EVALUATOR_NAMES = ("evaluator", "evaluators", "evaluator_spec")
 
 POSITIONS: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(CHIEF_NAMES, roles.CHIEF),
         **dict.fromkeys(WORKER_NAMES, roles.WORKERS),
-        **dict.fromkeys(SERVER_NAMES + PARAMETER_SERVER_NAMES + REDUCTION_SERVER_NAMES, roles.SERVERS),
+        **dict.fromkeys(PARAMETER_SERVER_NAMES + REDUCTION_SERVER_NAMES + SERVER_NAMES, roles.SERVERS),
         **dict.fromkeys(EVALUATOR_NAMES, roles.EVALUATORS),
     }
 )
 """Every name of a role with the position of its pool. The first name of a position is used in messages."""
+
+_MAIN_NAMES = (CHIEF_NAMES[0], WORKER_NAMES[0], PARAMETER_SERVER_NAMES[0], EVALUATOR_NAMES[0])
+_ROLES = tuple(role.value for role in roles.Role)
 
 ROLE_TWICE = Rule(
     name="role-twice",
@@ -81,7 +85,9 @@ _TASK_FIELDS: Mapping[str, str] = MappingProxyType(
     {field.name: "python_package_spec" for field in dataclasses.fields(PythonPackageSpec)}
     | {field.name: "container_spec" for field in dataclasses.fields(ContainerSpec)}
 )
-_OTHER_NAMES: Mapping[str, str] = MappingProxyType({"ps": SERVER_NAMES[0], "master": CHIEF_NAMES[0]})
+_OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {"ps": PARAMETER_SERVER_NAMES[0], "master": CHIEF_NAMES[0]}
+)
 """Names that TensorFlow and AI Platform have for a role."""
 
 
@@ -126,7 +132,7 @@ def misnamed(name: str) -> str:
 
 
 def _default_origins() -> dict[str, str]:
-    return {"worker_pool_specs": ""} | {_pool_path(i): name for i, name in enumerate(_main_names())}
+    return {"worker_pool_specs": ""} | {_pool_path(i): name for i, name in enumerate(_MAIN_NAMES)}
 
 
 def _pool_path(position: int) -> str:
@@ -154,7 +160,7 @@ class _Reader:
         elif name in _JOB:
             self.job[str(key)] = item
         elif item is not None:
-            roles_are = f"the roles are {', '.join(_main_names())}"
+            roles_are = f"the roles are {', '.join(_ROLES)}"
             hint = misnamed(name) or nearest(name, (*POSITIONS, *_JOB)) or roles_are
             path = child("", name) if name else ""
             self.problems.append(
@@ -330,7 +336,3 @@ def _images(name: str, given: Mapping[str, object]) -> Iterator[tuple[str, str]]
             for key, image in message.items():
                 if isinstance(key, str) and snake_case(key) == field and isinstance(image, str):
                     yield f"{name}.{task}.{field}", image
-
-
-def _main_names() -> tuple[str, ...]:
-    return (CHIEF_NAMES[0], WORKER_NAMES[0], SERVER_NAMES[0], EVALUATOR_NAMES[0])

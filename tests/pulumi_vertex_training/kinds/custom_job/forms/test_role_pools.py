@@ -424,7 +424,7 @@ def test_roles_are_what_the_old_sdk_made_of_them(specs):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        pytest.param({"chief": CHIEF, "ps": {"replica_count": 2}}, "did you mean server?", id="ps"),
+        pytest.param({"chief": CHIEF, "ps": {"replica_count": 2}}, "did you mean parameter_server?", id="ps"),
         pytest.param({"master": CHIEF, "worker": 2}, "did you mean chief?", id="master"),
         pytest.param(
             {"chief": {"image_uri": "i"}, "worker": {"replica_count": 1, **TASK}},
