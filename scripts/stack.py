@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scripts import backend_locks, environment, pulumi_cli, python_packages
@@ -18,6 +18,8 @@ from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import PulumiCli
 from scripts.report import ChoreError, Report
+
+_COMMAND = "vertex-training"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,7 @@ def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) 
     refuse_if_locked(layout, stack)
     ready = prepare(layout, report, stack=stack)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
-    return _become(layout, ready, ["up", "--stack", stack, *consent, *arguments])
+    return _become(layout, _printing_commands(layout, ready), ["up", "--stack", stack, *consent, *arguments])
 
 
 def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
@@ -65,7 +67,9 @@ def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[s
     if "--json" not in arguments:
         report.line(target(layout, stack))
     ready = prepare(layout, report, stack=stack)
-    return _become(layout, ready, ["preview", "--diff", "--stack", stack, *arguments])
+    return _become(
+        layout, _printing_commands(layout, ready), ["preview", "--diff", "--stack", stack, *arguments]
+    )
 
 
 def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
@@ -288,6 +292,15 @@ def _stop_emulator(layout: Layout, report: Report) -> int:
         folder,
     ]
     return run_openly(command, cwd=layout.root, env=os.environ)
+
+
+def _printing_commands(layout: Layout, ready: Ready, environ: Mapping[str, str] = os.environ) -> Ready:
+    """Let `pulumi` print commands that work in the shell of the user, which may not be activated."""
+    found = shutil.which(_COMMAND, path=environ.get("PATH", os.defpath))
+    if found == str(layout.venv / "bin" / _COMMAND):
+        return ready
+    command = shlex.quote(str(layout.root / "scripts" / _COMMAND))
+    return replace(ready, env={environment.COMMAND_VARIABLE: command, **ready.env})
 
 
 def _become(layout: Layout, ready: Ready, arguments: Sequence[str]) -> int:

@@ -63,7 +63,7 @@ def test_the_requirement_of_a_wheel(project: Path, relative: bool) -> None:
     [
         pytest.param([], "No stack of", id="no package"),
         pytest.param(["''"], "No stack of", id="an empty one"),
-        pytest.param(["two.whl"], "two.whl, which is no version and no URL, and /", id="a missing file"),
+        pytest.param(["two.whl"], "two.whl: not a version or a URL, and /", id="a missing file"),
         pytest.param(["0.1", "0.2"], "different packages: 0.1 (Pulumi.0.yaml), 0.2", id="two packages"),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path
 def test_a_mistyped_package_is_named_by_pulumi_new(root: Path, report: Report) -> None:
     cli = pulumi_cli.ensure(clone_layout(root=root), report)
     with release.trial(cli, "/nowhere/package.whl") as trial:
-        with pytest.raises(ChoreError, match="which is no version and no URL") as refused:
+        with pytest.raises(ChoreError, match="not a version or a URL") as refused:
             trial.create()
         assert "pulumi config set package /path/of/the/package.whl" in str(refused.value)
         assert "Run `pulumi install` to complete the installation." in str(refused.value)

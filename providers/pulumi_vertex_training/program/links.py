@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from urllib.parse import quote
 
+from pulumi_vertex_training.program.shell_command import job_command
 from vertex_emulator.kernel.data_folder import DataFolder, chosen_data_dir
 
 CONSOLE = "https://console.cloud.google.com"
@@ -18,7 +19,7 @@ def console_url(endpoint: str, name: str) -> str:
     `_dashboard_uri`). Project and location are "" for a name that Pulumi's mocks make up.
     """
     if endpoint != "google":
-        return f"vertex-training status {_id(name)}"
+        return job_command("status", _id(name))
     project, location = _parts(name)
     return f"{CONSOLE}/agent-platform/locations/{location}/training/{_id(name)}?project={project}"
 
@@ -34,7 +35,7 @@ def logs_url(endpoint: str, name: str) -> str:
 
 def logs_command(name: str) -> str:
     """Return the command that prints the logs of all replicas of a job."""
-    return f"vertex-training logs {_id(name)}"
+    return job_command("logs", _id(name))
 
 
 def tensorboard_url(name: str, tensorboard: str) -> str:

@@ -58,7 +58,7 @@ def requirement() -> str:
     path = (PROJECT / Path(value).expanduser()).resolve()
     if (path.suffix == ".whl" and path.is_file()) or (path / "pyproject.toml").is_file():
         return f"{WANTED} @ {path.as_uri()}"
-    sys.exit(f"`package` is {value}, which is no version and no URL, and {path} is no wheel.{REMEDY}")
+    sys.exit(f"`package` is {value}: not a version or a URL, and {path} is not a wheel or a clone.{REMEDY}")
 
 
 def packages(file: Path) -> list[str]:

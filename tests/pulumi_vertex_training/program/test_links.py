@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
 from google.cloud.aiplatform.utils import console_utils
 
 from pulumi_vertex_training.program import links
@@ -32,7 +33,8 @@ def test_the_log_is_filtered_by_the_job() -> None:
     assert not set(' "\n') & set(url)
 
 
-def test_the_emulator_has_commands() -> None:
+def test_the_emulator_has_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "vertex-training")
     assert links.console_url("emulator", JOB) == "vertex-training status 7"
     assert links.logs_url("emulator", JOB) == links.logs_command(JOB) == "vertex-training logs 7"
 

@@ -22,6 +22,7 @@ from pulumi_vertex_training.plugin.running.declaration import JobResourceType, d
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.program_secrets import masked, program_secrets
+from pulumi_vertex_training.program.shell_command import job_command
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.failures import Again, WaitFailed, held
 from pulumi_vertex_training.program.waiting.interruption import (
@@ -77,7 +78,7 @@ class Waiting:
     @property
     def logs(self) -> str:
         """Command that prints the job's log."""
-        return f"vertex-training logs {self.job_id}"
+        return job_command("logs", self.job_id)
 
 
 async def completion(
@@ -218,7 +219,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
 
 async def _interrupted(waiting: Waiting, link: _Link) -> str:
     """Cancel the job after Ctrl-C if the policy says so. Return a message, which a running engine shows."""
-    remedy = f"`pulumi up` joins it again, `vertex-training cancel {waiting.job_id}` stops it"
+    remedy = f"`pulumi up` joins it again, `{job_command('cancel', waiting.job_id)}` stops it"
     if not waiting.policy.cancels:
         return f"interrupted; {waiting.title} keeps running: {remedy}"
     try:
@@ -276,7 +277,12 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
         again = waiting.again.command(urn or "URN", record.state.word, stays=not fails)
         if fails:
             raise WaitFailed(f"{message}\n{again}", state=record.state.word, command=waiting.logs)
-        messages.warn(f"{message}\nThis deployment did not wait for it. {again}", waiting.resource)
+        why = (
+            "It ended before this deployment began."
+            if policy.waits
+            else "This deployment does not wait for it."
+        )
+        messages.warn(f"{message}\n{why} {again}", waiting.resource)
 
 
 async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:

@@ -17,6 +17,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.program_secrets import masked
+from pulumi_vertex_training.program.shell_command import job_command
 from pulumi_vertex_training.runs.log_sources import RunLog
 from pulumi_vertex_training.runs.streaming import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, stream
 
@@ -37,7 +38,7 @@ class LogStream:
         self._resource = resource
         self._label = label
         self._job_id = job_id
-        self._command = f"vertex-training logs {job_id}"
+        self._command = job_command("logs", job_id)
         self._lines = LogLines(label=label, command=self._command)
         self._finished = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

@@ -20,6 +20,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.running.declaration import Counts, JobResourceType
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
+from pulumi_vertex_training.program.shell_command import job_command
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.progress import Report, duration, latest_report, metrics_in_words
 from vertex_training.fields import timestamps
@@ -153,6 +154,6 @@ def announcement(noun: str, job_id: str, policy: WaitPolicy) -> str:
     if policy.cancels:
         return f"Ctrl-C cancels it (on_interrupt): {noun} {job_id}"
     return (
-        f"Ctrl-C leaves it running: `pulumi up` joins it again, `vertex-training cancel {job_id}` stops "
+        f"Ctrl-C leaves it running: `pulumi up` joins it again, `{job_command('cancel', job_id)}` stops "
         f"{noun} {job_id}"
     )
