@@ -48,7 +48,8 @@ if "bucket" in parts:
     bucket = vt.StagingBucket("bucket", name="staging", force_destroy=True)
 if "job" in parts:
     to = {{{{"staging_bucket": bucket}}}} if "bucket" in parts else {{{{}}}}
-    vt.CustomJob("train", worker_pool_specs=[{{{{**pool, "container_spec": trains}}}}], wait="none", **to)
+    pools = [{{{{**pool, "container_spec": trains}}}}]
+    vt.CustomJob("train", worker_pool_specs=pools, wait="none", on_replace="delete", **to)
 if "model" in parts:
     vt.Model(
         "digits",

@@ -177,6 +177,25 @@ def test_a_changed_spec(stage: Stage, step: Step, victim: Victim) -> None:
 
 
 @product(
+    step("the old job is cancelled", "CancelCustomJob", CARRIED_OUT).kills(BOTH),
+    SUBMITTED.kills(BOTH),
+    slow=False,
+)
+def test_a_changed_spec_with_records_that_are_kept(stage: Stage, step: Step, victim: Victim) -> None:
+    """Replace a job as by default: the record of the old one stays."""
+    stage.prepare(Situation.LIVE)
+    with stage.trial():
+        stage.declare(options='wait="none", on_replace="keep"')
+        stage.interrupt(UP, step.hold, victim)
+        stage.up()
+        stage.settle()
+        assert stage.submissions() == 1, stage.output
+        stage.assert_one_live()
+        assert len(stage.jobs()) == 2
+    stage.destroy()
+
+
+@product(
     LOOKED_AT.kills(EMULATOR),
     RUN_NOT_UPDATED,
     NOT_DELETED,

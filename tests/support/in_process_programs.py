@@ -21,8 +21,10 @@ from support.small_engine import Declared, Outputs
 TARGET = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 TRAINING = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
-POLICIES = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
-"""The policies in a job's record; its run also has the limit of reruns."""
+POLICIES = {"rerun": "on_change", "protect_running": False}
+"""The policies in the records of a job and its run; the latter also has the limit of reruns."""
+OF_JOB = {"on_replace": "delete", "keep_runs": 10}
+"""The policies in a job's record only. The invariants of these tests count records, so none is kept."""
 
 
 def marks(name: str) -> dict[str, str]:
@@ -45,8 +47,9 @@ def runnable(
 ) -> list[Declared]:
     """Return a job and its run. Policies that are not given have their defaults."""
     collection = provider.declared.gateway.collection
-    of_job = {**POLICIES, **policies}
-    of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **TARGET}
+    of_both = {**POLICIES, **policies}
+    of_job = {**OF_JOB, **of_both}
+    of_run = {**of_both, "rerun_limit": rerun_limit, "run_token": run_token, **TARGET}
     declaration = {**spec, **TARGET}
 
     def run(_: Outputs) -> Mapping[str, Any]:

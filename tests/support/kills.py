@@ -325,6 +325,12 @@ class Stage:
         assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
         self.is_live = True
 
+    def assert_one_live(self) -> None:
+        """Assert that the service has one live job, which is in the state; ended ones may be kept."""
+        assert self.recorded_jobs() == self.live(), self.output
+        assert len(self.live()) == 1, self.output
+        self.is_live = True
+
     def assert_one_recorded(self) -> None:
         """Assert that the service has one record, the one in the state."""
         assert list(map(_local, self.jobs())) == list(map(_local, self.recorded())), self.output

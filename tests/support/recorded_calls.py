@@ -19,6 +19,7 @@ _UNSTABLE = re.compile(
     r"|(?<=-\d-)[0-9a-f]{4}(?=/)"  # the suffix of the directory of a second job with the same key
     r"|(?<=/customJobs/)\d+|\b\d{15,}\b"  # an id that the service chose
     r"|127\.0\.0\.1:\d+|no engine"
+    r"|(?<=\bFault )\d+(?=:)"  # the number of a fault; kills of the real engine set some, too
 )
 
 
@@ -49,6 +50,10 @@ def read(file: Path) -> list[Call]:
     return list(calls.values())
 
 
+_BESIDE = ("__provider", "asked_by", "lookups", "__declaration", "__found")
+"""Keys that the real program hands over beside the inputs; the small engine does not."""
+
+
 class Normaliser:
     """Replace values that differ between two histories; each history has its own instance."""
 
@@ -63,7 +68,7 @@ class Normaliser:
             return {
                 key: "<engine>" if key == "asked_by" else self._value(item)
                 for key, item in sorted(value.items())
-                if not (item is None and key != "error") and key not in ("__provider", "asked_by")
+                if not (item is None and key != "error") and key not in _BESIDE
             }
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]

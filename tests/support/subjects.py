@@ -97,7 +97,7 @@ pool = vt.WorkerPoolSpecArgs(
         env=[vt.EnvVarArgs(name="SPEC", value=$spec)],
     ),
 )
-vt.CustomJob($name, worker_pool_specs=[pool], $options)
+vt.CustomJob($name, worker_pool_specs=[pool], **{"on_replace": "delete", **dict($options)})
 """,
 )
 
