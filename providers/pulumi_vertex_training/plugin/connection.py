@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.settings import EndpointKind, Settings
+from pulumi_vertex_training.plugin.settings import EndpointKind, Settings, Target
 from vertex_emulator import launcher
 
 _starting = threading.Lock()
@@ -38,6 +38,14 @@ def connect_if_running(
         return connect(kind, project, location, settings)
     emulator = launcher.find(settings.data_dir)
     return None if emulator is None else _endpoint(emulator, project, location)
+
+
+def endpoint_for_lookups(target: Target, settings: Settings) -> Endpoint | None:
+    """Return the endpoint, or None without an emulator that can be asked."""
+    try:
+        return connect_if_running(*target, settings)
+    except launcher.LauncherError:
+        return None
 
 
 def _endpoint(emulator: launcher.Emulator, project: str, location: str) -> Endpoint:

@@ -24,6 +24,7 @@ from pulumi_vertex_training.plugin import settings as settings_module
 from pulumi_vertex_training.plugin.settings import Settings, Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.policies.deletion_policy import OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Decision, Facts, Policy
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
@@ -224,6 +225,9 @@ class Operation:
     """The modules of the packages that this operation checked, by their gs:// URIs. Written by a package's
     `check`; read by the `check` of the jobs that install it."""
 
+    _lookups: Lookups = field(default_factory=Lookups, compare=False)
+    """The answers about what jobs need. Read by the `diff` of runs."""
+
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def begin(self) -> None:
@@ -243,6 +247,10 @@ class Operation:
     @property
     def settings(self) -> Settings:
         return self._settings or Settings()
+
+    @property
+    def lookups(self) -> Lookups:
+        return self._lookups
 
     def say_once(self, message: str) -> None:
         """Print a message unless this operation has printed it.

@@ -42,7 +42,7 @@ class Settings:
 
     `project` and `location` are None if neither namespace gives them. `data_dir` is the emulator's data
     folder; None means the emulator's own default (`vertex_emulator.launcher`). `lookup_seconds` is how long
-    a job waits for the answers about what it needs; 0 means that nothing is looked up.
+    a preview waits for the lookups of one resource; 0 means that nothing is looked up.
     """
 
     endpoint: EndpointKind = "emulator"

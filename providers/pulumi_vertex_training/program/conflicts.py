@@ -7,25 +7,21 @@ up, all at the same time and for a short time only; without an answer, the creat
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import functools
 import itertools
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.plugin.autonaming import derived_name
 from pulumi_vertex_training.plugin.conflicts import DECLARATION, FOUND
-from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
 from pulumi_vertex_training.plugin.process import engine_address
+from pulumi_vertex_training.plugin.settings import Target
+from pulumi_vertex_training.program.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings
-from vertex_emulator.launcher import LauncherError
-
-DEADLINE_SECONDS = 2.0
-"""How long one look-up may hold up the resource."""
 
 _tokens = itertools.count(1)
 
@@ -56,45 +52,21 @@ def conflict_inputs(
     facts = {name: inputs.get(name) for name in ("endpoint", "project", "location", field)}
 
     async def look_up(known: Mapping[str, Any]) -> dict[str, Any] | None:
-        target = (known["endpoint"], str(known["project"]), str(known["location"]))
+        target = Target(known["endpoint"], str(known["project"]), str(known["location"]))
         id_ = known[field]
         if id_ is None:
-            project = target[1] if is_global else ""
+            project = target.project if is_global else ""
             id_ = derived_name(project, pulumi.get_project(), pulumi.get_stack(), resource_name)
+        if not isinstance(id_, str):
+            return None
         settings = stack_settings()
-
-        def fetch() -> dict[str, Any] | None:
-            try:
-                endpoint = connect_if_running(*target, settings)
-                return None if endpoint is None else {"id": id_, "labels": dict(labels_of(endpoint, id_))}
-            except (CloudError, LauncherError):
-                return None
-
-        return await _within_deadline(fetch)
+        found = await asyncio.to_thread(
+            program_lookups().ask,
+            target,
+            functools.partial(endpoint_for_lookups, target, settings),
+            {(field, id_): lambda endpoint: labels_of(endpoint, id_)},
+            seconds=settings.lookup_seconds,
+        )
+        return next(({"id": id_, "labels": dict(labels)} for labels in found.values()), None)
 
     return {**handed, FOUND: pulumi.Output.all(**facts).apply(look_up)}
-
-
-async def _within_deadline(fetch: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Return the result of a function that is called in a thread, or None if it takes too long or fails."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[dict[str, Any] | None] = loop.create_future()
-
-    def settle(found: dict[str, Any] | None) -> None:
-        if not answer.done():
-            answer.set_result(found)
-
-    def run() -> None:
-        found = None
-        try:
-            found = fetch()
-        finally:
-            # The program may have ended before.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, found)
-
-    threading.Thread(target=run, name="look-up", daemon=True).start()
-    try:
-        return await asyncio.wait_for(answer, DEADLINE_SECONDS)
-    except asyncio.TimeoutError:
-        return None

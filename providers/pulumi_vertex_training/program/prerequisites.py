@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
@@ -21,8 +19,10 @@ from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
-from pulumi_vertex_training.program import declared_names
+from pulumi_vertex_training.program import declared_names, messages
+from pulumi_vertex_training.program.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings
+from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, program_waits
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem, errors
@@ -45,44 +45,28 @@ def look_up_new_job(
     opts: pulumi.ResourceOptions | None,
 ) -> None:
     """Look up the needs of a new job in a preview. A missing one fails the preview."""
-    root = pulumi.runtime.get_root_resource()
     is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
-    if root is None or is_mocked or not pulumi.runtime.is_dry_run():
+    if pulumi.runtime.get_root_resource() is None or is_mocked or not pulumi.runtime.is_dry_run():
         return
-    pending = _PENDING.setdefault(root, _Pending())
-    pending.count += 1
 
     async def look() -> None:
-        try:
+        waits, wait = program_waits(), Wait(name=resource_name)
+        with waits.open(wait):
             # The id of a new resource is not known in a preview. The provider looks up for any other one.
-            if not await run.id.is_known():
-                found = await _problems(declared, resource_name, declaration, opts)
-                for problem in found:
-                    log = pulumi.log.error if problem.level == "error" else pulumi.log.warn
-                    log(str(problem), resource)
-                if errors(found):
-                    pending.failed.append(resource_name)
-        finally:
-            pending.count -= 1
-        if not pending.count and pending.failed:
-            names = ", ".join(sorted(pending.failed))
-            raise pulumi.RunError(
-                f"{names}: cannot be submitted as declared; the errors are listed by resource"
-            )
+            if await run.id.is_known():
+                return
+            found = await _problems(declared, resource_name, declaration, opts)
+            for problem in found:
+                log = messages.error if problem.level == "error" else messages.warn
+                log(str(problem), resource)
+        if not errors(found):
+            return
+        wait.end(WaitResult.FAILED, "")
+        await waits.rest()  # All jobs are reported before the program ends.
+        names = ", ".join(sorted(each.name for each in waits.all if each.result is WaitResult.FAILED))
+        raise pulumi.RunError(f"{names}: cannot be submitted as declared; the errors are listed by resource")
 
     _: pulumi.Output[None] = pulumi.Output.from_input(look())
-
-
-@dataclass
-class _Pending:
-    """The look-ups of a program that have not ended, and the names of the jobs that failed."""
-
-    count: int = 0
-    failed: list[str] = field(default_factory=list)
-
-
-_PENDING: weakref.WeakKeyDictionary[pulumi.Resource, _Pending] = weakref.WeakKeyDictionary()
-"""By the stack. All jobs are reported before the program ends."""
 
 
 async def _problems(
@@ -101,6 +85,7 @@ async def _problems(
         resource_name,
         values,
         passed_over=inputs.passed_over,
+        lookups=program_lookups(),
         settings=stack_settings(),
     )
 

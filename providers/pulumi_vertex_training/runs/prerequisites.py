@@ -1,18 +1,15 @@
 """The needs of a job before it can be submitted: images, staged objects, buckets, a persistent resource.
 
-`needs_of` and `problems_of` are pure. `Lookups` asks the service, in parallel and with a deadline. A need
+`needs_of` and `problems_of` are pure; `answers_of` asks the service, in parallel and with a deadline. A need
 without a certain answer is passed over: only a certain "not found" is a problem.
 """
 
 from __future__ import annotations
 
 import enum
+import functools
 import re
-import threading
-import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import wait as wait_for
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +17,14 @@ from pulumi_vertex_training.cloud import machines, objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import image_names
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.runs.lookups import Lookups
 from vertex_training.fields import uris
 from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem, is_within
 from vertex_training.findings.words import short_image
 from vertex_training.job.job_spec import JobSpec, parts
 from vertex_training.topology.rules.regions import bucket_region_problems
-
-PARALLEL = 16
-"""The most lookups at a time."""
 
 _HOST = re.compile(r"[a-z0-9-]+-docker\.pkg\.dev/(?P<project>[^/]+)/.+")
 _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release"})
@@ -107,9 +102,18 @@ def _of_part(part: JobSpec, path: str) -> Iterator[Need]:
 
 
 def is_looked_up(image: str) -> bool:
-    """Return whether an image is in somebody's own repository of Artifact Registry."""
+    """Return whether an image is in somebody's own repository of Artifact Registry.
+
+    A name that is not one of an image is not looked up: the job's check refuses it.
+    """
     match = _HOST.match(image)
-    return match is not None and match["project"] not in _OF_GOOGLE
+    if match is None or match["project"] in _OF_GOOGLE:
+        return False
+    try:
+        image_names.parse(image)
+    except ValueError:
+        return False
+    return True
 
 
 def names_in(path: str, text: str) -> frozenset[str]:
@@ -201,75 +205,18 @@ def _overlap(one: str, other: str) -> bool:
     return is_within(one, other) or is_within(other, one)
 
 
-class Lookups:
-    """The answers of one process: nothing is asked twice. Safe for threads.
-
-    A place that gave no answer before a deadline is not asked again.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked: dict[tuple[Hashable, Kind, str], Future[Answer | None]] = {}
-        self._silent: set[Hashable] = set()
-        self._turn = threading.BoundedSemaphore(PARALLEL)
-
-    def ask(
-        self,
-        place: Hashable,
-        connect: Callable[[], Endpoint | None],
-        needs: Sequence[Need],
-        *,
-        seconds: float,
-    ) -> dict[Need, Answer]:
-        """Return the answers that come within `seconds`, for all needs together.
-
-        `connect` returns the endpoint of the place, or None if nothing answers there. It is called in a
-        thread of its own.
-        """
-        if not needs or seconds <= 0:
-            return {}
-        deadline = time.monotonic() + seconds
-        futures = {need: self._future(place, connect, need) for need in needs}
-        present = {need: future for need, future in futures.items() if future is not None}
-        _, late = wait_for(present.values(), timeout=max(0.0, deadline - time.monotonic()))
-        if late:
-            with self._lock:
-                self._silent.add(place)
-        answers = {need: future.result() for need, future in present.items() if future not in late}
-        return {need: answer for need, answer in answers.items() if answer is not None}
-
-    def _future(
-        self, place: Hashable, connect: Callable[[], Endpoint | None], need: Need
-    ) -> Future[Answer | None] | None:
-        key = (place, need.kind, need.name)
-        with self._lock:
-            known = self._asked.get(key)
-            if place in self._silent:
-                return known if known is not None and known.done() else None
-            if known is not None:
-                return known
-            future: Future[Answer | None] = Future()
-            self._asked[key] = future
-        # Not of a pool: the process must be able to end while a service does not answer.
-        threading.Thread(
-            target=self._answer, args=(future, connect, need), name="lookup", daemon=True
-        ).start()
-        return future
-
-    def _answer(
-        self, future: Future[Answer | None], connect: Callable[[], Endpoint | None], need: Need
-    ) -> None:
-        try:
-            with self._turn:
-                endpoint = connect()
-                future.set_result(None if endpoint is None else look_up(endpoint, need))
-        except CloudError:
-            future.set_result(None)
-        except BaseException as error:  # raised again where the answer is read
-            future.set_exception(error)
-
-
-LOOKUPS = Lookups()
+def answers_of(
+    needs: Iterable[Need],
+    lookups: Lookups,
+    place: Hashable,
+    connect: Callable[[], Endpoint | None],
+    *,
+    seconds: float,
+) -> dict[Need, Answer]:
+    """Return the answers that come in time; see `Lookups.ask`."""
+    questions = {(need.kind, need.name): functools.partial(look_up, need=need) for need in needs}
+    found = lookups.ask(place, connect, questions, seconds=seconds)
+    return {need: found[need.kind, need.name] for need in needs if (need.kind, need.name) in found}
 
 
 def look_up(endpoint: Endpoint, need: Need) -> Answer:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import threading
+import dataclasses
 
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import PermissionDenied
 from pulumi_vertex_training.runs import prerequisites
+from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.prerequisites import (
     MISSING,
     Answer,
     Kind,
-    Lookups,
     Need,
+    answers_of,
     is_looked_up,
     names_in,
     needs_of,
@@ -69,6 +69,7 @@ def test_everything_can_be_passed_over() -> None:
         ("us-docker.pkg.dev/deeplearning-platform-release/gcr.io/pytorch", False),
         ("gcr.io/p/trainer", False),
         ("python:3.11", False),
+        ("europe-west4-docker.pkg.dev/p/images/Trainer:1", False),
     ],
 )
 def test_only_own_images_of_artifact_registry_are_looked_up(image: str, looked_up: bool) -> None:
@@ -127,7 +128,7 @@ def test_the_job_is_checked_against_the_machines() -> None:
     assert small == "pools: too small"
 
 
-def test_nothing_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_for_every_path_of_its_need(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Need] = []
 
     def look_up(_: Endpoint, need: Need) -> Answer:
@@ -135,36 +136,7 @@ def test_nothing_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return MISSING
 
     monkeypatch.setattr(prerequisites, "look_up", look_up)
-    lookups = Lookups()
-    for _ in range(2):
-        answers = lookups.ask("here", lambda: ENDPOINT, [IMAGE, BUCKET], seconds=TIMEOUT)
-        assert answers == {IMAGE: MISSING, BUCKET: MISSING}
+    needs = [BUCKET, dataclasses.replace(BUCKET, path="staging_bucket"), IMAGE]
+    answers = answers_of(needs, Lookups(), "here", lambda: ENDPOINT, seconds=TIMEOUT)
+    assert answers == dict.fromkeys(needs, MISSING)
     assert sorted(need.name for need in asked) == sorted([IMAGE.name, BUCKET.name])
-
-
-def test_a_service_that_refuses_or_is_not_there_gives_no_answer() -> None:
-    def refuse() -> Endpoint:
-        raise PermissionDenied("you may not")
-
-    assert Lookups().ask("here", refuse, [BUCKET], seconds=TIMEOUT) == {}
-    assert Lookups().ask("here", lambda: None, [BUCKET], seconds=TIMEOUT) == {}
-
-
-def test_a_service_that_is_silent_until_the_deadline_is_not_asked_again() -> None:
-    called, answer = [], threading.Event()
-
-    def connect() -> None:
-        called.append(1)
-        answer.wait(TIMEOUT)
-
-    lookups = Lookups()
-    try:
-        assert lookups.ask("here", connect, [BUCKET], seconds=0.01) == {}
-        assert lookups.ask("here", connect, [BUCKET, MACHINES], seconds=TIMEOUT) == {}
-        assert len(called) < 2
-    finally:
-        answer.set()
-
-
-def test_a_deadline_of_0_asks_nothing() -> None:
-    assert Lookups().ask("here", lambda: pytest.fail("asked"), [BUCKET], seconds=0) == {}

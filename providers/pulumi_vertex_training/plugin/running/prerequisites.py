@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
 from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
+from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
-from vertex_emulator.launcher import LauncherError
 from vertex_training.findings.problems import Problem, errors
 
 KEY = "lookups"
@@ -26,6 +27,7 @@ def problems_of_declaration(
     values: Mapping[str, Any],
     *,
     passed_over: Collection[str],
+    lookups: Lookups,
     settings: Settings,
 ) -> tuple[Problem, ...]:
     """Return why a job could not be submitted, by what the service answers in time.
@@ -46,13 +48,13 @@ def problems_of_declaration(
         passed_over={*passed_over, *decoded.unknown, *decoded.damaged},
     )
 
-    def connect() -> Any:
-        try:
-            return connect_if_running(*place, settings)
-        except LauncherError:
-            return None
-
-    answers = prerequisites.LOOKUPS.ask(place, connect, needs, seconds=settings.lookup_seconds)
+    answers = prerequisites.answers_of(
+        needs,
+        lookups,
+        place,
+        functools.partial(endpoint_for_lookups, place, settings),
+        seconds=settings.lookup_seconds,
+    )
     return prerequisites.problems_of(
         needs,
         answers,
@@ -80,6 +82,7 @@ def require(
         name,
         declaration.values,
         passed_over=declaration.passed_over,
+        lookups=OPERATION.lookups,
         settings=OPERATION.settings,
     )
     if certain and (refused := errors(found)):

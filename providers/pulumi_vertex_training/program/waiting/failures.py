@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from typing import Any, TypeVar
 import pulumi
 
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.waiting.interruption import Interrupted
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, Waits, program_waits
 
 Result = TypeVar("Result")
@@ -56,8 +54,7 @@ async def held(work: Coroutine[Any, Any, Result], resource: pulumi.Resource | No
     except WaitFailed as failure:
         wait.end(WaitResult.FAILED, failure.state, failure.command)
         messages.error(str(failure), resource)
-    with contextlib.suppress(Interrupted):
-        await waits.rest()
+    await waits.rest()
     raise pulumi.RunError(summary(waits))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulumi_vertex_training.program.waiting.interruption import unless_interrupted
+from pulumi_vertex_training.program.waiting.interruption import Interrupted, unless_interrupted
 
 _REST_TURNS = 1000
 """Turns of the event loop without a new wait or call after which a program is at rest.
@@ -83,8 +83,9 @@ class Waits:
         answer.add_done_callback(self._answered)
 
     async def rest(self) -> None:
-        """Return when no wait is open and nothing else is under way. Raises Interrupted on Ctrl-C."""
-        await unless_interrupted(self._rest())
+        """Return when no wait is open and nothing else is under way, or on Ctrl-C."""
+        with contextlib.suppress(Interrupted):
+            await unless_interrupted(self._rest())
 
     async def _rest(self) -> None:
         while True:

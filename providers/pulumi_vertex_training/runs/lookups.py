@@ -1,0 +1,92 @@
+"""Lookups that may not hold up a plan: in parallel, each asked once, and for a short time only."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from typing import Any, TypeVar
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError
+
+PARALLEL = 16
+"""The most lookups at a time."""
+
+Question = TypeVar("Question", bound=Hashable)
+Answer = TypeVar("Answer")
+
+
+class Lookups:
+    """The answers of one program or operation: nothing is asked twice. Safe for threads.
+
+    A place that gave no answer before a deadline is not asked again.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked: dict[tuple[Hashable, Hashable], Future[Any]] = {}
+        self._silent: set[Hashable] = set()
+        self._turn = threading.BoundedSemaphore(PARALLEL)
+
+    def ask(
+        self,
+        place: Hashable,
+        connect: Callable[[], Endpoint | None],
+        questions: Mapping[Question, Callable[[Endpoint], Answer]],
+        *,
+        seconds: float,
+    ) -> dict[Question, Answer]:
+        """Return the answers that come within `seconds`, for all questions together.
+
+        `connect` returns the endpoint of the place, or None if nothing answers there. It is called in a
+        thread of its own, and so is each question. One that raises a CloudError has no answer; any other
+        error is raised here.
+        """
+        if not questions or seconds <= 0:
+            return {}
+        deadline = time.monotonic() + seconds
+        futures = {key: self._future(place, connect, key, look) for key, look in questions.items()}
+        present = {key: future for key, future in futures.items() if future is not None}
+        _, late = wait_for(present.values(), timeout=max(0.0, deadline - time.monotonic()))
+        if late:
+            with self._lock:
+                self._silent.add(place)
+        found = {key: future.result() for key, future in present.items() if future not in late}
+        return {key: answers[0] for key, answers in found.items() if answers}
+
+    def _future(
+        self,
+        place: Hashable,
+        connect: Callable[[], Endpoint | None],
+        question: Hashable,
+        look: Callable[[Endpoint], Any],
+    ) -> Future[Any] | None:
+        key = (place, question)
+        with self._lock:
+            known = self._asked.get(key)
+            if place in self._silent:
+                return known if known is not None and known.done() else None
+            if known is not None:
+                return known
+            future: Future[Any] = Future()
+            self._asked[key] = future
+        # Not of a pool: the process must be able to end while a service does not answer.
+        threading.Thread(
+            target=self._answer, args=(future, connect, look), name="lookup", daemon=True
+        ).start()
+        return future
+
+    def _answer(
+        self, future: Future[Any], connect: Callable[[], Endpoint | None], look: Callable[[Endpoint], Any]
+    ) -> None:
+        try:
+            with self._turn:
+                endpoint = connect()
+                future.set_result(() if endpoint is None else (look(endpoint),))
+        except CloudError:
+            future.set_result(())
+        except BaseException as error:  # raised again where the answer is read
+            future.set_exception(error)
