@@ -127,6 +127,8 @@ def trial(cli: PulumiCli, package: Path | str) -> Iterator[Trial]:
         environment = {
             **{name: value for name, value in os.environ.items() if name.startswith(_KEPT)},
             "HOME": str(home),
+            # Pulumi finds the user's login by the account, not by HOME.
+            "PULUMI_HOME": str(home / ".pulumi"),
             "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache" / "pip"),
             "PATH": os.pathsep.join(part for part in path if "/.venv/" not in part),
             "PULUMI_CONFIG_PASSPHRASE": "trial",

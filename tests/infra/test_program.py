@@ -49,7 +49,7 @@ class Mocks(mocks.Mocks):
 loop = asyncio.new_event_loop()
 asyncio.set_event_loop(loop)
 config.set_all_config(json.loads(sys.argv[1]))
-mocks.set_mocks(Mocks(), project="distributed-training", stack=sys.argv[2], preview=True)
+mocks.set_mocks(Mocks(), project="digits", stack=sys.argv[2], preview=True)
 sys.path.insert(0, "infra")
 os.chdir("infra")
 
@@ -84,7 +84,7 @@ def vertex() -> list[dict[str, Any]]:
             "vertex-training:endpoint": "google",
             "gcp:project": "my-project",
             "gcp:region": "europe-west4",
-            "distributed-training:workers": "4",
+            "digits:workers": "4",
         },
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from urllib.parse import quote
@@ -57,6 +58,6 @@ def _id(name: str) -> str:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return project and location of a full name, projects/PROJECT/locations/LOCATION/..."""
-    _, project, _, location, *_ = [*name.split("/"), "", "", "", ""]
-    return project, location
+    """Return project and location of a full name, or empty strings: mocks of a unit test have other ids."""
+    found = re.match(r"projects/([^/]+)/locations/([^/]+)/", name)
+    return (found[1], found[2]) if found else ("", "")

@@ -42,3 +42,7 @@ def test_the_emulator_has_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_event_files_are_below_the_buckets(tmp_path: Path) -> None:
     command = links.event_files_command(tmp_path / "a b", "gs://bucket/train/1/")
     assert shlex.split(command) == ["tensorboard", "--logdir", f"{tmp_path}/a b/buckets/bucket/train/1/logs"]
+
+
+def test_ids_of_mocks_have_links() -> None:
+    assert links.console_url("google", "train-id").startswith(links.CONSOLE)
