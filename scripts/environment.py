@@ -22,7 +22,7 @@ PASSPHRASE = "local"  # noqa: S105 (the passphrase of a stack without secrets; p
 BACKEND_VARIABLE = "VERTEX_TRAINING_BACKEND_URL"
 DATA_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
-"""What the package prints instead of `vertex-training`."""
+"""Command that the package prints instead of `vertex-training`."""
 BYTECODE_VARIABLE = "PYTHONDONTWRITEBYTECODE"
 """Set in many containers. Importing this package takes 1.2 s without bytecode, 0.3 s with it."""
 

@@ -50,7 +50,7 @@ def read(file: Path) -> list[Call]:
     return list(calls.values())
 
 
-_BESIDE = ("__provider", "asked_by", "lookups", "__declaration", "__found")
+_NOT_COMPARED = ("__provider", "asked_by", "lookups", "__declaration", "__found")
 """Keys that the real program hands over beside the inputs; the small engine does not."""
 
 
@@ -68,7 +68,7 @@ class Normaliser:
             return {
                 key: "<engine>" if key == "asked_by" else self._value(item)
                 for key, item in sorted(value.items())
-                if not (item is None and key != "error") and key not in _BESIDE
+                if not (item is None and key != "error") and key not in _NOT_COMPARED
             }
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]
