@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.plugin.operation import OPERATION
 from support.plugin import PluginProcess
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
@@ -34,3 +35,9 @@ def plugin(tmp_path: Path, data_dir: Path) -> Iterator[PluginProcess]:
     """Yield a provider process, as for one preview or update."""
     with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as process:
         yield process
+
+
+@pytest.fixture(autouse=True)
+def _own_operation() -> None:
+    """Begin a new operation for each test: none may live on what the checks of another one noted."""
+    OPERATION.begin()
