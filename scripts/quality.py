@@ -20,7 +20,7 @@ _WRITTEN = (
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
 
-_PROGRAMS = ("infra", "templates/vertex-training")
+_PROGRAMS = {"infra": "infra", "template": "templates/vertex-training"}
 """Pulumi programs, which must pass the strict checks of mypy and pyright, as a user's own program would."""
 
 
@@ -65,7 +65,7 @@ def check(layout: Layout, report: Report) -> int:
     python_packages.ensure(layout, report, development=True)
     schema: list[str | Path] = [layout.venv / "bin" / "check-jsonschema", "--builtin-schema"]
     types_of_programs: list[tuple[str, list[str | Path]]] = [
-        (f"Types, {one}", [layout.python, "-m", "mypy", one]) for one in _PROGRAMS
+        (f"Types, {name}", [layout.python, "-m", "mypy", folder]) for name, folder in _PROGRAMS.items()
     ]
     checks: list[tuple[str, list[str | Path]]] = [
         ("Format", [layout.python, "-m", "ruff", "format", "--check", "--quiet"]),
@@ -73,7 +73,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
         *types_of_programs,
-        ("Types, programs in an editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS]),
+        ("Types, editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS.values()]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
