@@ -49,7 +49,7 @@ def start(
 def write_lock(layout: Layout, pid: int, *, host: str = "", stack: str = "local") -> Path:
     """Write a lock as Pulumi 3.259 does, with its file of attributes."""
     shutil.copy(layout_of().root / "Pulumi.yaml", layout.root)
-    folder = layout.state / ".pulumi" / "locks" / "organization" / "distributed-training" / stack
+    folder = layout.state / ".pulumi" / "locks" / "organization" / "digits" / stack
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "1bb47f54-3ada-4353-bd03-989ac1fae686.json"
     content = {
@@ -64,7 +64,7 @@ def write_lock(layout: Layout, pid: int, *, host: str = "", stack: str = "local"
 
 
 def locks(layout: Layout) -> list[backend_locks.Lock]:
-    return backend_locks.locks(layout.state, "distributed-training", "local")
+    return backend_locks.locks(layout.state, "digits", "local")
 
 
 def test_without_a_lock_there_is_no_obstacle(layout: Layout) -> None:
