@@ -171,7 +171,8 @@ def test_a_file_share_is_mounted_without_overlayfs(tmp_path: Path, program: Path
     words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
     shares = {"mnt/nfs/data": share}
     _, said = output_of(tmp_path, KINDS[0], own=own, words=words, shares=shares, overlays=False)
-    assert said.splitlines()[-2:] == ["shared", "wrote /mnt/nfs/data/new"]
+    lines = [line for line in said.splitlines() if "overlayfs" not in line]
+    assert lines == ["shared", "wrote /mnt/nfs/data/new"]
     assert not (root / "mnt/nfs").exists()
 
 
@@ -211,7 +212,7 @@ def test_without_overlayfs_the_working_directory_is_a_copy(tmp_path: Path, progr
 def test_without_overlayfs_both_are_seen(tmp_path: Path, program: Path) -> None:
     image_of(tmp_path, program)
     _, said = output_of(tmp_path, KINDS[0], own=False, words=["l:/usr/share", "l:/usr"], overlays=False)
-    lines = said.splitlines()[1:]
+    lines = said.splitlines()
     assert "/usr/share/own.txt" in lines
     assert {f"/usr/{name}" for name in names("/usr")} <= set(lines)
     assert {f"/usr/share/{name}" for name in names("/usr/share") if name[0] != "."} <= set(lines)
