@@ -58,7 +58,6 @@ class Steps:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
-    engine.set("vertex-training:lookupTimeout", "120")
     engine.write(PROGRAM)
     results: dict[str, Result] = {}
     live: dict[str, list[str]] = {}

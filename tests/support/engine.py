@@ -169,6 +169,7 @@ def make(folder: Path) -> Engine:
     engine = _at(folder)
     engine.run("stack", "init", "test").ok()
     engine.set("vertex-training:endpoint", "emulator")  # else every deployment warns
+    engine.set("vertex-training:lookupTimeout", "120")  # no test bets on the speed of a machine
     return engine
 
 
