@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import pulumi
 
@@ -20,7 +21,6 @@ from vertex_emulator.kernel.data_folder import chosen_data_dir
 from vertex_emulator.launcher import LauncherError
 
 T = TypeVar("T")
-Outcome = dict[str, object]
 
 
 def read_existing(
@@ -46,24 +46,63 @@ def read_existing(
         raise pulumi.RunError(f"{what} cannot be looked up: {error}") from None
 
 
-def read_job(
-    collection: str, job: str, *, project: str | None, location: str | None
-) -> tuple[JobRecord, Outcome]:
-    """Return the record of a job and its outcome, the values of `completion`.
+@dataclass(frozen=True, kw_only=True)
+class ExistingJob:
+    """A job of any kind that exists.
+
+    `name` is its full name, `state` such as SUCCEEDED. Times are RFC 3339 strings, None before the event.
+    `model_directory` is None unless the job succeeded; `metrics` are the contents of metrics.json there, {}
+    without the file. `results` has what `completion` has besides the fields of every job.
+    """
+
+    name: str
+    job_id: str
+    display_name: str
+    state: str
+    error: str | None
+    create_time: str | None
+    start_time: str | None
+    end_time: str | None
+    model_directory: str | None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+Job = TypeVar("Job", bound=ExistingJob)
+_OF_EVERY_JOB = ("state", "job", "error", "start_time", "end_time")
+
+
+def read_job(cls: type[Job], collection: str, job: str, *, project: str | None, location: str | None) -> Job:
+    """Return a job of a collection, with the values of its `completion`.
 
     `job` is an id or a full name; a full name also gives project and location. Raises `pulumi.RunError`.
     """
     declared = declared_in(collection)
     project, location = project or _part(job, "projects"), location or _part(job, "locations")
 
-    def read(endpoint: Endpoint) -> tuple[JobRecord, Outcome]:
+    def read(endpoint: Endpoint) -> tuple[JobRecord, dict[str, Any]]:
         name = job if "/" in job else f"{endpoint.parent}/{collection}/{job}"
         record = declared.gateway.get(endpoint, name)
         directory = declared.spec.directory_of(record.wire)
         found = outcome(record, directory, declared)
         return record, with_results(found, endpoint, record, directory, declared)
 
-    return read_existing(f"{declared.noun} {job}", read, project=project, location=location)
+    record, found = read_existing(f"{declared.noun} {job}", read, project=project, location=location)
+    return cls(
+        name=record.name,
+        job_id=record.job_id,
+        display_name=record.display_name,
+        state=record.state.word,
+        error=record.error.message if record.error else None,
+        create_time=record.create_time,
+        start_time=record.start_time,
+        end_time=record.end_time,
+        model_directory=found["model_directory"],
+        metrics=found["metrics"],
+        results={name: value for name, value in found.items() if name not in _OF_EVERY_JOB},
+        labels=record.labels,
+    )
 
 
 def _part(name: str, collection: str) -> str | None:
