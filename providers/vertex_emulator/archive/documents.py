@@ -156,7 +156,7 @@ def bucket(value: Mapping[str, Any], path: str) -> Bucket:
     policy = value.get("policy")
     if policy is not None:
         sent_policy = {"version": 3, "bindings": policy}
-        policy = _checked(path, lambda: iam.checked(sent_policy, uniform=True))
+        policy = _checked(path, lambda: iam.checked(sent_policy, uniform=True, enforced=False))
     return Bucket(
         name=name,
         project=project,

@@ -60,6 +60,18 @@ def problems(dataset: Any) -> Iterator[Violation]:
     yield from names.label_problems(user_labels(dataset.labels), "dataset.labels")
 
 
+def _single_uris(metadata: Any) -> None:
+    """Replace a list of one table of BigQuery by the table's address, as the service does."""
+    config = metadata.struct_value.fields
+    for name in ("inputConfig", "input_config"):
+        for source in ("bigquerySource", "bigquery_source"):
+            if name not in config or source not in config[name].struct_value.fields:
+                continue
+            uri = config[name].struct_value.fields[source].struct_value.fields["uri"]
+            if len(uri.list_value.values) == 1:
+                uri.string_value = uri.list_value.values[0].string_value
+
+
 def _source_faults(dataset: Any) -> Iterator[Violation]:
     try:
         uris = source_uris(dataset)
@@ -192,6 +204,7 @@ class DatasetService(Service):
             raise invalid_fields(found)
         dataset_id = new_id()
         dataset.name = name_of(place, DATASETS.id, dataset_id)
+        _single_uris(dataset.metadata)
         dataset.labels[_SCHEMA_LABEL] = items.schema_title(dataset.metadata_schema_uri).upper()
         at = now(self._clock)
         dataset.create_time.FromJsonString(at)

@@ -156,6 +156,7 @@ _VERSIONS = listing.Listing(
         "create_time": lambda listed: listed.version.message.version_create_time.ToMicroseconds(),
         "update_time": lambda listed: listed.version.message.version_update_time.ToMicroseconds(),
     },
+    default_order=[lambda listed: int(listed.version.message.version_id)],
     shown=lambda listed: listed.shown(versioned=True),
 )
 
@@ -246,7 +247,7 @@ class ModelService(Service):
         return listing.list_records(ModelList(store=self.store), request, _LISTING)
 
     def list_versions(self, request: Any) -> Message:
-        """List the versions of a model."""
+        """List the versions of a model, oldest first."""
         found = self.store.lookup(request.name)
         return listing.list_records(VersionList(found=found), request, _VERSIONS, place=found.place)
 

@@ -71,6 +71,16 @@ def no_object(bucket: str, name: str) -> StorageError:
     return StorageError(404, "notFound", f"No such object: {bucket}/{name}")
 
 
+def public_access_prevented(what: str) -> StorageError:
+    """Return the error for access of everybody to a bucket that prevents it, which `what` names."""
+    return StorageError(
+        412,
+        "conditionNotMet",
+        "The member bindings allUsers and allAuthenticatedUsers are not allowed since public access "
+        f"prevention is enforced. {what}",
+    )
+
+
 def condition_not_met() -> StorageError:
     """Return the error for a failed precondition."""
     return StorageError(

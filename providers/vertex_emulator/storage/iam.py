@@ -10,7 +10,13 @@ from typing import Any
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.disk.store import Store
-from vertex_emulator.storage.errors import condition_not_met, invalid, unsupported
+from vertex_emulator.storage.errors import (
+    StorageError,
+    condition_not_met,
+    invalid,
+    public_access_prevented,
+    unsupported,
+)
 from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
@@ -20,6 +26,7 @@ _MAX_MEMBERS = 1500
 _WITH_CONDITIONS = 3
 _ROLE = re.compile(r"roles/[\w.]+|(?:projects|organizations)/[^/]+/roles/[\w.]+")
 _MEMBER = re.compile(r"(?:allUsers|allAuthenticatedUsers|[a-zA-Z]+:\S+|deleted:\S+)")
+_PUBLIC = frozenset({"allUsers", "allAuthenticatedUsers"})
 _PERMISSION = re.compile(r"storage\.[a-zA-Z]+\.[a-zA-Z]+")
 
 
@@ -46,10 +53,12 @@ class Policies:
             bucket = self._store.bucket(name)
             if body.get("etag") not in (None, "", bucket.etag):
                 raise condition_not_met()
-            uniform = bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]
+            access = bucket.settings["iamConfiguration"]
+            uniform = access["uniformBucketLevelAccess"]["enabled"]
+            enforced = access["publicAccessPrevention"] == "enforced"
             changed = replace(
                 bucket,
-                policy=checked(body, uniform=uniform),
+                policy=checked(body, uniform=uniform, enforced=enforced),
                 metageneration=bucket.metageneration + 1,
                 updated=self._store.clock.now(),
             )
@@ -80,8 +89,11 @@ class Policies:
         return answer(request, resource)
 
 
-def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]:
-    """Check a policy, and return its bindings to store. Raises `StorageError` 400, 501."""
+def checked(policy: Mapping[str, Any], *, uniform: bool, enforced: bool) -> list[dict[str, Any]]:
+    """Check a policy, and return its bindings to store. Raises `StorageError` 400, 412, 501.
+
+    `uniform` is the bucket's uniform access; `enforced` is its public access prevention.
+    """
     for name in policy.keys() - {"kind", "resourceId", "version", "etag", "bindings"}:
         raise unsupported(f"the field {name!r} of a policy", "Leave it out.")
     bindings = policy.get("bindings") or []
@@ -89,10 +101,18 @@ def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]
         raise invalid(f"bindings must be a list of at most {_MAX_BINDINGS} entries.")
     found = [_binding(f"bindings[{index}]", binding) for index, binding in enumerate(bindings)]
     if any("condition" in each for each in found):
-        if policy.get("version") != _WITH_CONDITIONS:
-            raise invalid("A policy with conditions must have version 3.")
         if not uniform:
-            raise invalid("IAM conditions need uniform bucket-level access.")
+            raise StorageError(
+                412,
+                "conditionNotMet",
+                "Bucket must have uniform bucket-level access enabled before IAM conditions are added to its "
+                "policy.",
+            )
+        if policy.get("version") != _WITH_CONDITIONS:
+            raise invalid("A policy with conditions must have version 3. Set version to 3.")
+    public = sorted({member for each in found for member in each["members"]} & _PUBLIC)
+    if public and enforced:
+        raise public_access_prevented(f"The policy names {' and '.join(public)}.")
     return found
 
 

@@ -205,21 +205,27 @@ class Tickets:
                 "InvalidArgument", "X-Goog-Credential must be ACCOUNT/DATE/auto/storage/goog4_request."
             )
         names = signed.get("x-goog-signedheaders").split(";")
-        request = _canonical_request(method, path, query, headers, names)
-        message = "\n".join(
-            (
-                algorithm,
-                signed.get("x-goog-date"),
-                signed.get("x-goog-credential").partition("/")[2],
-                hashlib.sha256(request.encode("utf-8", "surrogateescape")).hexdigest(),
-            )
-        ).encode("utf-8", "surrogateescape")
         signature = _unhex(signed.get("x-goog-signature"))
-        if algorithm == "GOOG4-RSA-SHA256":
-            good = self._key.signed_by_rsa(scope[1], message, signature)
-        else:
-            good = self._key.signed_by_hmac(scope[1], moment, message, signature)
-        if not good:
+
+        def is_signed(request: str) -> bool:
+            message = "\n".join(
+                (
+                    algorithm,
+                    signed.get("x-goog-date"),
+                    signed.get("x-goog-credential").partition("/")[2],
+                    hashlib.sha256(request.encode("utf-8", "surrogateescape")).hexdigest(),
+                )
+            ).encode("utf-8", "surrogateescape")
+            if algorithm == "GOOG4-RSA-SHA256":
+                return self._key.signed_by_rsa(scope[1], message, signature)
+            return self._key.signed_by_hmac(scope[1], moment, message, signature)
+
+        request = _canonical_request(method, path, query, headers, names)
+        # Google's client for Node signs the host without its port.
+        host = headers.get("host", "").rpartition(":")[0]
+        if not is_signed(request) and not (
+            host and is_signed(_canonical_request(method, path, query, {**headers, "host": host}, names))
+        ):
             raise _mismatch(request)
         _check_headers(headers, names)
         self._check_time(moment, _seconds(signed.get("x-goog-expires")))

@@ -66,7 +66,8 @@ def state_field(names: Iterable[str]) -> Field:
 class Listing:
     """A list method: `answer` is the full name of its response, `items` the response's field of resources.
 
-    `orders` are the fields of `order_by`, as strings or integers, if the method has it. `shown` converts a
+    `orders` are the fields of `order_by`, as strings or integers, if the method has it. `default_order` are
+    the ascending sort keys of a request without an order; newest first if it is empty. `shown` converts a
     record to its message in the response.
     """
 
@@ -74,6 +75,7 @@ class Listing:
     items: str
     fields: Fields
     orders: Mapping[str, _Key] = field(default_factory=dict)
+    default_order: Sequence[_Key] = ()
     shown: Callable[[Any], Message] = attrgetter("message")
 
 
@@ -99,16 +101,16 @@ def list_records(
 ) -> Message:
     """Return the response of a list method, by default for the location in the request's parent.
 
-    The order is newest first, by `created` and `number`, unless the request has another. A page begins after
-    the last record of the previous page, even if records were added or deleted since. Raises `RpcError`
-    INVALID_ARGUMENT.
+    The order is newest first, by `created` and `number`, unless the request or the method has another. A page
+    begins after the last record of the previous page, even if records were added or deleted since. Raises
+    `RpcError` INVALID_ARGUMENT.
     """
     of = request.parent if place is None else request.name
     place = place or parse_parent(of)
     text = request.filter if _has(request, "filter") else ""
     order_by = request.order_by if _has(request, "order_by") else ""
     matches = record_filter(text, listing.fields)
-    keys = _order(order_by, listing.orders) if order_by else []
+    keys = _order(order_by, listing.orders) if order_by else [(key, False) for key in listing.default_order]
     size = _size(request)
     query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)

@@ -292,6 +292,15 @@ def test_an_accelerator_that_the_machine_has_not_in_the_words_of_the_service(idl
     assert error["message"] == 'Accelerator "NVIDIA_L4" is not supported for machine type "n1-standard-4"'
 
 
+def test_a_retired_accelerator_is_refused_with_its_successor(idle: JobEmulator) -> None:
+    """Samples of Google request the K80, which the service has refused since it was retired."""
+    error = idle.refused(with_machine(acceleratorType="NVIDIA_TESLA_K80", acceleratorCount=1))
+    assert error["message"] == (
+        'Accelerator "NVIDIA_TESLA_K80" is not supported for machine type "n1-standard-4". '
+        "NVIDIA_TESLA_K80 is retired. Use NVIDIA_TESLA_T4"
+    )
+
+
 def environment_of(emulator: JobEmulator, first: dict[str, Any], **spec: Any) -> dict[str, str]:
     """Return the environment of a job's chief."""
     tell = "import json, os; print(json.dumps(dict(os.environ)))"

@@ -26,6 +26,20 @@ def exported(data: Pipelines, dataset: str, **config: Any) -> dict[str, Any]:
     return data.operation("POST", f"/v1/{dataset}:export", body)
 
 
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [(["bq://p.d.t"], "bq://p.d.t"), ("bq://p.d.t", "bq://p.d.t"), (["bq://a", "bq://b"],) * 2],
+)
+def test_one_table_of_bigquery_is_shown_as_a_string(data: Pipelines, sent: Any, shown: Any) -> None:
+    body = {
+        "displayName": "rows",
+        "metadataSchemaUri": f"{METADATA}tabular_1.0.0.yaml",
+        "metadata": {"inputConfig": {"bigquerySource": {"uri": sent}}},
+    }
+    created = data.operation("POST", DATASETS, body)["response"]
+    assert created["metadata"] == {"inputConfig": {"bigquerySource": {"uri": shown}}}
+
+
 def test_a_dataset_is_returned_as_sent(data: Pipelines) -> None:
     name = data.dataset("gs://work/rows.csv", labels={"a": "b"}, description="rows")
     found = data.get(name)

@@ -159,7 +159,7 @@ def test_versions_by_time_with_a_clock_set_back(emptied: Registry) -> None:
         answer = emptied.service.list_versions(_request("ListModelVersions", page_token=token, **fields))
         found += [model.version_id for model in answer.models]
         token = answer.next_page_token
-    assert found == ["1", "4", "3", "2"]
+    assert found == ["1", "2", "3", "4"]
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_missing_versions(registry: Pipelines, reference: str) -> None:
 def test_the_versions_of_a_model(registry: Pipelines) -> None:
     name = three(registry)
     found = registry.done("GET", f"/v1/{name}:listVersions")["models"]
-    assert [each["name"] for each in found] == [f"{name}@3", f"{name}@2", f"{name}@1"]
+    assert [each["name"] for each in found] == [f"{name}@1", f"{name}@2", f"{name}@3"]
     assert aliases(registry, name) == {"1": ["default"], "2": [], "3": ["golden"]}
 
 
@@ -153,7 +153,7 @@ def test_the_versions_of_a_model(registry: Pipelines) -> None:
     [
         pytest.param("filter=labels.stage%3Dsecond", ["2"], id="filter"),
         pytest.param("orderBy=create_time", ["1", "2", "3"], id="order"),
-        pytest.param("pageSize=2", ["3", "2"], id="page"),
+        pytest.param("pageSize=2", ["1", "2"], id="page"),
     ],
 )
 def test_lists_of_versions(registry: Pipelines, query: str, versions: list[str]) -> None:
@@ -267,7 +267,7 @@ def test_an_update_with_an_outdated_etag(registry: Pipelines) -> None:
 def test_deleting_a_version(registry: Pipelines) -> None:
     name = three(registry)
     assert registry.operation("DELETE", f"/v1/{name}@3:deleteVersion")["done"]
-    assert list(aliases(registry, name)) == ["2", "1"]
+    assert list(aliases(registry, name)) == ["1", "2"]
     assert registry.upload(serving(), parentModel=name)["modelVersionId"] == "4"
 
 

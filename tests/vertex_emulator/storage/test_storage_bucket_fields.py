@@ -206,23 +206,43 @@ def test_conditions_are_shown_in_version_3(emulator: Daemon, bucket: Any) -> Non
         pytest.param({"bindings": [{"role": "roles/viewer", "members": ["a@b.c"]}]}, id="member"),
         pytest.param({"bindings": [{"role": "roles/viewer"}]}, id="no members"),
         pytest.param({"bindings": [7]}, id="a number"),
-        pytest.param(
-            {
-                "version": 1,
-                "bindings": [
-                    {
-                        "role": "roles/viewer",
-                        "members": ["allUsers"],
-                        "condition": {"title": "t", "expression": "true"},
-                    }
-                ],
-            },
-            id="a condition in version 1",
-        ),
     ],
 )
 def test_policies_that_are_refused(emulator: Daemon, bucket: Any, policy: Any) -> None:
     assert ask(emulator, "PUT", f"{BUCKETS}/{bucket.name}/iam", policy).status == 400
+
+
+def test_conditions_need_uniform_access_and_then_version_3(emulator: Daemon, bucket: Any) -> None:
+    binding = {
+        "role": "roles/viewer",
+        "members": ["allUsers"],
+        "condition": {"title": "t", "expression": "true"},
+    }
+    path = f"{BUCKETS}/{bucket.name}"
+    refused = ask(emulator, "PUT", f"{path}/iam", {"version": 1, "bindings": [binding]})
+    assert (refused.status, "uniform bucket-level access" in refused.message) == (412, True)
+    uniform = {"iamConfiguration": {"uniformBucketLevelAccess": {"enabled": True}}}
+    assert ask(emulator, "PATCH", path, uniform).status == 200
+    refused = ask(emulator, "PUT", f"{path}/iam", {"version": 1, "bindings": [binding]})
+    assert (refused.status, "version 3" in refused.message) == (400, True)
+
+
+@pytest.mark.parametrize("member", ["allUsers", "allAuthenticatedUsers"])
+def test_public_access_prevention(emulator: Daemon, bucket: Any, member: str) -> None:
+    path = f"{BUCKETS}/{bucket.name}"
+    policy = {"bindings": [{"role": "roles/storage.objectViewer", "members": ["user:a@b.c", member]}]}
+    assert ask(emulator, "PUT", f"{path}/iam", policy).status == 200
+    enforced = {"iamConfiguration": {"publicAccessPrevention": "enforced"}}
+    assert ask(emulator, "PATCH", path, enforced).status == 200
+    refused = ask(emulator, "PUT", f"{path}/iam", policy)
+    assert (refused.status, refused.message.endswith(f"The policy names {member}.")) == (412, True)
+
+
+def test_a_flat_namespace_is_shown_if_it_was_given(emulator: Daemon, bucket_name: str) -> None:
+    flat = {"hierarchicalNamespace": {"enabled": False}}
+    created = ask(emulator, "POST", f"{BUCKETS}?project=local", {"name": f"{bucket_name}-h", **flat}).json()
+    assert created["hierarchicalNamespace"] == {"enabled": False}
+    assert "hierarchicalNamespace" not in ask(emulator, "GET", f"{BUCKETS}/{bucket_name}").json()
 
 
 def test_permissions(bucket: Any) -> None:

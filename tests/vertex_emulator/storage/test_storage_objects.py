@@ -6,7 +6,7 @@ import base64
 import hashlib
 import io
 import os
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +252,37 @@ def test_metadata(bucket: Any) -> None:
         again.patch()
 
 
+def test_a_custom_time_keeps_its_microseconds(bucket: Any) -> None:
+    blob = bucket.blob("o")
+    blob.custom_time = datetime(2026, 1, 2, 3, 4, 5, 123456, tzinfo=timezone.utc)
+    blob.upload_from_string("x")
+    read = bucket.get_blob("o")
+    assert read.custom_time == blob.custom_time
+    read.custom_time -= timedelta(microseconds=1)
+    with pytest.raises(BadRequest, match="customTime"):
+        read.patch()
+    read.reload()
+    read.custom_time += timedelta(microseconds=4)
+    read.patch()
+    assert bucket.get_blob("o").custom_time.microsecond == 123460
+
+
+@pytest.mark.parametrize("content", ["x", "x" * (9 << 20)], ids=["multipart", "resumable"])
+def test_a_key_of_cloud_kms_is_recorded(bucket: Any, content: str) -> None:
+    key = "projects/p/locations/us/keyRings/r/cryptoKeys/k"
+    bucket.blob("o", kms_key_name=key).upload_from_string(content)
+    assert bucket.get_blob("o").kms_key_name == f"{key}/cryptoKeyVersions/1"
+    with pytest.raises(BadRequest, match="cryptoKeys"):
+        bucket.blob("p", kms_key_name="k").upload_from_string("x")
+    assert bucket.get_blob("p") is None
+
+
+def test_parameters_that_no_call_has_are_ignored(emulator: Daemon, bucket: Any) -> None:
+    path = f"/storage/v1/b/{bucket.name}/o"
+    assert ask(emulator, "GET", f"{path}?force=true").status == 200
+    assert ask(emulator, "GET", f"{path}?rewriteToken=x").status == 501
+
+
 def test_what_is_not_supported_is_refused_by_name(emulator: Daemon, bucket: Any) -> None:
     blob = bucket.blob("o")
     blob.upload_from_string("x")
@@ -260,9 +291,6 @@ def test_what_is_not_supported_is_refused_by_name(emulator: Daemon, bucket: Any)
     for call_ in (
         lambda: blob.acl.reload(),
         lambda: bucket.blob("k", encryption_key=b"0" * 32).upload_from_string("x"),
-        lambda: bucket.blob(
-            "k", kms_key_name="projects/p/locations/l/keyRings/r/cryptoKeys/k"
-        ).upload_from_string("x"),
         lambda: bucket.blob("k").upload_from_string("x", predefined_acl="publicRead"),
     ):
         with pytest.raises(MethodNotImplemented, match="The emulator does not support"):

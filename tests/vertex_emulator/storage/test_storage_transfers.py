@@ -79,6 +79,15 @@ def test_condition_on_a_component(bucket: Any, match: int) -> None:
     assert not bucket.blob("c").exists()
 
 
+def test_a_composition_has_the_content_type_that_it_is_given(emulator: Daemon, bucket: Any) -> None:
+    put(bucket, "a", b"a")
+    path = path_of(bucket.name, "c") + "/compose"
+    sources = {"sourceObjects": [{"name": "a"}]}
+    assert "contentType" not in ask(emulator, "POST", path, sources).json()
+    typed = ask(emulator, "POST", path, {**sources, "destination": {"contentType": "text/x"}}).json()
+    assert typed["contentType"] == "text/x"
+
+
 def test_condition_on_the_composed(bucket: Any) -> None:
     a = put(bucket, "a", b"1")
     with pytest.raises(PreconditionFailed):

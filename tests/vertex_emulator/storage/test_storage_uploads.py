@@ -52,6 +52,48 @@ class Session:
         return call(base, "DELETE", f"{parts.path}?{parts.query}", body=b"")
 
 
+@pytest.mark.parametrize("total", ["*", str(GRAIN + 7)])
+def test_a_piece_without_an_end_is_the_rest(emulator: Daemon, bucket: Any, total: str) -> None:
+    """Google's client for Node sends `bytes 0-*/*`."""
+    data = os.urandom(GRAIN + 7)
+    session = Session(emulator, bucket.name)
+    assert session.send(data, f"0-*/{total}").status == 200
+    assert bucket.blob("o").download_as_bytes() == data
+
+
+def test_a_piece_without_an_end_resumes_an_upload(emulator: Daemon, bucket: Any) -> None:
+    data = os.urandom(2 * GRAIN + 7)
+    session = Session(emulator, bucket.name)
+    assert session.send(data[:GRAIN], f"0-{GRAIN - 1}/*").status == 308
+    assert session.send(data[GRAIN:], f"{GRAIN}-*/*").status == 200
+    assert bucket.blob("o").download_as_bytes() == data
+
+
+def test_a_piece_without_an_end_and_its_total(emulator: Daemon, bucket: Any) -> None:
+    data = os.urandom(GRAIN)
+    session = Session(emulator, bucket.name)
+    short = session.send(data, f"0-*/{GRAIN + 7}")
+    assert (short.status, short.headers["Range"]) == (308, f"bytes=0-{GRAIN - 1}")
+    long = session.send(b"x" * 8, f"{GRAIN}-*/{GRAIN + 7}")
+    assert (long.status, "longer than its Content-Range" in long.message) == (400, True)
+    assert session.send(b"y" * 7, f"{GRAIN}-*/{GRAIN + 7}").status == 200
+    assert bucket.blob("o").download_as_bytes() == data + b"y" * 7
+
+
+def test_308_is_200_for_clients_that_ask_for_it(emulator: Daemon, bucket: Any) -> None:
+    """Google's client for Go asks, because Go follows 308 as a redirection."""
+    session = Session(emulator, bucket.name)
+    data = os.urandom(GRAIN)
+    piece = session.send(data, f"0-{GRAIN - 1}/*", X_GUploader_No_308="yes")
+    assert (piece.status, piece.headers["X-Http-Status-Code-Override"]) == (200, "308")
+    assert piece.headers["Range"] == f"bytes=0-{GRAIN - 1}"
+    status = session.send(b"", "*/*", X_GUploader_No_308="yes")
+    assert (status.status, status.headers["X-Http-Status-Code-Override"]) == (200, "308")
+    done = session.send(b"", f"*/{GRAIN}", X_GUploader_No_308="yes")
+    assert (done.status, done.headers.get("X-Http-Status-Code-Override")) == (200, None)
+    assert bucket.blob("o").download_as_bytes() == data
+
+
 def test_pieces_status_and_end(emulator: Daemon, bucket: Any) -> None:
     data = os.urandom(2 * GRAIN + 100)
     session = Session(emulator, bucket.name, X_Upload_Content_Type="text/x")

@@ -48,9 +48,10 @@ def _check_accelerator(machine: Any) -> None:
     """Check an accelerator against its machine type; the service reports this error without any others."""
     kind, known = accelerators.by_number(machine.accelerator_type), machines.machine(machine.machine_type)
     if machine.accelerator_type and known is not None and kind not in known.accelerators:
+        retired = f". {kind} is retired. Use NVIDIA_TESLA_T4" if kind in accelerators.RETIRED else ""
         raise RpcError(
             "INVALID_ARGUMENT",
-            f'Accelerator "{kind}" is not supported for machine type "{machine.machine_type}"',
+            f'Accelerator "{kind}" is not supported for machine type "{machine.machine_type}"{retired}',
         )
 
 

@@ -11,6 +11,7 @@ from vertex_emulator.kernel.clock import Clock, rfc3339
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.disk.files import aside_name
 from vertex_emulator.storage.disk.records import Bucket, StoredObject, bucket_of, object_of
+from vertex_emulator.storage.fields import bucket_options
 
 _LAST = "9999-12-31T23:59:59.999Z"
 
@@ -60,6 +61,11 @@ def default_class(owner: Bucket) -> str:
 def key_version(key: str) -> str:
     """Return the name of the key version of an encrypted object, in the service's format."""
     return f"{key}/cryptoKeyVersions/1"
+
+
+def encryption(path: str, key: str | None) -> dict[str, str]:
+    """Return the settings of an object encrypted with the key of Cloud KMS in `path`, if there is one."""
+    return {} if not key else {"kmsKeyName": key_version(bucket_options.key_name(path, key))}
 
 
 def _aside(stored: StoredObject) -> str:

@@ -144,13 +144,15 @@ def placement(path: str, value: Any) -> dict[str, Any] | None:
     return {"dataLocations": [location.upper() for location in locations]}
 
 
-def hierarchical_namespace(path: str, value: Any) -> None:
-    """Reject `hierarchicalNamespace` if it is enabled."""
-    if checks.record(path, value, {"enabled": checks.boolean}).get("enabled"):
+def hierarchical_namespace(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `hierarchicalNamespace`, which must not be enabled."""
+    sent = checks.record(path, value, {"enabled": checks.boolean})
+    if sent.get("enabled"):
         raise unsupported(
             f"the field {path!r} of a bucket",
             "Use object names with slashes, which are folders under /gcs.",
         )
+    return sent or None
 
 
 def ip_filter(path: str, _value: Any) -> None:

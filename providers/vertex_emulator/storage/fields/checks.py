@@ -83,9 +83,21 @@ def storage_class(path: str, value: Any) -> str:
 
 def moment(path: str, value: Any) -> str:
     """Check a time in RFC 3339. Return it in UTC with milliseconds."""
+    return rfc3339(_parsed_moment(path, value))
+
+
+def precise_moment(path: str, value: Any) -> str:
+    """Check a time in RFC 3339. Return it in UTC with microseconds, or with milliseconds if they suffice."""
+    parsed = _parsed_moment(path, value)
+    if parsed.microsecond % 1000 == 0:
+        return rfc3339(parsed)
+    return parsed.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _parsed_moment(path: str, value: Any) -> datetime:
     try:
         parsed = datetime.fromisoformat(text(path, value).replace("Z", "+00:00").replace("z", "+00:00"))
-        return rfc3339(parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc))
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
     except (ValueError, OverflowError) as error:
         raise invalid(f"{path} must be a time such as 2026-01-31T12:00:00Z, not {value!r}.") from error
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_emulator.http.messages import Request
+from vertex_emulator.kernel import times
 from vertex_emulator.storage.errors import invalid, unsupported
 from vertex_emulator.storage.fields import checks
 
@@ -53,7 +54,7 @@ _SETTABLE: Mapping[str, checks.Check] = {
     "contentEncoding": _line,
     "contentLanguage": _line,
     "contentType": _line,
-    "customTime": checks.moment,
+    "customTime": checks.precise_moment,
     "eventBasedHold": checks.boolean,
     "metadata": _metadata,
     "retention": _retention,
@@ -76,13 +77,13 @@ _KEPT = frozenset({"storageClass", "customTime"})
 """Fields that an update does not remove."""
 
 
-def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[str, Any]:
+def created(body: Mapping[str, Any], *, bucket: str, default_type: str | None = None) -> dict[str, Any]:
     """Return the settings of a new object from its resource. Raises `StorageError` 400, 501."""
     if body.get("bucket", bucket) != bucket:
         raise invalid(
             f"The bucket of the resource, {body['bucket']!r}, must be that of the path, {bucket!r}."
         )
-    settings = {"contentType": default_type}
+    settings = {} if default_type is None else {"contentType": default_type}
     for name, value in body.items():
         if name in _NOT_SETTINGS or value is None:
             continue
@@ -93,7 +94,7 @@ def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[
 
 def imported(settings: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
     """Return the settings of an object from another emulator, checked like those of a new object."""
-    kept = created(settings, bucket=bucket, default_type="application/octet-stream")
+    kept = created(settings, bucket=bucket)
     if (key := settings.get("kmsKeyName")) is not None:
         kept["kmsKeyName"] = _line("kmsKeyName", key)
     return kept
@@ -161,6 +162,10 @@ def _check(name: str) -> checks.Check:
     return _SETTABLE[name]
 
 
+def _is_earlier(new: str, old: str) -> bool:
+    return times.parse(new) < times.parse(old)
+
+
 def _later(old: str, new: Any) -> None:
-    if new is None or checks.moment("customTime", new) < old:
+    if new is None or _is_earlier(checks.precise_moment("customTime", new), old):
         raise invalid(f"customTime cannot be removed or set to an earlier time than {old}.")

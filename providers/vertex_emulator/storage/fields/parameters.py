@@ -25,14 +25,31 @@ _LISTS = frozenset(
 )
 
 
+# All other parameters of the API's description and of every Google API. The service ignores any other name.
+_KNOWN = frozenset(
+    {
+        *("$.xgafv", "access_token", "allowNonEmpty", "callback", "contentEncoding", "copySourceAcl"),
+        *("delimiter", "destinationKmsKeyName", "enableObjectRetention", "endOffset", "filter"),
+        *("generation", "ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch"),
+        *("ifMetagenerationNotMatch", "ifSourceGenerationMatch", "ifSourceGenerationNotMatch"),
+        *("ifSourceMetagenerationMatch", "ifSourceMetagenerationNotMatch", "includeFoldersAsPrefixes"),
+        *("includeTrailingDelimiter", "key", "kmsKeyName", "matchGlob", "maxBytesRewrittenPerCall"),
+        *("maxResults", "name", "oauth_token", "optionsRequestedPolicyVersion", "overrideUnlockedRetention"),
+        *("pageSize", "pageToken", "permissions", "prefix", "project", "projection", "restoreToken"),
+        *("returnPartialSuccess", "rewriteToken", "serviceAccountEmail", "showDeletedKeys", "softDeleted"),
+        *("sourceGeneration", "startOffset", "uploadType", "upload_id", "versions"),
+    }
+)
+
+
 def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
-    """Reject parameters that the call does not support, and values of `alt` other than `alternatives`."""
+    """Reject parameters that the API has and the call does not support, and other values of `alt`."""
     for name in request.query:
         if name in supported or name in _ALWAYS:
             continue
         if name in _ACCESS_LISTS:
             _check_list(request, name)
-        else:
+        elif name in _KNOWN:
             raise unsupported(f"the parameter {name!r} of this call", "Leave it out.")
     if (alt := request.parameter("alt", "json")) not in alternatives:
         raise unsupported(f"alt={alt} for this call", f"Send alt={' or alt='.join(alternatives)}.")

@@ -16,7 +16,7 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
-from vertex_emulator.storage.fields import bucket_options, checks, parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields import object as object_fields
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import check_object_name, decode, encode_token, read_token
@@ -107,11 +107,8 @@ class Transfers:
         if body.get("deleteSourceObjects"):
             raise unsupported("deleteSourceObjects of a composition", "Delete the objects after it.")
         resource = checks.document({} if body.get("destination") is None else body["destination"])
-        settings = object_fields.created(
-            resource, bucket=target.bucket, default_type="application/octet-stream"
-        )
-        if key := request.parameter("kmsKeyName"):
-            settings["kmsKeyName"] = soft_deletion.key_version(bucket_options.key_name("kmsKeyName", key))
+        settings = object_fields.created(resource, bucket=target.bucket)
+        settings |= soft_deletion.encryption("kmsKeyName", request.parameter("kmsKeyName"))
         sources = self._components(target.bucket, body.get("sourceObjects"))
         stored = self._made_of(
             sources,
@@ -159,10 +156,9 @@ class Transfers:
         _check_list(request, "destinationPredefinedAcl")
         body = checks.document(request.body.json())
         settings = object_fields.copied(source.settings, body, bucket=target.bucket)
-        if key := request.parameter("destinationKmsKeyName"):
-            settings["kmsKeyName"] = soft_deletion.key_version(
-                bucket_options.key_name("destinationKmsKeyName", key)
-            )
+        settings |= soft_deletion.encryption(
+            "destinationKmsKeyName", request.parameter("destinationKmsKeyName")
+        )
         return self._made_of(
             [source],
             target,

@@ -130,7 +130,7 @@ def _malformed(why: str) -> StorageError:
 
 
 BLOCK = 1 << 20
-_PARAMETERS = preconditions.OBJECT | {"contentEncoding", "name", "projection", "uploadType"}
+_PARAMETERS = preconditions.OBJECT | {"contentEncoding", "kmsKeyName", "name", "projection", "uploadType"}
 
 
 class Uploads:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from vertex_emulator.http.messages import Body, ByteSource, Request
-from vertex_emulator.storage.disk import checksums
+from vertex_emulator.storage.disk import checksums, soft_deletion
 from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of
 from vertex_emulator.storage.disk.records import FileState
@@ -121,7 +121,11 @@ def target_of(
     return Target(
         bucket=bucket,
         name=name,
-        settings={**settings, **object_fields.encoding_parameter(request)},
+        settings={
+            **settings,
+            **object_fields.encoding_parameter(request),
+            **soft_deletion.encryption("kmsKeyName", request.parameter("kmsKeyName")),
+        },
         expected=(
             checksums.from_resource(resource.get("crc32c"), resource.get("md5Hash")),
             checksums.from_header(request.headers),

@@ -38,12 +38,15 @@ _BLOCK = 1 << 20
 _LOCKS = 64
 _MAX_CACHED = 256
 _PARAMETERS = frozenset({"uploadType", "upload_id"})
-_RANGE = re.compile(r"bytes (?:\*|(\d{1,18})-(\d{1,18}))/(\d{1,18}|\*)")
+_RANGE = re.compile(r"bytes (?:\*|(\d{1,18})-(\d{1,18}|\*))/(\d{1,18}|\*)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """The piece in a request: bytes `start` to `end` (exclusive) of `total`; None if unknown."""
+    """The piece in a request: bytes `start` to `end` (exclusive) of `total`; None if unknown.
+
+    A piece without an end is the rest of the upload.
+    """
 
     start: int | None
     end: int | None
@@ -133,13 +136,10 @@ class Sessions:
                 complete = piece.total is not None and sums.size == piece.total
             else:
                 self._receive(request, identifier, file, sums, piece)
-                complete = piece.end == piece.total if piece.end is not None else True
+                complete = piece.total in (None, sums.size) if piece.end is None else piece.end == piece.total
             state = state_of(file)
         if not complete:
-            headers = {"X-GUploader-UploadID": identifier}
-            if sums.size:
-                headers["Range"] = f"bytes=0-{sums.size - 1}"
-            return Response(308, b"", "text/plain; charset=utf-8", headers)
+            return _incomplete(request, identifier, sums.size)
         content = Content(path=self._path(identifier), state=state, sums=sums)
         return self._finish(request, identifier, upload, content)
 
@@ -182,10 +182,9 @@ class Sessions:
         at = start
         try:
             while block := request.body.read(_BLOCK):
-                if piece.end is not None and at + len(block) > piece.end:
-                    raise invalid(
-                        f"The body is longer than its Content-Range, which ends at {piece.end - 1}."
-                    )
+                most = piece.total if piece.end is None else piece.end
+                if most is not None and at + len(block) > most:
+                    raise invalid(f"The body is longer than its Content-Range, which ends at {most - 1}.")
                 fresh = block[max(sums.size - at, 0) : None if until is None else max(until - at, 0)]
                 at += len(block)
                 _write(file, fresh)
@@ -228,6 +227,21 @@ class Sessions:
         return self._object_store.files.incoming_path(identifier)
 
 
+def _incomplete(request: Request, identifier: str, size: int) -> Response:
+    """Return the response to a piece that is not the last one.
+
+    Clients whose HTTP library follows 308 as a redirection, such as Google's for Go, ask for 200 instead.
+    """
+    headers = {"X-GUploader-UploadID": identifier}
+    if size:
+        headers["Range"] = f"bytes=0-{size - 1}"
+    status = 308
+    if request.headers.get("x-guploader-no-308", "").lower() == "yes":
+        headers["X-Http-Status-Code-Override"] = "308"
+        status = 200
+    return Response(status, b"", "text/plain; charset=utf-8", headers)
+
+
 def _piece(request: Request, *, declared: int | None) -> Piece:
     """Parse the header Content-Range. Raises `StorageError` 400."""
     header = request.headers.get("content-range")
@@ -235,13 +249,17 @@ def _piece(request: Request, *, declared: int | None) -> Piece:
         return Piece(start=0, end=None, total=None)
     match = _RANGE.fullmatch(header.strip())
     if match is None:
-        raise invalid(f"Content-Range must be 'bytes A-B/TOTAL' or 'bytes */TOTAL', not {header!r}.")
+        raise invalid(
+            f"Content-Range must be 'bytes A-B/TOTAL', 'bytes A-*/TOTAL' or 'bytes */TOTAL', not {header!r}."
+        )
     total = None if match[3] == "*" else int(match[3])
     if total is not None and declared is not None and total != declared:
         raise invalid(f"Content-Range has a total of {total} bytes; the upload was begun with {declared}.")
     if match[1] is None:
         return Piece(start=None, end=None, total=total)
-    start, end = int(match[1]), int(match[2]) + 1
+    start, end = int(match[1]), None if match[2] == "*" else int(match[2]) + 1
+    if end is None:
+        return Piece(start=start, end=None, total=total)
     if end <= start or (total is not None and end > total):
         raise invalid(f"Content-Range {header!r} contradicts itself.")
     return Piece(start=start, end=end, total=total)

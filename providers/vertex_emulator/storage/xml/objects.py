@@ -10,7 +10,7 @@ from typing import Any
 
 from vertex_emulator.http.messages import Headers, Request, Response
 from vertex_emulator.kernel import times
-from vertex_emulator.storage.disk import checksums
+from vertex_emulator.storage.disk import checksums, soft_deletion
 from vertex_emulator.storage.disk.checksums import Expected
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
@@ -31,7 +31,6 @@ _FIELDS: Mapping[str, str] = {
     "content-language": "contentLanguage",
     "content-type": "contentType",
     "x-goog-custom-time": "customTime",
-    "x-goog-encryption-kms-key-name": "kmsKeyName",
     "x-goog-storage-class": "storageClass",
 }
 _CONDITIONS: Mapping[str, str] = {
@@ -41,6 +40,7 @@ _CONDITIONS: Mapping[str, str] = {
     "x-goog-if-metageneration-not-match": "ifMetagenerationNotMatch",
 }
 _META = "x-goog-meta-"
+_KMS_KEY = "x-goog-encryption-kms-key-name"
 _REFUSED: Mapping[str, str] = {
     "x-goog-copy-source": "Use the JSON API's rewriteTo.",
     "x-goog-encryption-key": "Send no key.",
@@ -194,11 +194,11 @@ class XmlObjects:
 
 def target_of(request: Request, bucket: str, name: str) -> Target:
     """Return the target of an upload from a request's headers. Raises `StorageError`, `XmlError`."""
-    parameters.reject_headers({key: "" for key in request.headers if key != "x-goog-encryption-kms-key-name"})
+    parameters.reject_headers({key: "" for key in request.headers if key != _KMS_KEY})
     check_object_name(name)
     settings = object_fields.created(
         resource(request.headers), bucket=bucket, default_type="application/octet-stream"
-    )
+    ) | soft_deletion.encryption(_KMS_KEY, request.headers.get(_KMS_KEY))
     given = request.headers.get("content-md5")
     expected = (
         Expected() if given is None else checksums.from_resource(None, given),
