@@ -21,7 +21,7 @@ from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
 from vertex_emulator import extras, launcher
 from vertex_emulator.custom_jobs.sandbox import probe
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, disk_space
 
 Level = Literal["ok", "note", "warning", "error"]
 
@@ -29,7 +29,8 @@ OLDEST_PYTHON = (3, 10)
 OLDEST_PULUMI = (3, 216, 0)
 LITTLE_SPACE = 2 * 1024**3
 """Free bytes below which `doctor` warns: the data folder holds images and packages of jobs."""
-
+NO_SPACE = 1024**2
+"""Free bytes below which the emulator can store nothing."""
 
 _TIMEOUT = 20.0
 _PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
@@ -94,6 +95,13 @@ def _data_folder(machine: Machine) -> Finding:
         remedy = "Name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="error", message=machine.data_dir_problem, remedy=remedy)
     message = f"{machine.data_dir}, {machine.free_bytes / 1024**3:.1f} GiB free"
+    if machine.free_bytes < NO_SPACE:
+        remedy = (
+            "Free some space, or name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR. You can "
+            "still delete objects and jobs; `vertex-training emulator reset` deletes all of them."
+        )
+        message = f"{machine.data_dir}, its disk is full: {machine.disk}"
+        return Finding(about=about, level="error", message=message, remedy=remedy)
     if machine.free_bytes < LITTLE_SPACE:
         remedy = "Free some space, or name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="warning", message=message, remedy=remedy)
@@ -223,7 +231,8 @@ class Machine:
     `pulumi` is the path of the CLI, `pulumi_version` is None if it does not print one. `missing_plugins` are
     its programs for Python that are not on PATH. `missing_packages` are not installed for this Python;
     `missing_extras` are not, or not completely. `installer` is what installs the packages of jobs on the
-    emulator, None if there is nothing. `data_dir_problem` says why the data folder is not writable.
+    emulator, None if there is nothing. `data_dir_problem` says why the data folder is not writable;
+    `disk` is its disk, in words.
     `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
     Application Default Credentials.
@@ -240,6 +249,7 @@ class Machine:
     data_dir: Path
     data_dir_problem: str | None
     free_bytes: int
+    disk: str
     sandbox_reason: str | None
     emulator: str | None
     emulator_problem: str | None
@@ -258,6 +268,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
     credentials, credentials_problem = _credentials(environment)
     pulumi = shutil.which("pulumi")
     sandbox = probe.probe()
+    space = disk_space.disk_space(existing)
     return Machine(
         python=sys.version_info[:3],
         executable=sys.executable,
@@ -273,7 +284,8 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         missing_extras=tuple(extra for extra in (extras.EMULATOR, extras.IMAGES) if extras.missing(extra)),
         data_dir=folder,
         data_dir_problem=None if usable else f"{existing} is not a writable folder",
-        free_bytes=shutil.disk_usage(existing).free,
+        free_bytes=space.free,
+        disk=str(space),
         sandbox_reason=sandbox.reason if sandbox.kind == "process" else None,
         emulator=emulator,
         emulator_problem=emulator_problem,

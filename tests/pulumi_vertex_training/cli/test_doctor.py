@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, Machine, findings, inspect_machine
+from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, NO_SPACE, Machine, findings, inspect_machine
 from support.command import environment, run
 from support.tables import every_row
 from vertex_emulator import extras
@@ -24,6 +24,7 @@ GOOD = Machine(
     data_dir=Path("/data"),
     data_dir_problem=None,
     free_bytes=LITTLE_SPACE,
+    disk="2.0 GiB of 9.0 GiB free on /data",
     sandbox_reason=None,
     emulator="http://127.0.0.1:8765",
     emulator_problem=None,
@@ -75,7 +76,10 @@ def test_what_is_in_order_has_no_remedy() -> None:
             id="a folder that cannot be used",
         ),
         pytest.param(
-            {"free_bytes": LITTLE_SPACE - 1}, "Data folder", "warning", "GiB free", id="a full disk"
+            {"free_bytes": LITTLE_SPACE - 1}, "Data folder", "warning", "GiB free", id="little space"
+        ),
+        pytest.param(
+            {"free_bytes": NO_SPACE - 1}, "Data folder", "error", "disk is full: 2.0 GiB", id="a full disk"
         ),
         pytest.param(
             {"emulator": None, "emulator_problem": "it is silent"},
