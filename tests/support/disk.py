@@ -4,52 +4,62 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import resource
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 _FILLER = "filler"
-_IN_A_NAMESPACE = """
-mount -t tmpfs -o "size=$1,mode=0777" tmpfs "$2" && echo mounted && exec cat
-"""
+_IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--")
 
 
 @contextlib.contextmanager
 def small_disk(at: Path, *, mebibytes: int) -> Iterator[Path]:
-    """Yield the folder of a small disk, mounted at `at`, or in a mount namespace if that is not allowed."""
+    """Mount a small disk at `at`. Skip the test where that is not allowed: see `run_with_mounts`."""
     at.mkdir()
-    size = f"{mebibytes}m"
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "tmpfs", str(at)]
-    if os.geteuid() == 0 and subprocess.run(mount, check=False, capture_output=True).returncode == 0:
-        try:
-            yield at
-        finally:
-            subprocess.run(["umount", "--lazy", str(at)], check=True)
-        return
-    with _in_a_namespace(at, size) as seen:
-        yield seen
+    if not mounts_are_allowed():
+        pytest.skip("no mount is allowed here; the file's last test runs this one in a user namespace")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=0777", "tmpfs", str(at)]
+    subprocess.run(mount, check=True, capture_output=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "--lazy", str(at)], check=True)
 
 
-@contextlib.contextmanager
-def _in_a_namespace(at: Path, size: str) -> Iterator[Path]:
-    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _IN_A_NAMESPACE, "sh"]
-    if shutil.which("unshare") is None:
-        pytest.skip("this machine has no unshare")
-    with subprocess.Popen(
-        [*command, size, str(at)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as holder:
-        try:
-            assert holder.stdout is not None
-            if not holder.stdout.readline():
-                pytest.skip("neither a mount nor a user namespace is allowed here")
-            yield Path(f"/proc/{holder.pid}/root{at}")
-        finally:
-            holder.kill()
+@functools.cache
+def mounts_are_allowed() -> bool:
+    """Return whether this process may mount a file system, as root usually may."""
+    return _succeeds("unshare", "--mount", "true")
+
+
+def run_with_mounts(file: str) -> None:
+    """Run the tests of a file where mounts are allowed: in a user namespace. Skip if there is none."""
+    if mounts_are_allowed():
+        return  # they ran
+    if not _succeeds(*_IN_A_NAMESPACE, "true"):
+        pytest.skip("neither a mount nor a user namespace is allowed here")
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(
+        [*_IN_A_NAMESPACE, sys.executable, "-m", "pytest", *options, file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def _succeeds(*command: str) -> bool:
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def fill(disk: Path) -> None:

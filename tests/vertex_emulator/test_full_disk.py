@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.command import environment, run
-from support.disk import fill, free, small_disk
+from support.disk import fill, free, run_with_mounts, small_disk
 from support.emulator import call, running
 from support.storage import ask, path_of
 from support.waiting import eventually
@@ -119,3 +119,7 @@ def test_the_command_names_a_full_disk(disk: Path, tmp_path: Path) -> None:
         assert run("emulator", "reset", "--data-dir", str(data), "--yes", env=env).code == 0
     finally:
         launcher.stop(data)
+
+
+def test_as_an_ordinary_user() -> None:
+    run_with_mounts(__file__)

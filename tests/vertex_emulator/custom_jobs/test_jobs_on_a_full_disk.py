@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.disk import fill, free, small_disk
+from support.disk import fill, free, run_with_mounts, small_disk
 from support.job_emulator import JobEmulator, pool, running_jobs, wait_for_flags
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -57,3 +57,7 @@ def test_a_job_without_room_says_so_until_its_timeout(disk: Path, sandbox: Sandb
         assert emulator.get(waiting)["state"] == "JOB_STATE_RUNNING"
         free(disk)
         assert emulator.wait(waiting)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_as_an_ordinary_user() -> None:
+    run_with_mounts(__file__)
