@@ -12,6 +12,7 @@ import os
 import shlex
 from collections.abc import Mapping
 
+from scripts import backend_files
 from scripts.layout import Layout
 from scripts.pulumi_cli import PulumiCli
 
@@ -45,7 +46,7 @@ def settings(
     if elsewhere:
         changed["PULUMI_BACKEND_URL"] = elsewhere
     else:
-        changed["PULUMI_BACKEND_URL"] = f"file://{layout.state}"
+        changed["PULUMI_BACKEND_URL"] = backend_files.address(layout.state)
         changed["PULUMI_HOME"] = str(layout.pulumi_home)
     if stack == LOCAL_STACK:
         changed["PULUMI_CONFIG_PASSPHRASE"] = PASSPHRASE

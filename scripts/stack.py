@@ -12,8 +12,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from scripts import backend_locks, environment, pulumi_cli, python_packages
+from scripts import backend_files, backend_locks, environment, pulumi_cli, python_packages
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import PulumiCli
@@ -32,6 +33,8 @@ class Ready:
 
 def prepare(layout: Layout, report: Report, *, stack: str) -> Ready:
     """Prepare packages, CLI, environment and the stack itself for a `pulumi` command."""
+    if not _locks(layout, stack):
+        repair_files(layout, report, stack)
     ready = _tools(layout, report, stack)
     _ensure_stack(layout, report, ready, stack)
     return ready
@@ -75,6 +78,7 @@ def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[s
 def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
     """Delete everything in the stack. For `local`, stop the emulator afterwards."""
     refuse_if_locked(layout, stack)
+    repair_files(layout, report, stack)
     if is_empty(layout, stack):
         report.line(f"Stack {stack} has no resources.")
     else:
@@ -121,48 +125,108 @@ def unlock(layout: Layout, report: Report, *, stack: str, force: bool) -> int:
         found = backend_locks.orphaned_processes(layout.pulumi_home)
         backend_locks.end(found)
         step.done(f"ended {len(found)}" if found else "none", idle=not found)
+    repair_files(layout, report, stack)
     if not held and environment.has_own_backend():
         report.line(f"Stack {stack} is not locked.")
+        if _pending(_deployment(layout, stack)):
+            forget_interrupted(layout, report, prepare(layout, report, stack=stack), stack=stack)
         return 0
     return remove_lock(layout, report, prepare(layout, report, stack=stack), stack=stack)
 
 
 def remove_lock(layout: Layout, report: Report, ready: Ready, *, stack: str) -> int:
-    """Remove the lock, and on the stack `local` the record of interrupted operations."""
+    """Remove the lock, and the record of interrupted operations that the next `up` completes."""
     cancel: list[str | Path] = [ready.cli.program, "cancel", "--yes", "--stack", stack]
     code = run_openly(cancel, cwd=layout.root, env=ready.env)
-    if code == 0 and stack == environment.LOCAL_STACK and environment.has_own_backend():
-        _forget_interrupted_creates(layout, report, ready, stack)
+    if code == 0 and (not environment.has_own_backend() or _pending(_deployment(layout, stack))):
+        forget_interrupted(layout, report, ready, stack=stack)
     return code
 
 
-def _forget_interrupted_creates(layout: Layout, report: Report, ready: Ready, stack: str) -> None:
-    """Remove the interrupted operations from the state.
+def repair_files(layout: Layout, report: Report, stack: str) -> None:
+    """Repair the files of our own backend that a kill left unusable. The stack must not be locked.
 
-    Otherwise Pulumi would warn about each of them in every run. Our resources find what they began to create,
-    so the stack `local`, which has no others, does not need the record. It is removed as in Pulumi's guide,
-    by export and import
+    Raises ChoreError if a state has no backup.
+    """
+    if not environment.has_own_backend():
+        return
+    root = layout.state / ".pulumi"
+    found = backend_files.damages(root, project=project_name(layout.root), stack=stack)
+    if not found:
+        return
+    with report.step("State files") as step:
+        lost = backend_files.repair(found)
+        for damage in found:
+            if damage.backup is not None:
+                step.note(f"{damage}: restored")
+        if lost:
+            raise ChoreError(
+                f"{lost[0]}. If the stack has no resources, delete the file. Otherwise restore it from a "
+                "copy, or delete it and adopt the resources with `vertex-training import`."
+            )
+        step.done(f"repaired {len(found)} that a killed pulumi left")
+
+
+_OURS = "pulumi-python:dynamic/"
+"""Beginning of the types of this project's resources."""
+
+
+def forget_interrupted(layout: Layout, report: Report, ready: Ready, *, stack: str) -> None:
+    """Remove interrupted operations from the state, unless one may have made an unknown resource.
+
+    Otherwise Pulumi would warn about each of them in every run. Our resources find what they began to create.
+    A resource of another provider that the state does not have must be looked for first. They are removed as
+    in Pulumi's guide, by export and import, which drops all of them
     (https://www.pulumi.com/docs/iac/operations/troubleshooting/interrupted-updates/).
     """
-    if not (_deployment(layout, stack) or {}).get("pending_operations"):
-        return
 
     def run(*arguments: str | Path) -> None:
         command = [ready.cli.program, "stack", *arguments, "--stack", stack]
         failure = "The interrupted operations cannot be removed from the state"
         run_quietly(command, cwd=layout.root, env=ready.env, on_line=_ignore, failure=failure)
 
-    with report.step("State") as step, tempfile.TemporaryDirectory(dir=layout.local) as folder:
+    with report.step("State") as step, tempfile.TemporaryDirectory(dir=_existing(layout.local)) as folder:
         step.say("removing the interrupted operations")
         file = Path(folder, "state.json")
         run("export", "--file", file)
         state = json.loads(file.read_text())
-        interrupted = state["deployment"].pop("pending_operations", [])
-        file.write_text(json.dumps(state))
-        run("import", "--file", file)
-        step.done(
-            f"removed {len(interrupted)} interrupted operations; the next `make up` finds what they made"
-        )
+        interrupted, unknown = _pending(state["deployment"]), _unknown(state["deployment"])
+        if unknown:
+            for urn in unknown:
+                step.note(f"{urn} may exist")
+            step.note(
+                "Delete or import what exists there, then run: "
+                f"pulumi refresh --clear-pending-creates --stack {stack}"
+            )
+            step.done(f"kept {len(interrupted)} interrupted operations")
+        elif interrupted:
+            run("import", "--file", file)
+            step.done(
+                f"removed {len(interrupted)} interrupted operations; the next `make up` finds what they made"
+            )
+        else:
+            step.done("no interrupted operation", idle=True)
+
+
+def _pending(deployment: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    return list((deployment or {}).get("pending_operations") or ())
+
+
+def _unknown(deployment: Mapping[str, Any]) -> list[str]:
+    """Return the URNs of resources that may exist and are unknown to the state."""
+    known = {resource["urn"] for resource in deployment.get("resources") or () if resource.get("id")}
+    return [
+        one["resource"]["urn"]
+        for one in _pending(deployment)
+        if one.get("type") == "creating"
+        and not str(one["resource"].get("type", "")).startswith(_OURS)
+        and one["resource"]["urn"] not in known
+    ]
+
+
+def _existing(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def refuse_if_locked(layout: Layout, stack: str) -> None:
@@ -232,7 +296,7 @@ def _state_file(layout: Layout, stack: str) -> Path:
     return layout.state / ".pulumi" / "stacks" / project_name(layout.root) / f"{stack}.json"
 
 
-def _deployment(layout: Layout, stack: str) -> dict[str, object] | None:
+def _deployment(layout: Layout, stack: str) -> dict[str, Any] | None:
     """Return the stack's last state in our own backend, None if it cannot be read."""
     try:
         latest = json.loads(_state_file(layout, stack).read_text())["checkpoint"].get("latest")
@@ -245,7 +309,7 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
     """Create the stack if it is missing. Only `local` is selected for plain `pulumi`."""
     local, here = stack == environment.LOCAL_STACK, environment.has_own_backend()
     with report.step(f"Stack {stack}") as step:
-        selected = not local or any((layout.pulumi_home / "workspaces").glob("*.json"))
+        selected = not local or _is_selected(layout, ready)
         if here and _state_file(layout, stack).exists() and selected:
             step.done("up to date", idle=True)
             return
@@ -267,6 +331,19 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
             if code := run_openly(command, cwd=layout.root, env=ready.env):
                 raise ChoreError(f"Stack {stack} cannot be created.", exit_code=code)
         step.done("ready")
+
+
+def _is_selected(layout: Layout, ready: Ready) -> bool:
+    """Return whether a stack is selected for this backend: plain `pulumi` keeps one for each address."""
+    backend = ready.env["PULUMI_BACKEND_URL"]
+    for file in (layout.pulumi_home / "workspaces").glob("*.json"):
+        try:
+            chosen = json.loads(file.read_text())
+        except (OSError, ValueError):
+            continue
+        if chosen.get("stack") or backend in (chosen.get("stacks") or ()):
+            return True
+    return False
 
 
 _ENCRYPTION_NEEDED = """Stack {stack} needs a way to encrypt its secrets. Set one of these:

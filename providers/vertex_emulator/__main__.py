@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,8 +56,9 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     code = installed_code.of_this_process()  # before more of it is loaded
     from vertex_emulator.daemon import Daemon, PortError, Settings
-    from vertex_emulator.kernel.data_folder import DataFolderError
+    from vertex_emulator.kernel.data_folder import DataFolderError, no_room
     from vertex_emulator.kernel.database import DatabaseError
+    from vertex_emulator.kernel.disk_space import is_out_of_space
     from vertex_emulator.kernel.locks import LockHeldError
 
     settings = Settings(
@@ -77,6 +79,12 @@ def _run(options: argparse.Namespace) -> int:
     except (DataFolderError, DatabaseError, PortError) as error:
         log.error("%s", error)
         _report(options.ready_fd, {"error": str(error)})
+        return 1
+    except (OSError, sqlite3.Error) as error:
+        if not is_out_of_space(error):
+            raise
+        log.error("%s", no_room(options.data_dir))
+        _report(options.ready_fd, {"error": str(no_room(options.data_dir))})
         return 1
     return 0
 

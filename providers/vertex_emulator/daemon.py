@@ -22,7 +22,8 @@ from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
 from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.http.auth import Authenticator
-from vertex_emulator.http.messages import Route, Router
+from vertex_emulator.http.deletions import with_reserve
+from vertex_emulator.http.messages import HttpError, Route, Router
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer
 from vertex_emulator.kernel import data_folder
@@ -42,6 +43,12 @@ from vertex_training import __version__
 log = logging.getLogger(__name__)
 
 IDLE_MINUTES = 30.0
+
+_RESERVE_SECONDS = 30.0
+"""Interval between checks whether there is room for the reserve again."""
+
+_WATCH_SECONDS = 1.0
+"""Interval between checks that the data folder is still this emulator's. Requests check it as well."""
 
 _SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);",)
 
@@ -86,9 +93,9 @@ class Daemon:
         self._thread: threading.Thread | None = None
         self._undo: list[Callable[[], object]] = []
         try:
-            lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
+            self._lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
             if not settings.lock_until_exit:
-                self._undo.append(lock.release)
+                self._undo.append(self._lock.release)
             self.token = data_folder.ensure_token(self.folder)
             self._database = connect(self.folder.database)
             self._undo.append(self._database.close)
@@ -107,8 +114,7 @@ class Daemon:
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
-            self._undo.append(self._delete_unpacked_images)
-            self._undo.append(self.registry.collect)  # deletes garbage that would stay until the next start
+            self._undo.append(self._tidy)
             self.artifacts = ArtifactService(
                 repositories,
                 self.registry.registry,
@@ -174,6 +180,8 @@ class Daemon:
         log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
         log.info("Emulator data is in %s", self.folder.root)
         self._jobs.start()
+        self.scheduler.add("reserve of disk space", self._fill_reserve)
+        self.scheduler.add("watch on the data folder", self._watch_folder)
         self.scheduler.start()
 
     def request_stop(self) -> None:
@@ -200,6 +208,36 @@ class Daemon:
                 self._undo.pop()()
             except Exception:
                 log.exception("A part of the emulator could not be closed")
+
+    def _fill_reserve(self) -> Next:
+        self._database.reserve.fill()
+        return Next(seconds=_RESERVE_SECONDS)
+
+    def _watch_folder(self) -> Next:
+        """Leave if the folder was deleted or replaced: a new one belongs to another emulator."""
+        if self._lock.is_seen():
+            return Next(seconds=_WATCH_SECONDS)
+        log.error("The data folder %s was deleted or replaced: the emulator stops", self.folder.root)
+        self.request_stop()
+        return Next()
+
+    def _request_began(self) -> None:
+        """Record a request, and reject it if the data folder is no longer this emulator's."""
+        self._idle.touch()
+        if not self._lock.is_seen():
+            self.request_stop()
+            raise HttpError(
+                503,
+                "",
+                f"The data folder {self.folder.root} was deleted or replaced, so this emulator stops. "
+                "Repeat the request with the emulator that starts next.",
+            )
+
+    def _tidy(self) -> None:
+        """Delete what would stay until the next start: garbage of the registry, unpacked images."""
+        if self._lock.is_seen():
+            self.registry.collect()
+            self._delete_unpacked_images()
 
     def _delete_unpacked_images(self) -> None:
         """Delete unpacked images that no job uses, if the registry has no images."""
@@ -255,8 +293,10 @@ class Daemon:
             forget=forget,
         )
         controls += [*state.routes(), *self.storage.controls()]
-        router = Router([*controls, *services, *self.storage.xml_routes(shared_with_services=True)])
-        storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
+        reserve = self._database.reserve
+        all_services = (*services, *self.storage.xml_routes(shared_with_services=True))
+        router = Router([*controls, *with_reserve(reserve, all_services)])
+        storage_router = Router(with_reserve(reserve, (*self.storage.routes(), *self.storage.xml_routes())))
         metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
 
         def listen(number: int) -> EmulatorServer:
@@ -266,7 +306,7 @@ class Daemon:
                 router=router,
                 requests=requests,
                 data_dir=self.folder.root,
-                on_request=self._idle.touch,
+                on_request=self._request_began,
                 faults=faults,
                 storage_router=storage_router,
                 metadata_router=metadata_router,

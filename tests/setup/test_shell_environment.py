@@ -46,7 +46,7 @@ def test_the_users_own_pulumi_is_unchanged(layout: Layout, cli: PulumiCli, user:
         "PATH": f"{layout.venv}/bin:{cli.folder}:/usr/bin:/bin",
         "VIRTUAL_ENV": str(layout.venv),
         "PULUMI_HOME": str(layout.local / "pulumi-home"),
-        "PULUMI_BACKEND_URL": f"file://{layout.local}/state",
+        "PULUMI_BACKEND_URL": f"file://{layout.local}/state?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE": "local",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

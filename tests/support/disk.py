@@ -1,10 +1,82 @@
-"""A substitute for a full disk."""
+"""Full disks: a small one that a test fills, and a substitute for one."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
+import os
 import resource
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_FILLER = "filler"
+_IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--")
+
+
+@contextlib.contextmanager
+def small_disk(at: Path, *, mebibytes: int) -> Iterator[Path]:
+    """Mount a small disk at `at`. Skip the test where that is not allowed: see `run_with_mounts`."""
+    at.mkdir()
+    if not mounts_are_allowed():
+        pytest.skip("no mount is allowed here; the file's last test runs this one in a user namespace")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=0777", "tmpfs", str(at)]
+    subprocess.run(mount, check=True, capture_output=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "--lazy", str(at)], check=True)
+
+
+@functools.cache
+def mounts_are_allowed() -> bool:
+    """Return whether this process may mount a file system, as root usually may."""
+    return _succeeds("unshare", "--mount", "true")
+
+
+def run_with_mounts(file: str) -> None:
+    """Run the tests of a file where mounts are allowed: in a user namespace. Skip if there is none."""
+    if mounts_are_allowed():
+        return  # they ran
+    if not _succeeds(*_IN_A_NAMESPACE, "true"):
+        pytest.skip("neither a mount nor a user namespace is allowed here")
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(
+        [*_IN_A_NAMESPACE, sys.executable, "-m", "pytest", *options, file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout
+
+
+def _succeeds(*command: str) -> bool:
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def fill(disk: Path) -> None:
+    """Write a file until the disk is full."""
+    with (disk / _FILLER).open("ab", buffering=0) as file:
+        for size in (1 << 20, 4096):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(size))
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)), (disk / "more").open("wb") as file:
+        file.write(bytes(4096))
+    (disk / "more").unlink()
+
+
+def free(disk: Path) -> None:
+    """Make room again."""
+    (disk / _FILLER).unlink()
 
 
 @contextlib.contextmanager

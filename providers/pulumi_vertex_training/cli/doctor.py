@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from pulumi_vertex_training.cli import backend_files, state_check
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
 from vertex_emulator import extras, launcher
 from vertex_emulator.custom_jobs.sandbox import probe
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, disk_space
 
 Level = Literal["ok", "note", "warning", "error"]
 
@@ -29,7 +30,8 @@ OLDEST_PYTHON = (3, 10)
 OLDEST_PULUMI = (3, 216, 0)
 LITTLE_SPACE = 2 * 1024**3
 """Free bytes below which `doctor` warns: the data folder holds images and packages of jobs."""
-
+NO_SPACE = 1024**2
+"""Free bytes below which the emulator can store nothing."""
 
 _TIMEOUT = 20.0
 _PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
@@ -50,6 +52,7 @@ def findings(machine: Machine) -> list[Finding]:
     return [
         _python(machine),
         _pulumi(machine),
+        *_state_files(machine),
         _data_folder(machine),
         _emulator(machine),
         _replicas(machine),
@@ -88,12 +91,39 @@ def _pulumi(machine: Machine) -> Finding:
     return Finding(about="Pulumi CLI", level="error", message=fault, remedy=remedy)
 
 
+def _state_files(machine: Machine) -> Iterator[Finding]:
+    about = "Pulumi state"
+    lost = [damage for damage in machine.damages if damage.is_lost]
+    if machine.damages:
+        shown = str(machine.damages[0])
+        more = f", and {len(machine.damages) - 1} more" if len(machine.damages) > 1 else ""
+        remedy = "Run `vertex-training doctor --repair`."
+        yield Finding(about=about, level="error", message=f"{shown}{more}", remedy=remedy)
+    for damage in lost:
+        remedy = "Restore it from a copy, or delete it and adopt the resources with `vertex-training import`."
+        yield Finding(about=about, level="error", message=str(damage), remedy=remedy)
+    for stack, count in machine.interrupted:
+        remedy = (
+            f"Run `pulumi up --stack {stack}`, which finds what they made, then `pulumi refresh "
+            f"--clear-pending-creates --stack {stack}`. In a clone of this project, run `make unlock`."
+        )
+        words = "1 interrupted operation" if count == 1 else f"{count} interrupted operations"
+        yield Finding(about=about, level="note", message=f"stack {stack} records {words}", remedy=remedy)
+
+
 def _data_folder(machine: Machine) -> Finding:
     about = "Data folder"
     if machine.data_dir_problem:
         remedy = "Name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="error", message=machine.data_dir_problem, remedy=remedy)
     message = f"{machine.data_dir}, {machine.free_bytes / 1024**3:.1f} GiB free"
+    if machine.free_bytes < NO_SPACE:
+        remedy = (
+            "Free some space, or name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR. You can "
+            "still delete objects and jobs; `vertex-training emulator reset` deletes all of them."
+        )
+        message = f"{machine.data_dir}, its disk is full: {machine.disk}"
+        return Finding(about=about, level="error", message=message, remedy=remedy)
     if machine.free_bytes < LITTLE_SPACE:
         remedy = "Free some space, or name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="warning", message=message, remedy=remedy)
@@ -203,11 +233,18 @@ _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "error": "red"}
 
 
 def doctor(options: argparse.Namespace, output: Output) -> int:
-    """Run the command `doctor`. Return 1 if a finding is an error. Changes and starts nothing."""
+    """Run the command `doctor`. Return 1 if a finding is an error.
+
+    Starts nothing, and changes nothing without --repair.
+    """
+    repaired = state_check.repair() if options.repair else []
     found = findings(inspect_machine(options.data_dir))
     if output.as_json:
-        output.document({"findings": [asdict(finding) for finding in found]})
+        document: dict[str, Any] = {"findings": [asdict(finding) for finding in found]}
+        output.document({**document, "repaired": repaired} if options.repair else document)
     else:
+        for each in repaired:
+            output.line(f"Repaired: {each}.")
         for finding in found:
             level = output.paint(f"{finding.level:<7}", _STYLES[finding.level])
             output.line(f"{level}  {finding.about}: {finding.message}.")
@@ -221,9 +258,11 @@ class Machine:
     """State of this machine.
 
     `pulumi` is the path of the CLI, `pulumi_version` is None if it does not print one. `missing_plugins` are
-    its programs for Python that are not on PATH. `missing_packages` are not installed for this Python;
-    `missing_extras` are not, or not completely. `installer` is what installs the packages of jobs on the
-    emulator, None if there is nothing. `data_dir_problem` says why the data folder is not writable.
+    its programs for Python that are not on PATH. `damages` are files of Pulumi's file backend that a kill
+    left unusable; `interrupted` are stacks there with their number of interrupted operations.
+    `missing_packages` are not installed for this Python; `missing_extras` are not, or not completely.
+    `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
+    `data_dir_problem` says why the data folder is not writable; `disk` is its disk, in words.
     `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
     Application Default Credentials.
@@ -234,12 +273,15 @@ class Machine:
     pulumi: str | None
     pulumi_version: tuple[int, ...] | None
     missing_plugins: tuple[str, ...]
+    damages: tuple[backend_files.Damage, ...]
+    interrupted: tuple[tuple[str, int], ...]
     missing_packages: tuple[str, ...]
     installer: str | None
     missing_extras: tuple[extras.Extra, ...]
     data_dir: Path
     data_dir_problem: str | None
     free_bytes: int
+    disk: str
     sandbox_reason: str | None
     emulator: str | None
     emulator_problem: str | None
@@ -258,11 +300,15 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
     credentials, credentials_problem = _credentials(environment)
     pulumi = shutil.which("pulumi")
     sandbox = probe.probe()
+    space = disk_space.disk_space(existing)
+    root = state_check.file_backend_of(environment)
     return Machine(
         python=sys.version_info[:3],
         executable=sys.executable,
         pulumi=pulumi,
         pulumi_version=_pulumi_version(pulumi) if pulumi else None,
+        damages=tuple(state_check.damages(root)),
+        interrupted=tuple(state_check.interrupted(root)),
         missing_plugins=tuple(name for name in _PLUGINS if shutil.which(name) is None),
         missing_packages=tuple(
             package
@@ -273,7 +319,8 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         missing_extras=tuple(extra for extra in (extras.EMULATOR, extras.IMAGES) if extras.missing(extra)),
         data_dir=folder,
         data_dir_problem=None if usable else f"{existing} is not a writable folder",
-        free_bytes=shutil.disk_usage(existing).free,
+        free_bytes=space.free,
+        disk=str(space),
         sandbox_reason=sandbox.reason if sandbox.kind == "process" else None,
         emulator=emulator,
         emulator_problem=emulator_problem,

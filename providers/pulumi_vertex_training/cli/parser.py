@@ -50,11 +50,16 @@ def build() -> Parser:
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
     _add_plan(parser, commands)
-    parser.command(
+    doctor = parser.command(
         commands,
         "doctor",
         "check that this machine has what deployments and the emulator need, and print remedies",
         parents=[_json_options(), _data_dir_options()],
+    )
+    doctor.add_argument(
+        "--repair",
+        action="store_true",
+        help="repair files of Pulumi's file backend that a killed `pulumi` left",
     )
     return parser
 

@@ -48,6 +48,18 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
     )
 
 
+def waits_for(endpoint: Endpoint, job_id: str) -> str:
+    """Return what a custom job on the emulator waits for, such as room on its disk; usually "".
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    if not endpoint.is_emulator:
+        return ""
+    with translated(endpoint, f"read the state of custom job {job_id}"):
+        job = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/jobs/{job_id}")
+    return str(job.get("waitsFor") or "")
+
+
 def signing_key(endpoint: Endpoint) -> str:
     """Return the path of the key that signs URLs of the emulator's Cloud Storage, and create it if missing.
 

@@ -59,7 +59,7 @@ class RegistryService:
         self._manifests = ManifestsApi(self.registry, authority)
         self._discovery = DiscoveryApi(self.registry, authority)
         self._clock = clock
-        scheduler.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
+        scheduler.add("garbage of the registry", database.reserve.spending(self._tidy), pause=_PAUSE_SECONDS)
 
     def routes(self) -> Sequence[Route]:
         routes = (

@@ -26,7 +26,7 @@ from vertex_emulator.container_registry.errors import (
 from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.http.messages import Body
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.database import is_out_of_space
+from vertex_emulator.kernel.disk_space import is_out_of_space
 
 LIFETIME_SECONDS = 7 * 24 * 3600
 """Time after which an upload without new data is deleted."""

@@ -19,6 +19,7 @@ from vertex_emulator.job_folder import folder
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.progress import ReplicaProgress
 from vertex_emulator.kernel import times
+from vertex_emulator.kernel.disk_space import disk_space
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.replica import Contract
@@ -27,24 +28,34 @@ Records = Callable[[str | None], Sequence[Record]]
 Replicas = Callable[[Record], Sequence[ReplicaProgress]]
 
 
-def admin_routes(records: Records, replicas: Replicas) -> list[Route]:
+def admin_routes(records: Records, replicas: Replicas, folder_of: Callable[[str], JobFolder]) -> list[Route]:
     """Return the routes of the jobs' progress.
 
     `records` returns all jobs if called with None, else the job with that id or nothing.
     """
 
+    def view(record: Record) -> dict[str, Any]:
+        return _view(record, replicas(record), waits_for=_waits_for(record, folder_of(record.id)))
+
     def all_jobs(_request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"jobs": [_view(record, replicas(record)) for record in records(None)]})
+        return json_response({"jobs": [view(record) for record in records(None)]})
 
     def one_job(_request: Request, match: re.Match[str]) -> Response:
         for record in records(match[1]):
-            return json_response(_view(record, replicas(record)))
+            return json_response(view(record))
         raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists its jobs.")
 
     return [Route("GET", "/_local/jobs", all_jobs), Route("GET", r"/_local/jobs/([0-9]+)", one_job)]
 
 
-def _view(record: Record, replicas: Sequence[ReplicaProgress]) -> dict[str, Any]:
+def _waits_for(record: Record, job_folder: JobFolder) -> str | None:
+    """Return what a live job waits for, besides its replicas and its start, or None."""
+    if record.state in store.TERMINAL or job_folder.unreported is None:
+        return None
+    return f"room on the disk of the emulator's data folder ({disk_space(job_folder.path)})"
+
+
+def _view(record: Record, replicas: Sequence[ReplicaProgress], *, waits_for: str | None) -> dict[str, Any]:
     return {
         "id": record.id,
         "name": record.name,
@@ -53,6 +64,7 @@ def _view(record: Record, replicas: Sequence[ReplicaProgress]) -> dict[str, Any]
         "state": record.state,
         "created": times.from_microseconds(record.created),
         "error": record.message.error.message or None,
+        "waitsFor": waits_for,
         "replicas": [
             {
                 "name": replica.name,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.trees import remove_tree
@@ -219,6 +221,9 @@ class Reconciler:
         with self._lock:
             if record.id in self._waiting:
                 return record
+            if self.folder(record.id).unreported is not None:
+                with self._store.database.reserve.spend():  # the supervisor tries again in a moment
+                    self._store.database.reserve.make_room()
             alive = self._supervisors.is_alive(record.id, self.folder(record.id))
             current = self._apply(record)
             if alive or current.state in store.TERMINAL:
@@ -232,7 +237,21 @@ class Reconciler:
             entered = [store.enter(job, each.state, at=each.at, error=each.error) for each in events]
             return any(entered)
 
-        return (self._store.change(record.id, follow) if events else None) or record
+        return (self._change(record.id, follow) if events else None) or record
+
+    def _change(self, job_id: str, change: Callable[[Any], bool]) -> Record | None:
+        """Change a record. On a full disk, return what it will be: the supervisor's report stays."""
+        try:
+            return self._store.change(job_id, change)
+        except sqlite3.Error as error:
+            if not is_out_of_space(error):
+                raise
+        record = self._store.find(job_id)
+        if record is None:
+            return None
+        change(record.message)
+        state = store.state_of(record.message)
+        return replace(record, state=state, live=state not in store.TERMINAL)
 
     def _without_supervisor(self, seen: Record) -> Record:
         record = self._store.find(seen.id)
@@ -241,6 +260,8 @@ class Reconciler:
         if record.state in store.TERMINAL:  # cancelled while it waited for its start
             return record
         folder = self.folder(record.id)
+        if (state := folder.unreported) is not None:
+            return self._end(record.id, outcome.unreported(state))
         if folder.supervisor.exists():
             return self._end(
                 record.id,
@@ -275,7 +296,7 @@ class Reconciler:
                 )
             return store.enter(job, how.state, at=now, error=error)
 
-        record = self._store.change(job_id, end)
+        record = self._change(job_id, end)
         if record is None:
             raise _not_found(job_id)
         return record

@@ -119,7 +119,7 @@ class JobService:
     def routes(self) -> list[Route]:
         """Return the admin routes and those of Resource Manager."""
         return [
-            *admin_routes(self.records, self.replicas),
+            *admin_routes(self.records, self.replicas, self._reconciler.folder),
             *replica_routes(self.records, self._reconciler.folder),
             *self.start_delay.routes(),
             *self.unknown_types.routes(),

@@ -33,7 +33,7 @@ from vertex_emulator.http.messages import (
     google_error,
 )
 from vertex_emulator.http.request_log import RequestLog, without_secrets
-from vertex_emulator.kernel.database import is_out_of_space
+from vertex_emulator.kernel.disk_space import is_out_of_space
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,8 @@
     supervisor.json  process id; exists once the supervisor has started
     supervisor.log   output of the supervisor itself
     state.json       events so far; written by the supervisor
+    unreported       a link to the last state that the supervisor cannot report, because the disk is full; a
+                     link needs no room
     logs/            one file for each task
     replicas/        one folder for each replica: home, work, tmp
 
@@ -89,6 +91,30 @@ class JobFolder:
     @property
     def state(self) -> Path:
         return self.path / "state.json"
+
+    @property
+    def unreported(self) -> str | None:
+        """The last state that the supervisor could not report for lack of room on the disk, or None."""
+        try:
+            return str(self._unreported.readlink())
+        except OSError:
+            return None
+
+    @property
+    def _unreported(self) -> Path:
+        return self.path / "unreported"
+
+    def note_unreported(self, state: str) -> None:
+        """Note that the supervisor waits for room to report a state."""
+        if self.unreported != state:
+            with contextlib.suppress(OSError):
+                self._unreported.unlink(missing_ok=True)
+                self._unreported.symlink_to(state)
+
+    def clear_unreported(self) -> None:
+        """Note that all is reported."""
+        with contextlib.suppress(OSError):
+            self._unreported.unlink(missing_ok=True)
 
     @property
     def logs(self) -> Path:

@@ -89,6 +89,27 @@ def stockout(location: str, words: str) -> Outcome:
     )
 
 
+def unreported(state: str) -> Outcome:
+    """Return the outcome of a job that waited for room on the disk until its timeout.
+
+    `state` is the one that it could not report.
+    """
+    if state == SUCCEEDED.state:
+        return SUCCEEDED
+    if state == "JOB_STATE_CANCELLED":
+        return cancelled()
+    if state == "JOB_STATE_FAILED":
+        words = (
+            "The job failed. Its report was lost, because the disk of the emulator's data folder was full."
+        )
+    else:
+        words = (
+            "The disk of the emulator's data folder was full until job_spec.scheduling.timeout. Free some "
+            "space, and create the job again."
+        )
+    return broken(words, code=RESOURCE_EXHAUSTED)
+
+
 def broken(message: str, *, code: int = INTERNAL) -> Outcome:
     """Return the outcome of a job that the emulator could not run."""
     return Outcome(state="JOB_STATE_FAILED", code=code, message=message)

@@ -14,6 +14,7 @@ from vertex_emulator.job_folder import folder
 from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.disk_space import is_out_of_space
 
 ReplicaState = Literal["pending", "running", "restarting", "succeeded", "failed", "stopped"]
 
@@ -89,9 +90,13 @@ class Reporter:
             }
             try:
                 folder.write_json(self._folder.state, document)
-            except OSError:
+            except OSError as error:
+                if is_out_of_space(error):
+                    state = self._events[-1].state if self._events else "JOB_STATE_PENDING"
+                    self._folder.note_unreported(state)
                 return False
             self._dirty = False
+            self._folder.clear_unreported()
         return True
 
 

@@ -7,6 +7,7 @@ clock.json          the time, where it is not the machine's
 start.lock          held (flock) by the process that starts a daemon
 emulator.log        the daemon's log; emulator.log.1 is the one before
 state.sqlite3       resources and object metadata
+state.sqlite3.reserve  room on the disk that deletions may use when it is full
 buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
 objects-incoming/   unfinished uploads
@@ -33,6 +34,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vertex_emulator.kernel import clock
+from vertex_emulator.kernel.disk_space import disk_space, is_out_of_space
 
 ENVIRONMENT_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 
@@ -176,10 +178,25 @@ def prepare(root: Path) -> DataFolder:
 
 def unusable(path: Path, error: OSError) -> DataFolderError:
     """Return the error for a data folder in which `path` cannot be read or written."""
+    if is_out_of_space(error):
+        return no_room(path)
     return DataFolderError(
         f"The emulator's data folder cannot be used: {error.strerror or error} ({error.filename or path}). "
         "Free space on its disk or make it writable, or choose another folder with --data-dir or "
         f"{ENVIRONMENT_VARIABLE}."
+    )
+
+
+def no_room(path: Path) -> DataFolderError:
+    """Return the error for a full disk under the data folder, or under `path` in it."""
+    try:
+        space = f": {disk_space(path)}"
+    except OSError:
+        space = ""
+    return DataFolderError(
+        f"The disk of the emulator's data folder is full{space} (needed for {path}). Free some megabytes on "
+        f"it, choose another folder with --data-dir or {ENVIRONMENT_VARIABLE}, or delete all jobs, buckets "
+        "and images of the emulator with: vertex-training emulator reset"
     )
 
 

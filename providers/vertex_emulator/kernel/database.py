@@ -6,13 +6,16 @@ the death of any process; after a power failure the file is intact, but the last
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from vertex_emulator.kernel.data_folder import no_room
+from vertex_emulator.kernel.disk_space import LITTLE, free_bytes, is_out_of_space
+from vertex_emulator.kernel.reserve import Reserve
 
 _BUSY_SECONDS = 10.0
 _IDLE_READERS = 4
@@ -27,11 +30,13 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.reserve = Reserve(path.with_name(f"{path.name}.reserve"))
         self._writing = threading.RLock()
         self._in_transaction = False
         self._readers: list[sqlite3.Connection] = []
         self._readers_lock = threading.Lock()
         self._closed = False
+        self.reserve.make_room()
         self._writer = self._connect()
         self._writer.execute("PRAGMA journal_mode=WAL").fetchone()
         self._writer.execute(
@@ -83,16 +88,19 @@ class Database:
             if self._in_transaction:
                 yield self._writer
                 return
+            self.reserve.make_room()
             self._writer.execute("BEGIN IMMEDIATE")
             self._in_transaction = True
             try:
                 yield self._writer
             except BaseException:
                 self._in_transaction = False
-                self._writer.execute("ROLLBACK")
+                if self._writer.in_transaction:  # SQLite itself rolls back on a full disk
+                    self._writer.execute("ROLLBACK")
                 raise
             self._in_transaction = False
             try:
+                self.reserve.make_room()
                 self._writer.execute("COMMIT")
             except sqlite3.Error:
                 if self._writer.in_transaction:
@@ -157,17 +165,9 @@ def connect(path: Path) -> Database:
     try:
         return Database(path)
     except sqlite3.Error as error:
+        if is_out_of_space(error) or free_bytes(path.parent) < LITTLE:  # the latter may be an "I/O error"
+            raise DatabaseError(str(no_room(path))) from error
         raise DatabaseError(
-            f"The emulator's database {path} cannot be opened: {error}. Check that the folder is writable "
-            "and the disk is not full. If the file is damaged, move it away or choose another data folder."
+            f"The emulator's database {path} cannot be opened: {error}. Check that the folder is writable. "
+            "If the file is damaged, move it away or choose another data folder."
         ) from error
-
-
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-def is_out_of_space(error: BaseException) -> bool:
-    """Return whether the error is a full disk, an exceeded disk quota or a file over the size limit."""
-    if isinstance(error, OSError):
-        return error.errno in _NO_SPACE
-    return isinstance(error, sqlite3.OperationalError) and "full" in str(error)

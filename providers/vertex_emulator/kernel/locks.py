@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vertex_emulator.kernel.data_folder import unusable
+from vertex_emulator.kernel.disk_space import is_out_of_space
 
 _POLL_SECONDS = 0.01
 
@@ -31,6 +32,7 @@ class FileLock:
         Raises `LockHeldError`, `DataFolderError`.
         """
         until = time.monotonic() + timeout
+        self._path = path
         try:
             # Not inheritable: a child process must not keep the lock alive.
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -42,8 +44,7 @@ class FileLock:
                     raise LockHeldError(path, _holder(self._descriptor))
                 time.sleep(_POLL_SECONDS)
             if note:
-                os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
+                self._note()
         except OSError as error:
             os.close(self._descriptor)
             raise unusable(path, error) from error
@@ -57,14 +58,27 @@ class FileLock:
         except BlockingIOError:
             return False
         # If the data folder was deleted during the wait, this would be a lock that no other process sees.
+        if self.is_seen():
+            return True
+        other = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.close(self._descriptor)
+        self._descriptor = other
+        return False
+
+    def is_seen(self) -> bool:
+        """Return whether the lock's file is still at its path, where other processes look for it."""
         try:
-            same = os.path.samestat(os.fstat(self._descriptor), path.stat())
-        except FileNotFoundError:
-            same = False
-        if not same:
-            os.close(self._descriptor)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        return same
+            return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def _note(self) -> None:
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
+        except OSError as error:  # on a full disk the holder is unknown
+            if not is_out_of_space(error):
+                raise
 
     def release(self) -> None:
         """Release the lock."""

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vertex_emulator.job_folder import folder
-from vertex_emulator.kernel.database import is_out_of_space
+from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replica_images.image import ImageError, Layer, key_of, lock
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import (
     ANY_METHOD,
     Request,
@@ -74,6 +75,7 @@ class StorageService:
         *,
         step_hook: StepHook | None = None,
     ) -> None:
+        self._reserve = database.reserve
         store = Store(database, clock)
         files = ObjectFiles(folder, step_hook=step_hook)
         recover(store, files)
@@ -81,7 +83,9 @@ class StorageService:
         self.multipart_uploads = Parts(database, folder.parts, step_hook=step_hook)
         self._housekeeper = Housekeeper(self.object_store, uploads=self.multipart_uploads)
         self._task = scheduler.add(
-            "housekeeping of Cloud Storage", self._housekeeper.do_what_is_due, pause=PAUSE_SECONDS
+            "housekeeping of Cloud Storage",
+            self._reserve.spending(self._housekeeper.do_what_is_due),
+            pause=PAUSE_SECONDS,
         )
         self.object_store.on_soft_delete = self._task.wake
         self._buckets = Buckets(self.object_store, changed=self._task.wake)
@@ -112,7 +116,7 @@ class StorageService:
     def routes(self) -> Sequence[Route]:
         """Return the routes of the JSON API."""
         calls = self._calls()
-        batch = Batch(Router(calls))
+        batch = Batch(Router(with_reserve(self._reserve, calls)))
         routes = (
             *calls,
             Route("POST", _UPLOAD, self._uploads.handle, "storage.objects.insert"),

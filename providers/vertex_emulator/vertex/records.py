@@ -99,6 +99,8 @@ class ChangeHistory(Generic[Row]):
 
 _BATCH = 200
 _LAST = 2**62
+_CHANGES_LEAVE = 0.25
+"""The part of the reserve that changes of records leave for deletions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,9 +241,10 @@ class Records:
     ) -> Record | None:
         """Apply `change` to the message, and store it if `change` returns true.
 
-        Return the current resource.
+        Return the current resource. On a full disk the change may use most of the reserve: the end of a job
+        must not be lost.
         """
-        with self.database.transaction() as connection:
+        with self.database.reserve.spend(keep=_CHANGES_LEAVE), self.database.transaction() as connection:
             row = self._locked(connection, resource_id, place)
             if row is None:
                 return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, Machine, findings, inspect_machine
+from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, NO_SPACE, Machine, findings, inspect_machine
 from support.command import environment, run
 from support.tables import every_row
 from vertex_emulator import extras
@@ -18,12 +18,15 @@ GOOD = Machine(
     pulumi="/usr/bin/pulumi",
     pulumi_version=(3, 216, 0),
     missing_plugins=(),
+    damages=(),
+    interrupted=(),
     missing_packages=(),
     installer="pip",
     missing_extras=(),
     data_dir=Path("/data"),
     data_dir_problem=None,
     free_bytes=LITTLE_SPACE,
+    disk="2.0 GiB of 9.0 GiB free on /data",
     sandbox_reason=None,
     emulator="http://127.0.0.1:8765",
     emulator_problem=None,
@@ -75,7 +78,10 @@ def test_what_is_in_order_has_no_remedy() -> None:
             id="a folder that cannot be used",
         ),
         pytest.param(
-            {"free_bytes": LITTLE_SPACE - 1}, "Data folder", "warning", "GiB free", id="a full disk"
+            {"free_bytes": LITTLE_SPACE - 1}, "Data folder", "warning", "GiB free", id="little space"
+        ),
+        pytest.param(
+            {"free_bytes": NO_SPACE - 1}, "Data folder", "error", "disk is full: 2.0 GiB", id="a full disk"
         ),
         pytest.param(
             {"emulator": None, "emulator_problem": "it is silent"},
@@ -178,3 +184,25 @@ def test_the_command_as_json(tmp_path: Path) -> None:
     bare = {**environment(tmp_path), "PATH": "/usr/bin:/bin"}
     found = {one["about"]: one["level"] for one in run("doctor", "--json", env=bare).json["findings"]}
     assert (found["Python"], found["Pulumi CLI"], found["Google credentials"]) == ("ok", "error", "note")
+
+
+def test_it_repairs_the_state_files_of_a_killed_pulumi(tmp_path: Path) -> None:
+    stacks = tmp_path / "100%" / ".pulumi" / "stacks" / "digits"
+    stacks.mkdir(parents=True)
+    (stacks / "prod.json").write_text('{"checkpoint": {"latest": {"pending_operations": [{}, {}]}}}')
+    for name in ("prod.json.attrs", "locked.json", "locked.json.attrs"):
+        (stacks / name).touch()
+    lock = stacks.parents[1] / "locks" / "organization" / "digits" / "locked" / "1.json"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    env = {**environment(tmp_path), "PULUMI_BACKEND_URL": f"file://{tmp_path}/100%25?metadata=skip"}
+    found = [
+        one for one in run("doctor", "--json", env=env).json["findings"] if one["about"] == "Pulumi state"
+    ]
+    assert [one["level"] for one in found] == ["error", "note"]
+    assert f"{stacks}/prod.json.attrs has no content" in found[0]["message"]
+    assert found[0]["remedy"] == "Run `vertex-training doctor --repair`."
+    assert found[1]["message"] == "stack organization/digits/prod records 2 interrupted operations"
+    repaired = run("doctor", "--repair", env=env).out
+    assert f"Repaired: {stacks}/prod.json.attrs has no content." in repaired.splitlines()
+    assert sorted(path.name for path in stacks.iterdir()) == ["locked.json", "locked.json.attrs", "prod.json"]

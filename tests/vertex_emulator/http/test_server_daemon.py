@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from support.emulator import call, running
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.daemon import Daemon, IdleWatch, PortError, Settings
 from vertex_emulator.http.messages import Response, Route
@@ -127,6 +129,58 @@ def test_one_daemon_a_folder(tmp_path: Path) -> None:
         Daemon(Settings(data_dir=tmp_path, lock_timeout=0.05), open_jobs=Jobs().open)
     with running(tmp_path):
         pass
+
+
+def test_it_leaves_when_its_folder_is_deleted(tmp_path: Path) -> None:
+    """Without a request: the folder's successor must be safe from background tasks."""
+    with running(tmp_path / "data") as emulator:
+        shutil.rmtree(tmp_path / "data")
+        emulator.wait()
+
+
+def test_it_writes_nothing_into_the_folder_of_its_successor(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with running(folder) as old:
+        folder.rename(tmp_path / "moved")
+        with running(folder) as new:
+            blobs = folder / "registry" / "blobs" / "sha256"
+            blob = blobs / ("a" * 64)
+            blobs.mkdir(parents=True, exist_ok=True)
+            blob.write_text("of the successor")
+            answer = call(
+                old.url, "POST", "/storage/v1/b?project=local", body={"name": "old"}, token=old.token
+            )
+            assert (answer.status, "was deleted or replaced" in answer.message) == (503, True)
+            old.close()
+            assert blob.exists(), "the old emulator collected no garbage there"
+            assert call(new.url, "GET", "/storage/v1/b/old", token=new.token).status == 404
+            assert data_folder.read_record(new.folder) is not None
+            assert sorted(path.name for path in (folder / "buckets").iterdir()) == []
+
+
+def test_a_lock_whose_folder_vanished_is_an_error_of_the_folder(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "emulator.lock"
+    path.parent.mkdir()
+    held = FileLock(path)
+    assert held.is_seen()
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(FileLock, path, timeout=TIMEOUT)
+        eventually(lambda: times_open(path) == 2)
+        shutil.rmtree(path.parent)
+        assert not held.is_seen()
+        held.release()
+        with pytest.raises(DataFolderError, match="cannot be used: No such file or directory"):
+            waiting.result()
+    assert times_open(path) == 0
+
+
+def times_open(path: Path) -> int:
+    """Return how often this process has a file open, which may be deleted."""
+    found = 0
+    for end in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found += str(end.readlink()).removesuffix(" (deleted)") == str(path)
+    return found
 
 
 def test_ports(tmp_path: Path) -> None:

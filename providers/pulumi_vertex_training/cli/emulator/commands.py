@@ -14,6 +14,7 @@ from pulumi_vertex_training.cli.emulator.settings import control_of
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_emulator import addresses
+from vertex_emulator.kernel import disk_space
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -44,6 +45,25 @@ def start(options: argparse.Namespace, output: Output) -> None:
         output.document({**_facts(emulator), "started": started})
     else:
         output.line(f"The emulator is {'running' if started else 'already running'} at {_where(emulator)}.")
+    if note := _little_room(emulator):
+        output.note(note)
+
+
+_LITTLE_SPACE = 64 << 20
+"""Free bytes below which `start` warns: the next upload or job may fail."""
+
+
+def _little_room(emulator: Emulator) -> str:
+    try:
+        space = disk_space.disk_space(emulator.data_dir)
+    except OSError:
+        return ""
+    if space.free >= _LITTLE_SPACE:
+        return ""
+    return (
+        f"warning: the disk of {emulator.data_dir} is almost full: {space}. Objects and jobs can be read and "
+        "deleted. Free some space before you create others."
+    )
 
 
 def stop(options: argparse.Namespace, output: Output) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName, StateContents, contents_of, merged
@@ -41,7 +42,7 @@ def folder(backend: str) -> Path | None:
     """Return the `.pulumi` folder of a file backend, or None for other backends."""
     if not backend.startswith(_SCHEME):
         return None
-    return Path(absolute(backend).removeprefix(_SCHEME).partition("?")[0]) / ".pulumi"
+    return Path(unquote(absolute(backend).removeprefix(_SCHEME).partition("?")[0])) / ".pulumi"
 
 
 def is_locked(root: Path, name: StackName) -> bool:

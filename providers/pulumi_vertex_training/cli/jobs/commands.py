@@ -35,6 +35,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     replicas = status_view.replicas(endpoint, record)
+    waits_for = status_view.waits_for(endpoint, record)
     cancelled = job_lookup.cancelled_jobs(endpoint, [record])
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     report = reported.report_of(endpoint, record)
@@ -43,11 +44,15 @@ def status(options: argparse.Namespace, output: Output) -> None:
         document["progress"] = progress.as_json(report)
         if diagnosis is not None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
+        if waits_for:
+            document["waitsFor"] = waits_for
         if replicas is not None:
             document["replicas"] = [_replica(one) for one in replicas]
         output.document(document)
         return
-    status_view.print_status(record, replicas, diagnosis, cancelled, output, report=report)
+    status_view.print_status(
+        record, replicas, diagnosis, cancelled, output, report=report, waits_for=waits_for
+    )
 
 
 def print_logs(options: argparse.Namespace, output: Output) -> None:

@@ -31,6 +31,7 @@ def print_status(
     output: Output,
     *,
     report: Report | None = None,
+    waits_for: str = "",
 ) -> None:
     """Print a job as text.
 
@@ -42,6 +43,7 @@ def print_status(
         ("Name", record.display_name),
         ("Resource", record.name),
         ("State", record.state.word),
+        ("Waits for", waits_for),
         ("Created", moment(record.create_time)),
         ("Started", moment(record.start_time)),
         ("Ended", moment(record.end_time)),
@@ -132,6 +134,17 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
         return emulator_api.replicas(endpoint, name.rpartition("/")[2])
     except NotFound:
         return None
+
+
+def waits_for(endpoint: Endpoint, record: JobRecord) -> str:
+    """Return what a live job waits for, such as room on the emulator's disk, or ""."""
+    name = view_of(record).replicas_of(record)
+    if name is None or record.state.is_terminal:
+        return ""
+    try:
+        return emulator_api.waits_for(endpoint, name.rpartition("/")[2])
+    except NotFound:
+        return ""
 
 
 def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:

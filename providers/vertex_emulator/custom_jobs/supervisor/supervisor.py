@@ -35,6 +35,7 @@ from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.job_folder.progress import ReplicaProgress, Reporter
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import FILE, Clock
+from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_training.job import custom_job
 from vertex_training.job.job_spec import Scheduling
 
@@ -311,9 +312,11 @@ class Supervisor:
         else:
             self.log(f"Job failed. {result.message}", severity="ERROR")
         self.reporter.end(result)
-        # With a full disk, repeat the report of the end as long as the folder exists.
-        while not self.reporter.flush() and self.folder.path.exists():
+        # With a full disk, repeat the report of the end until the job's timeout.
+        latest = self._deadline or self.clock.seconds() + self.plan.timeout_seconds
+        while not self.reporter.flush() and self.folder.path.exists() and self.clock.seconds() < latest:
             time.sleep(_TICK_SECONDS)
+            self.clock.reload()
 
 
 def main(path: str) -> int:
@@ -326,11 +329,12 @@ def main(path: str) -> int:
         return 0
     if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
         return 0
-    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
     reporter = Reporter(job_folder, [], Clock())
     try:
         plan = Plan.from_json(folder.read_json(job_folder.plan))
         emulated = Clock(plan.data_dir / FILE)
+        if not _note_start(job_folder, emulated, latest=emulated.seconds() + plan.timeout_seconds):
+            return 0
         supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job), emulated)
         reporter = supervisor.reporter
         supervisor.run()
@@ -344,6 +348,27 @@ def main(path: str) -> int:
         )
         return 1
     return 0
+
+
+def _note_start(job_folder: folder.JobFolder, emulated: Clock, *, latest: float) -> bool:
+    """Write supervisor.json, if need be when there is room on the disk again.
+
+    Return False if the job was cancelled or its timeout passed before.
+    """
+    while True:
+        try:
+            folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
+        except OSError as error:
+            if not is_out_of_space(error):
+                raise
+        else:
+            job_folder.clear_unreported()
+            return True
+        job_folder.note_unreported("JOB_STATE_PENDING")
+        if job_folder.cancel.exists() or emulated.seconds() >= latest:
+            return False
+        time.sleep(_TICK_SECONDS)
+        emulated.reload()
 
 
 if __name__ == "__main__":

@@ -2,17 +2,22 @@
 
 A file becomes an object at the next access to it. Content that a program overwrote in place is lost by then:
 it leaves no noncurrent version and nothing to restore, and holds and retention do not protect it.
+
+On a full disk nothing can be recorded once half of the reserve is used. Then reads of one object describe the
+file as it is, and listings have what is recorded.
 """
 
 from __future__ import annotations
 
 import logging
 import mimetypes
+import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
+from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known, Sums
 from vertex_emulator.storage.disk.files import ObjectFiles, natural_path, state_of
@@ -29,6 +34,8 @@ _SMALL = 1 << 16
 _TOGETHER = 128
 """The number of small new files in one transaction, during which others wait for the database."""
 _MAX_CACHED = 64
+_READS_LEAVE = 0.5
+"""The part of the reserve that is left for deletions."""
 _TYPES = mimetypes.MimeTypes()
 """Python's own table rather than the machine's, so that a name has the same type everywhere."""
 
@@ -41,6 +48,7 @@ class Adoption:
         self.files = files
         self._sums: OrderedDict[tuple[str, str, FileState], Known] = OrderedDict()
         self._sums_lock = threading.Lock()
+        self._unrecorded: OrderedDict[tuple[str, str], StoredObject] = OrderedDict()
 
     def current(self, bucket: str, name: str) -> StoredObject | None:
         """Return the live object, updated from its file, which replicas may have changed. Needs the lock."""
@@ -48,7 +56,33 @@ class Adoption:
         components = natural_path(name)
         if components is None:
             return row
-        return self._reconciled(bucket, name, row, self.files.state(bucket, components))
+        state = self.files.state(bucket, components)
+        with self._recording(bucket):
+            return self._reconciled(bucket, name, row, state)
+        return self._described(bucket, name, row)
+
+    @contextmanager
+    def _recording(self, bucket: str) -> Iterator[None]:
+        """Record in the block what replicas changed. It is left early if the disk is too full for that."""
+        try:
+            with self.store.reserve.spend(keep=_READS_LEAVE):
+                yield
+        except (OSError, sqlite3.Error) as error:
+            if not is_out_of_space(error):
+                raise
+            log.warning("The disk is full: not every file in gs://%s is recorded", bucket)
+
+    def _described(self, bucket: str, name: str, row: StoredObject | None) -> StoredObject | None:
+        """Return the object of a file without recording it."""
+        try:
+            found = self._of_file(bucket, name)
+        except FileNotFoundError:
+            return row if row is not None and row.aside is not None else None
+        if found is not None:
+            self._unrecorded[bucket, name] = found
+            while len(self._unrecorded) > _MAX_CACHED:
+                self._unrecorded.popitem(last=False)
+        return found
 
     def get(self, bucket: str, name: str, generation: int | None = None) -> StoredObject:
         """Return the live object, or that of `generation`. Needs the lock. Raises `StorageError` 404."""
@@ -121,15 +155,17 @@ class Adoption:
                 elif large is not None and state.size >= _LARGE and (known is None or known[:3] != state):
                     large.append(name)
                 else:
-                    self._reconciled(bucket, name, self.store.live(bucket, name) if known else None, state)
+                    with self._recording(bucket):
+                        row = self.store.live(bucket, name) if known else None
+                        self._reconciled(bucket, name, row, state)
         self._all_new(bucket, small)
-        with self.store.transaction():
+        with self._recording(bucket), self.store.transaction():
             for name, (*_, is_aside) in recorded.items():
                 if not is_aside:
                     self._reconciled(bucket, name, self.store.live(bucket, name), None)
 
     def _all_new(self, bucket: str, files: Iterable[tuple[str, FileState]]) -> None:
-        with self.store.transaction():
+        with self._recording(bucket), self.store.transaction():
             for name, state in files:
                 self._reconciled(bucket, name, None, state)
 
@@ -148,6 +184,26 @@ class Adoption:
 
     def _adopt(self, bucket: str, name: str, row: StoredObject | None) -> StoredObject | None:
         """Record a file that a replica wrote as an object with a new generation."""
+        try:
+            stored = self._of_file(bucket, name)
+        except FileNotFoundError:
+            return self._reconciled(bucket, name, row, None)
+        if stored is None:
+            return None
+        with self.store.transaction():
+            if row is not None:
+                self.store.remove_object(row)
+            self.store.put_object(stored)
+        self._unrecorded.pop((bucket, name), None)
+        if row is not None and row.aside is not None:
+            self.files.remove_aside(row.aside)
+        return stored
+
+    def _of_file(self, bucket: str, name: str) -> StoredObject | None:
+        """Return the object that a file is to be, or None if it cannot be read.
+
+        Raises `FileNotFoundError`.
+        """
         components = natural_path(name)
         assert components is not None  # noqa: S101
         for _ in range(_TRIES):
@@ -157,15 +213,18 @@ class Adoption:
                 log.warning("gs://%s/%s: not an object, because its file cannot be read", bucket, name)
                 return None
             if file is None:
-                return self._reconciled(bucket, name, row, None)
+                raise FileNotFoundError(name)
             with file:
                 state = state_of(file)
+                seen = self._unrecorded.get((bucket, name))
+                if seen is not None and seen.state == state:
+                    return seen
                 sums = self._known_sums(bucket, name, state) or checksums.of_file(file)
                 if state == state_of(file) and sums.size == state.size:
                     break
         moment = self.store.clock.file_time(state.mtime_ns)
         owner = self.store.bucket(bucket)
-        stored = StoredObject(
+        return StoredObject(
             bucket=bucket,
             name=name,
             generation=self.store.next_generation(),
@@ -183,10 +242,3 @@ class Adoption:
             state=state._replace(size=sums.size),
             retained_until=preconditions.retained_until(owner, moment),
         )
-        with self.store.transaction():
-            if row is not None:
-                self.store.remove_object(row)
-            self.store.put_object(stored)
-        if row is not None and row.aside is not None:
-            self.files.remove_aside(row.aside)
-        return stored

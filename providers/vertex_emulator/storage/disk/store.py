@@ -40,6 +40,7 @@ class Store:
     def __init__(self, database: Database, clock: Clock) -> None:
         self.clock = clock
         self.soft_deletions = SoftDeletions(database, clock)
+        self.reserve = database.reserve
         self._database = database
         database.migrate("storage", SCHEMA)
         row = database.row(

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.clock import now
-from vertex_emulator.kernel.database import is_out_of_space
+from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.storage.disk import checksums
 from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of

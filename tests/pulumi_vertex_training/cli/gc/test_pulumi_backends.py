@@ -258,6 +258,7 @@ def test_an_empty_folder_has_no_past(tmp_path: Path) -> None:
         ("file:///var/state", "/var/state/.pulumi"),
         ("file://~", f"{Path.home().resolve()}/.pulumi"),
         ("file:///var/state?no_tmp_dir=true", "/var/state/.pulumi"),
+        ("file:///var/100%25?metadata=skip", "/var/100%/.pulumi"),
         (CLOUD, None),
         ("s3://bucket/a", None),
     ],

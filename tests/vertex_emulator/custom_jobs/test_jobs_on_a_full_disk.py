@@ -1,0 +1,63 @@
+"""Jobs on a full disk: their supervisors wait for room, and say so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.disk import fill, free, run_with_mounts, small_disk
+from support.job_emulator import JobEmulator, pool, running_jobs, wait_for_flags
+from support.waiting import eventually
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", mebibytes=48) as folder:
+        yield folder
+
+
+def reserve_of(data: Path) -> Path:
+    return data / "state.sqlite3.reserve"
+
+
+def waits_for(emulator: JobEmulator, name: str) -> str | None:
+    answer = emulator.call("GET", f"/_local/jobs/{name.rpartition('/')[2]}")
+    assert answer.status == 200, answer.body
+    waits: str | None = answer.json()["waitsFor"]
+    return waits
+
+
+def test_a_job_ends_on_a_full_disk(disk: Path, sandbox: Sandbox) -> None:
+    """Its supervisor waits for room, which reading the job makes from the reserve."""
+    with running_jobs(disk / "data", sandbox=sandbox) as emulator:
+        eventually(lambda: reserve_of(emulator.data_dir).exists())
+        name = emulator.create(pool(wait_for_flags("go")))
+        emulator.wait(name, "JOB_STATE_RUNNING")
+        fill(disk)
+        (emulator.flags / "go").touch()
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_a_job_without_room_says_so_until_its_timeout(disk: Path, sandbox: Sandbox) -> None:
+    with running_jobs(disk / "data", sandbox=sandbox) as emulator:
+        eventually(lambda: reserve_of(emulator.data_dir).exists())
+        waiting = emulator.create(pool(wait_for_flags("go")))
+        late = emulator.create(pool(wait_for_flags("never")), scheduling={"timeout": "1s"})
+        emulator.wait(waiting, "JOB_STATE_RUNNING")
+        os.truncate(reserve_of(emulator.data_dir), 0)
+        fill(disk)
+        (emulator.flags / "go").touch()
+        words = eventually(lambda: waits_for(emulator, waiting))
+        assert "room on the disk of the emulator's data folder (0 B of 48 MiB free on" in words
+        assert emulator.wait(late)["state"] == "JOB_STATE_FAILED"
+        assert emulator.get(waiting)["state"] == "JOB_STATE_RUNNING"
+        free(disk)
+        assert emulator.wait(waiting)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_as_an_ordinary_user() -> None:
+    run_with_mounts(__file__)
