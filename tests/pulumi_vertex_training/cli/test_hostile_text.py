@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from support.command import Ended, environment, run, run_on_terminal
 from support.training import job
 from vertex_emulator import reset as emulator_reset
@@ -45,7 +44,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     wire = job(f"digits{ATTACK}", PROGRAM)
     pool = wire["jobSpec"]["workerPoolSpecs"][0]
     pool["containerSpec"]["env"] = [{"name": "HF_TOKEN", "value": SECRET}]
-    made: JobRecord = custom_jobs.create(endpoint, wire)
+    made: JobRecord = GATEWAY.create(endpoint, wire)
     file = folder / "job.yaml"
     file.write_text(json.dumps({"workerPoolSpecs": [{f"x{ATTACK}": f"{ATTACK}"}], f"{ATTACK}": 1}))
     run("logs", made.job_id, "--follow", env=env)

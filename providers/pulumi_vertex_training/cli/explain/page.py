@@ -15,12 +15,13 @@ from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.output import Output
 from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.fields.decode import MOST_PROBLEMS
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.visible_text import visible
 from vertex_training.findings.words import all_of
 
 _STYLES = {"error": "red", "warning": "yellow"}
-_MOST_FINDINGS = 100
+_MOST_FINDINGS = MOST_PROBLEMS + 1
 
 
 def show(explained: Explanation, output: Output, *, command: str | None) -> None:
