@@ -12,6 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from support.measured import run_measured
+
 SIZE = 256 << 20
 ENOUGH = 64 << 20
 """Bytes that a client may take of an answer: the largest bound and the buffers of sockets, with room."""
@@ -36,19 +38,14 @@ def read() -> Read:
         try:
             assert registry.stdout is not None
             host = f"127.0.0.1:{registry.stdout.readline().strip()}"
-            done = subprocess.run(
-                [sys.executable, "-m", "support.registry_reader", host],
-                cwd=TESTS,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+            command = [sys.executable, "-m", "support.registry_reader", host]
+            done = run_measured(command, folder=TESTS)
             with urlopen(f"http://{host}/sent") as answer:
                 sent = json.load(answer)
         finally:
             registry.kill()
-    found = json.loads(done.stdout)
-    return Read(errors=found["errors"], mib=found["mib"], left=found["left"], sent=sent)
+    found = json.loads(done.out)
+    return Read(errors=found["errors"], mib=done.mib, left=found["left"], sent=sent)
 
 
 def test_no_answer_is_read_to_its_end(read: Read) -> None:

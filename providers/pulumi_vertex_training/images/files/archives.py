@@ -51,11 +51,11 @@ class _Header(tarfile.TarInfo):
         return header
 
 
-def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+def _members(archive: tarfile.TarFile, *, most: int = MOST_ENTRIES) -> Iterator[tarfile.TarInfo]:
     """Yield the entries of an archive. Raises ArchiveError if there are too many to keep in memory."""
     for number, member in enumerate(archive, start=1):
-        if number > MOST_ENTRIES:
-            raise ArchiveError(f"it has more than {MOST_ENTRIES:,} entries. Repack it.")
+        if number > most:
+            raise ArchiveError(f"it has more than {most:,} entries. Repack it.")
         yield member
 
 
