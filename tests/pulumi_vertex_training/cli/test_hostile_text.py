@@ -21,7 +21,7 @@ ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 """Set the title, clear the screen, change the colour with one C1 character, and turn the direction."""
 
 HOSTILE = re.compile("\x1b(?!\\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e]")
-"""What no terminal may get: all control characters but line ends, tabs and our own colours."""
+"""Characters that no terminal may get: all control characters but line ends, tabs and our own colours."""
 
 SECRET = "hf_0123456789abcdef"
 PROGRAM = f"print({ATTACK!r} + 'loss 0.25')"

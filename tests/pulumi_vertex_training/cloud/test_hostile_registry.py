@@ -16,14 +16,14 @@ from support.measured import run_measured
 
 SIZE = 256 << 20
 ENOUGH = 64 << 20
-"""Bytes that a client may take of an answer: the largest bound and the buffers of sockets, with room."""
+"""Bytes that a client may take of an answer: the largest bound and the buffers of sockets, several times."""
 
 TESTS = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What the client reported, and the bytes that the registry sent of each answer."""
+    """The report of the client, and the bytes that the registry sent of each answer."""
 
     errors: Mapping[str, str]
     mib: int

@@ -48,7 +48,7 @@ def test_many_folders_of_package_data_take_no_longer() -> None:
     assert not _fits("a/c.txt", ["*.txt"])
 
 
-def test_repetitions_beside_many_stars_are_rejected() -> None:
+def test_repetitions_with_many_stars_are_rejected() -> None:
     _, problems = read_patterns(["*a*a*a*a{2}"], ".dockerignore")
     assert [problem.path for problem in problems] == [".dockerignore:1"]
 

@@ -1,4 +1,4 @@
-"""What the manifest of an image refers to. Manifests come from registries, so every field is checked."""
+"""The blobs that the manifest of an image refers to. Registries are not trusted: every field is checked."""
 
 from __future__ import annotations
 

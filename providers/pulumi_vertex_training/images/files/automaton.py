@@ -32,7 +32,7 @@ class _Place:
 def search(expression: str) -> Callable[[str], bool]:
     """Return a predicate of texts: whether the expression, in Python's syntax, is found in one.
 
-    Raises ValueError if it is malformed, or has repetitions in braces beside many stars.
+    Raises ValueError if it is malformed, or has repetitions in braces together with many stars.
     """
     try:
         found = re.compile(expression, re.ASCII).search
