@@ -84,3 +84,12 @@ def test_an_existing_bucket_is_refused_with_the_remedy(tmp_path: Path, config: d
     )
     assert "Choose another" in said(caught)
     assert "If the bucket is yours, set adopt=True, or pass its name instead of declaring it" in said(caught)
+
+
+def test_no_control_character_reaches_the_engine(tmp_path: Path) -> None:
+    with PluginProcess(tmp_path, config={}) as plugin:
+        declared = {**PLACE, "bucket": "a-bucket", "prefix": "files", "source": "\x1b]0;owned\x07.csv"}
+        found = plugin.check(FILE, declared)[1]
+    texts = [text for pair in found.items() for text in map(str, pair)]
+    assert any(r"\x1b]0;owned\x07.csv does not exist" in text for text in texts)
+    assert not any("\x1b" in text or "\x07" in text for text in texts)
