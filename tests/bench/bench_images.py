@@ -23,6 +23,7 @@ from figure import Figure
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of, file_digest
+from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -125,7 +126,9 @@ def _pull(server: Server, name: ImageName, image: Image, folder: Path) -> float:
         registry.manifest(server.endpoint, name)
         for part in image.parts:
             target.unlink(missing_ok=True)
-            registry.download_blob(server.endpoint, name, part.digest, target)
+            registry.download_blob(
+                server.endpoint, name, Descriptor(digest=part.digest, size=part.size), target
+            )
 
     return seconds(pull)
 

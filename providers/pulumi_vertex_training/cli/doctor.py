@@ -246,8 +246,8 @@ def doctor(options: argparse.Namespace, output: Output) -> int:
         for each in repaired:
             output.line(f"Repaired: {each}.")
         for finding in found:
-            level = output.paint(f"{finding.level:<7}", _STYLES[finding.level])
-            output.line(f"{level}  {finding.about}: {finding.message}.")
+            level = (f"{finding.level:<7}", _STYLES[finding.level])
+            output.line(level, f"  {finding.about}: {finding.message}.")
             if finding.remedy:
                 output.paragraph(finding.remedy, indent=9)
     return FAILED if any(finding.level == "error" for finding in found) else 0

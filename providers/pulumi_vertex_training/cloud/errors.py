@@ -26,6 +26,7 @@ envelope; every other 404 is an UnexpectedAnswer.
 from __future__ import annotations
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from vertex_training.findings.visible_text import visible_lines
 
 
 class CloudError(Exception):
@@ -47,7 +48,7 @@ class CloudError(Exception):
         endpoint: Endpoint | None = None,
         violations: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        super().__init__(message)
+        super().__init__(visible_lines(message))
         self.code = code
         self.reason = reason or self.reason_of_class
         self.resource = resource

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import clients, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import Conflict, NotFound
+from pulumi_vertex_training.cloud.errors import Conflict, InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.translation import translated
 
 SHA256_KEY = "sha256"
@@ -211,11 +211,33 @@ def download(endpoint: Endpoint, bucket: str, name: str, target: Path) -> None:
         _download(endpoint, bucket, name, stream)
 
 
+LARGEST_DOCUMENT = 4 << 20
+"""Limit in bytes of an object that is read into memory: training code writes these, of any size."""
+
+
+class _BoundedBytes(io.BytesIO):
+    """A buffer for one document."""
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > LARGEST_DOCUMENT:
+            raise OverflowError
+        return super().write(data)
+
+
 def read(endpoint: Endpoint, bucket: str, name: str) -> bytes:
-    """Return an object's content. Raises NotFound, DataLoss."""
-    with translated(endpoint, f"download gs://{bucket}/{name}"):
-        stream = io.BytesIO()
-        _download(endpoint, bucket, name, stream)
+    """Return the content of a small object. Raises NotFound, DataLoss, and InvalidArgument if it is large."""
+    action = f"download gs://{bucket}/{name}"
+    with translated(endpoint, action):
+        stream = _BoundedBytes()
+        try:
+            _download(endpoint, bucket, name, stream)
+        except OverflowError:
+            raise InvalidArgument(
+                f"Could not {action} ({endpoint}): it has more than {LARGEST_DOCUMENT >> 20} MiB, which is "
+                "too large for a document. Write a smaller one.",
+                resource=f"gs://{bucket}/{name}",
+                endpoint=endpoint,
+            ) from None
         return stream.getvalue()
 
 

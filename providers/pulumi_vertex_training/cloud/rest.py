@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Query = Mapping[str, "str | int | bool | None"]
 
+_LARGEST_ANSWER = 64 << 20
+"""Limit in bytes of an answer of the emulator, whose port another program may have."""
+
 
 def call(
     endpoint: Endpoint,
@@ -91,18 +94,22 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
     try:
         connection.request("GET", address, headers=headers)
         answer = connection.getresponse()
-        content = answer.read()
-        if answer.status == 200:
+        content = answer.read(_LARGEST_ANSWER + 1)
+        if answer.status == 200 and len(content) <= _LARGEST_ANSWER:
             document = json.loads(content)
             return document if isinstance(document, dict) else None
     except TimeoutError as error:
         from requests.exceptions import ReadTimeout
 
         raise ReadTimeout(f"no answer in {retry.CALL_TIMEOUT:g} s") from error
-    except (OSError, http.client.HTTPException, ValueError):
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None
     finally:
         connection.close()
+    if len(content) > _LARGEST_ANSWER:
+        from requests.exceptions import InvalidJSONError
+
+        raise InvalidJSONError(f"it has more than {_LARGEST_ANSWER >> 20} MiB")
     if answer.status in retry.TRANSIENT_CODES:
         return None
     raise _refusal(url, answer.status, content)

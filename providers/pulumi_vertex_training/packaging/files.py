@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pulumi_vertex_training.packaging.archive import LARGEST_FILE, Entry, unreadable
+from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
 
 _LEFT_OUT_FOLDERS = frozenset({"__pycache__", "node_modules", "__MACOSX"})
@@ -219,6 +220,31 @@ def file_entry(file: Path, path: str) -> Entry | Problem:
         )
         return Problem(path=path, message=message)
     return Entry(path=path, content=file, size=status.st_size, executable=bool(status.st_mode & stat.S_IXUSR))
+
+
+def check_links(project: Path, *paths: Path) -> None:
+    """Check that no link leads out of the folder `project`: it could pack any file of this machine.
+
+    Raises PackagingError.
+    """
+    if found := [problem for path in paths if (problem := _link_outside(path, project))]:
+        raise PackagingError(found)
+
+
+def _link_outside(path: Path, project: Path) -> Problem | None:
+    """Return the problem of a path in the folder `project` that a link leads out of it, or None.
+
+    A path that names a file elsewhere by itself, such as `../data`, is no surprise.
+    """
+    given = Path(os.path.normpath(project / path))
+    real = Path(os.path.realpath(given))
+    if not given.is_relative_to(project) or real.is_relative_to(os.path.realpath(project)):
+        return None
+    message = (
+        f"{printable(str(path))} is a link out of the project, to {printable(str(real))}. Give that path "
+        "itself, or replace the link by a copy."
+    )
+    return Problem(path="source", message=message)
 
 
 def _kind(mode: int) -> str:

@@ -9,6 +9,7 @@ import threading
 
 from pulumi_vertex_training.plugin import cancellation
 from pulumi_vertex_training.plugin.secret_masking import SECRETS
+from vertex_training.findings.visible_text import visible_lines
 
 _ENGINE_CHECK_SECONDS = 2.0
 _ENGINE_CHECK_FAILURES = 3
@@ -61,7 +62,7 @@ def say(message: str) -> None:
 
     The engine passes the process's output on.
     """
-    sys.stdout.write(SECRETS.masked(message) + "\n")
+    sys.stdout.write(visible_lines(SECRETS.masked(message)) + "\n")
     sys.stdout.flush()
 
 
@@ -74,7 +75,8 @@ def say_on(urn: str, message: str) -> None:
     import grpc  # type: ignore[import-untyped]
     from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
-    request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=SECRETS.masked(message), urn=urn)
+    text = visible_lines(SECRETS.masked(message))
+    request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=urn)
     try:
         with grpc.insecure_channel(address) as channel:
             engine_pb2_grpc.EngineStub(channel).Log(request, timeout=_LOG_SECONDS)

@@ -28,6 +28,7 @@ from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningErr
 from vertex_emulator.launcher import LauncherError
 from vertex_training.fields.decode import UNKNOWN, encode
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.visible_text import visible_lines
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,7 +67,7 @@ def clean(method: Callable[P, R]) -> Callable[P, R]:
             try:
                 return method(*args, **kwargs)
             except (*_EXPECTED, Failure) as error:
-                raise Failure(SECRETS.masked(str(error))) from None
+                raise Failure(visible_lines(SECRETS.masked(str(error)))) from None
 
     return call
 
@@ -163,7 +164,11 @@ def failures(problems: Sequence[Problem]) -> list[CheckFailure]:
     The path is in the text: of a failure that names a property the engine prints the value too, secrets
     included, or "<nil>" for one inside another.
     """
-    return [CheckFailure("", str(_masked(problem))) for problem in problems if problem.level == "error"]
+    return [
+        CheckFailure("", visible_lines(str(_masked(problem))))
+        for problem in problems
+        if problem.level == "error"
+    ]
 
 
 def _masked(problem: Problem) -> Problem:

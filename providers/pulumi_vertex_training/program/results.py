@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import pulumi
 
+from vertex_training.findings.visible_text import visible_lines
 from vertex_training.findings.words import all_of, nearest
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ class RunMetrics(dict[str, Any]):
     def __missing__(self, name: object) -> None:
         if not self:
             return
-        message = f"completion.metrics[{name!r}] does not exist; {_hint(str(name), self)}"
+        message = visible_lines(f"completion.metrics[{name!r}] does not exist; {_hint(str(name), self)}")
         pulumi.log.error(message, self._resource)
         raise UnknownKeyError(f"{self._label}: {message}")
 

@@ -26,6 +26,7 @@ from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
+from vertex_training.findings.visible_text import visible
 
 TIMEOUT_SECONDS = 60.0
 """How long a cancellation is tried."""
@@ -134,7 +135,7 @@ def main(terminal: int) -> None:
         for sentence in pool.map(stop, orders):
             if sentence and terminal >= 0:
                 with contextlib.suppress(OSError):
-                    os.write(terminal, f"\r\nvertex-training: {sentence}\r\n".encode())
+                    os.write(terminal, f"\r\nvertex-training: {visible(sentence)}\r\n".encode())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from vertex_training.fields import uris
 
 _SHOWN_METRICS = 4
@@ -56,7 +56,7 @@ def latest_report(endpoint: Endpoint, base_output_directory: str | None) -> Repo
     address = uris.parse(f"{base_output_directory.rstrip('/')}/{REPORT_FILE}")
     try:
         return _report(json.loads(objects.read(endpoint, address.bucket, address.name)))
-    except (NotFound, ValueError, RecursionError):
+    except (NotFound, InvalidArgument, ValueError, RecursionError):
         return None
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from vertex_training.findings.visible_text import visible, visible_json, visible_lines
+
 STATE_STYLES: Mapping[str, str] = {
     "SUCCEEDED": "green",
     "RUNNING": "cyan",
@@ -46,11 +48,23 @@ class Output:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the result of a command with --json."""
-        print(json.dumps(value, indent=2, ensure_ascii=False))
+        print(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
-    def line(self, text: str = "") -> None:
-        """Print a line of the result for people."""
-        print(text)
+    def document_line(self, value: Mapping[str, Any]) -> None:
+        """Print one of several documents on a line of its own, at once."""
+        print(visible_json(json.dumps(value, ensure_ascii=False)), flush=True)
+
+    def document_part(self, text: str) -> None:
+        """Print a part of a document that is too large to be held."""
+        sys.stdout.write(visible_json(text))
+
+    def line(self, *parts: str | tuple[str, str]) -> None:
+        """Print a line of the result for people: texts, or texts with their styles.
+
+        As everywhere in this class, characters that could control the terminal are printed as escapes.
+        """
+        pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+        print("".join(self.paint(visible_lines(text), style) for text, style in pairs))
 
     def paint(self, text: str, style: str) -> str:
         """Return the text in a style of `_STYLES` on a terminal, else unchanged."""
@@ -58,13 +72,10 @@ class Output:
 
     def section(self, title: str) -> None:
         """Print a heading after an empty line."""
-        print(f"\n{self.paint(title, 'bold')}")
+        print(f"\n{self.paint(visible(title), 'bold')}")
 
     def paragraph(self, text: str, *, indent: int = 0, style: str = "") -> None:
-        """Print a text, wrapped on a terminal; in a pipe it is one line, for other programs to read.
-
-        As in `pairs` and `table`, control characters are printed as escapes.
-        """
+        """Print a text, wrapped on a terminal; in a pipe it is one line, for other programs to read."""
         for line in self._wrapped(visible(text), indent):
             print(" " * indent + self.paint(line, style))
 
@@ -114,7 +125,9 @@ class Output:
         widest = max((len(line) for row in rows for line in _parts(row[0])), default=0)
         for index, heading in enumerate(headings):
             # The first column is not broken, for copying, if it leaves half a line to the others.
-            table.add_column(heading, overflow="fold", no_wrap=index == 0 and widest <= console.width // 2)
+            table.add_column(
+                Text(visible(heading)), overflow="fold", no_wrap=index == 0 and widest <= console.width // 2
+            )
         for row in rows:
             cells = []
             for index, (cell, style) in enumerate(zip_longest(row, styles[: len(row)], fillvalue="")):
@@ -124,9 +137,15 @@ class Output:
             table.add_row(*cells)
         console.print(Padding(table, (0, 0, 0, indent)))
 
-    def log_line(self, *, task: str, severity: str, message: str, width: int, number: int) -> None:
-        """Print a line of a replica's log; `number` selects the colour of its prefix."""
-        for line in message.split("\n"):
+    def log_line(
+        self, *, task: str, severity: str, message: str, width: int, number: int, raw: bool = False
+    ) -> None:
+        """Print a line of a replica's log; `number` selects the colour of its prefix.
+
+        With `raw`, a terminal gets the program's own control sequences.
+        """
+        task = visible(task)
+        for line in (message if raw and sys.stdout.isatty() else visible_lines(message)).split("\n"):
             if not self.terminal:
                 print(f"{task:<{width}} | {line}", flush=True)
                 continue
@@ -137,7 +156,7 @@ class Output:
     def note(self, text: str) -> None:
         """Print a remark to standard error, for people only."""
         if not self.as_json:
-            print(text, file=sys.stderr, flush=True)
+            print(visible_lines(text), file=sys.stderr, flush=True)
 
     def errors(self, errors: Sequence[Mapping[str, str]]) -> None:
         """Print why the command failed: JSON on standard output, else one line each on standard error."""
@@ -147,16 +166,7 @@ class Output:
         red, plain = ("\x1b[31m", "\x1b[0m") if _wants_colour(sys.stderr) else ("", "")
         sys.stdout.flush()
         for error in errors:
-            print(f"{red}error:{plain} {error['message']}", file=sys.stderr)
-
-
-def visible(text: str) -> str:
-    """Return the text with control characters as escapes, so that no file can control the terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+            print(f"{red}error:{plain} {visible_lines(error['message'])}", file=sys.stderr)
 
 
 def _parts(cell: Cell) -> tuple[str, str]:

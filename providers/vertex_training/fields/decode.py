@@ -65,7 +65,12 @@ def decode(cls: type[T], value: object, *, path: str = "", tolerant: bool = Fals
     service: fields that the class does not have are ignored instead of reported.
     """
     reader = _Reader(tolerant=tolerant)
-    draft = reader.read(value, cls, path, {})
+    try:
+        draft = reader.read(value, cls, path, {})
+    except _TooManyError:
+        message = f"has more than {MOST_PROBLEMS} problems; the others are not listed"
+        rest = Problem(path=path, message=message)
+        return Decoded(spec=None, problems=(*reader.problems, rest), damaged=frozenset({path}))
     problems = tuple(reader.problems)
     broken = bool(errors(problems))
     return Decoded(
@@ -101,6 +106,16 @@ def encode(spec: object, *, unknown: Collection[str] = (), path: str = "") -> An
     return spec.value if isinstance(spec, enum.Enum) else spec
 
 
+MOST_PROBLEMS = 100
+"""Number of problems after which decoding stops. A document with more is usually not what it should be."""
+
+_LONGEST_NAME = 200
+
+
+class _TooManyError(Exception):
+    """There are more than `MOST_PROBLEMS` problems."""
+
+
 class _Reader:
     """One decoding: walks value and type together and collects problems."""
 
@@ -129,9 +144,15 @@ class _Reader:
 
     def fail(self, path: str, message: str, hint: Any) -> Any:
         """Report a problem, and return a placeholder for the damaged value."""
-        self.problems.append(Problem(path=path, message=message))
+        self.report(Problem(path=path, message=message))
         self.damaged.append(path)
         return placeholder(hint)
+
+    def report(self, problem: Problem) -> None:
+        """Add a problem. Raises `_TooManyError` if there are too many."""
+        if len(self.problems) == MOST_PROBLEMS:
+            raise _TooManyError
+        self.problems.append(problem)
 
     def _dataclass(self, value: object, cls: type, path: str) -> Any:
         if not isinstance(value, Mapping):
@@ -175,10 +196,10 @@ class _Reader:
         service: Collection[str] = getattr(cls, "SERVER_OWNED", ())
         given: dict[str, object] = {}
         for key, item in value.items():
-            name = snake_case(key) if isinstance(key, str) else key
+            name = snake_case(_cut(key)) if isinstance(key, str) else key
             if name in names:
                 if given.get(name) is not None and item is not None:
-                    self.problems.append(
+                    self.report(
                         Problem(
                             path=child(path, name),
                             message=f"is given twice, the second time as {key}; keep one",
@@ -189,7 +210,7 @@ class _Reader:
                 continue
             if self.tolerant or item is None or (name in later and not item):
                 continue
-            self.problems.append(_unknown_field(key, name, path, names, later, service))
+            self.report(_unknown_field(key, name, path, names, later, service))
             if isinstance(name, str) and name not in later and name not in service:
                 self.damaged += [child(path, meant) for meant in close(name, names, count=1)]
         return given
@@ -252,6 +273,11 @@ class _Reader:
             hint,
         )
         return choices[0]
+
+
+def _cut(name: str) -> str:
+    """Return a name that is short enough for a message."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
 
 
 def _unknown_field(

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Collection
 
+_LONGEST_WORD = 200
+
 
 def one_of(names: Collection[str]) -> str:
     """Join names: `a`, `a or b`, `a, b or c`."""
@@ -40,8 +42,11 @@ def or_newer(hint: str) -> str:
 def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
     """Return the choices that look like `word`, the most similar first.
 
-    Upper and lower case are equal, and so are dashes, underscores and blanks.
+    Upper and lower case are equal, and so are dashes, underscores and blanks. The time grows with the length
+    of the word, so nothing looks like a very long one.
     """
+    if len(word) > _LONGEST_WORD:
+        return []
     by_folded = {_folded(choice): choice for choice in choices}
     found = difflib.get_close_matches(_folded(word), by_folded, n=count, cutoff=0.6)
     return [by_folded[folded] for folded in found]

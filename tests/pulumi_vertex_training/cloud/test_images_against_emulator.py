@@ -11,6 +11,7 @@ import pytest
 from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
+from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor, parts_of
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -103,7 +104,8 @@ def test_an_image_goes_up_and_comes_back(emulator: Endpoint, tmp_path: Path) -> 
     manifest, parts = small_image(text)
     assert registry_push.push(emulator, name, manifest, parts).sent_bytes == sum(p.size for p in parts)
     assert registry.manifest(emulator, name.at(manifest.digest)) == manifest
-    registry.download_blob(emulator, name, parts[0].digest, tmp_path / "layer")
+    layer = Descriptor(digest=parts[0].digest, size=parts[0].size)
+    registry.download_blob(emulator, name, layer, tmp_path / "layer")
     assert (tmp_path / "layer").read_bytes() == layer_of(text)
     assert artifact_registry.packages(emulator, name_of(spec("pushed"))) == ("digits",)
 
@@ -162,7 +164,7 @@ def test_a_push_to_no_repository_says_what_to_do(emulator: Endpoint) -> None:
 def test_a_base_image_of_python_is_there(emulator: Endpoint) -> None:
     name = parse("python:3.11-slim")
     found = registry.manifest(emulator, name)
-    config = json.loads(found.content)["config"]["digest"]
+    config = parts_of(found.content).config
     labels = json.loads(registry.read_blob(emulator, name, config))["config"]["Labels"]
     assert "org.vertex-training.stand-in" in labels
 

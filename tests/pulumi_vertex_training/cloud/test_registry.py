@@ -15,6 +15,7 @@ from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import http as registry_http
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
+from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -344,7 +345,9 @@ def test_a_broken_download_goes_on_where_it_stopped(
     content = layer.read_bytes()
     small.blobs[name.path, digest_of(content)] = content
     small.behaviour.short_downloads, small.behaviour.after = 2, 100_000
-    registry.download_blob(endpoint, name, digest_of(content), tmp_path / "there")
+    registry.download_blob(
+        endpoint, name, Descriptor(digest=digest_of(content), size=len(content)), tmp_path / "there"
+    )
     assert (tmp_path / "there").read_bytes() == content
 
 
@@ -353,7 +356,9 @@ def test_a_download_of_another_digest_is_no_answer(
 ) -> None:
     small.blobs[name.path, digest_of(b"right")] = b"wrong"
     with pytest.raises(errors.DataLoss, match="the data have a different digest"):
-        registry.download_blob(endpoint, name, digest_of(b"right"), tmp_path / "there")
+        registry.download_blob(
+            endpoint, name, Descriptor(digest=digest_of(b"right"), size=5), tmp_path / "there"
+        )
 
 
 def test_a_deleted_image_was_there_once(endpoint: Endpoint, name: ImageName) -> None:

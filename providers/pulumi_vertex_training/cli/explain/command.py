@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -46,7 +45,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     if options.replica is not None:
         explained = _one_replica(explained, options.replica, output)
     elif output.as_json:
-        explain_json.write(explained, explained.replicas, sys.stdout.write)
+        explain_json.write(explained, explained.replicas, output.document_part)
     else:
         explain_view.show(explained, output, command=_same_command(options))
     return BAD_INPUT if explained.errors else 0
@@ -102,7 +101,7 @@ def _one_replica(explained: Explanation, name: str, output: Output) -> Explanati
             explained, problems=(*explained.problems, Problem(path="--replica", message=message))
         )
     if output.as_json:
-        explain_json.write(explained, found, sys.stdout.write)
+        explain_json.write(explained, found, output.document_part)
         return explained
     output.errors(
         [{"message": explain_view.sentence(problem), "path": problem.path} for problem in explained.errors]

@@ -16,9 +16,10 @@ from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain.comparison import Comparison, compare
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED, InputError
-from pulumi_vertex_training.views.output import Cell, Output, visible
+from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors, warnings
+from vertex_training.findings.visible_text import visible
 from vertex_training.findings.words import all_of
 from vertex_training.job.difference import as_document, name_of
 from vertex_training.job.job_spec import parts

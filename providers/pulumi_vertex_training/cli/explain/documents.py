@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from itertools import islice
 from typing import Any
 
 from pulumi_vertex_training.documents import hints as document_hints
@@ -35,6 +36,8 @@ ONE_FORM = Rule(
 _KINDS = document_kinds()
 _FORMS: Mapping[str, DocumentForm] = {form.what: form for kind in _KINDS for form in kind.forms}
 _EXAMPLES = "; ".join(kind.example for kind in _KINDS)
+_MOST_HINTS = 100
+_LONGEST_KEY = 200
 _MOST_KEYS = 5
 
 
@@ -80,13 +83,14 @@ def _found(value: Mapping[Any, object]) -> str:
     if not keys:
         return ": the document is empty"
     more = f" and {len(keys) - _MOST_KEYS} more keys" if len(keys) > _MOST_KEYS else ""
-    shown = keys[:_MOST_KEYS]
+    shown = [key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}..." for key in keys[:_MOST_KEYS]]
     return f": the document has {', '.join(shown) if more else all_of(shown)}{more}"
 
 
 def _hint(keys: Iterable[str]) -> str:
     words = [word for form in _FORMS.values() for word in form.keys]
-    found = (misnamed(snake_case(key)) or nearest(snake_case(key), words, count=1) for key in keys)
+    likely = islice((key for key in keys if len(key) <= _LONGEST_KEY), _MOST_HINTS)
+    found = (misnamed(snake_case(key)) or nearest(snake_case(key), words, count=1) for key in likely)
     hint = next((hint for hint in found if hint), "")
     return f"{hint} " if hint else ""
 

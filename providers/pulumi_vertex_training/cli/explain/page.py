@@ -12,14 +12,16 @@ from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views import pools_view
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
-from pulumi_vertex_training.views.output import Output, visible
+from pulumi_vertex_training.views.output import Output
 from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.fields.decode import MOST_PROBLEMS
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.visible_text import visible
 from vertex_training.findings.words import all_of
 
 _STYLES = {"error": "red", "warning": "yellow"}
-_MOST_FINDINGS = 100
+_MOST_FINDINGS = MOST_PROBLEMS + 1
 
 
 def show(explained: Explanation, output: Output, *, command: str | None) -> None:
@@ -70,9 +72,8 @@ def show_findings(problems: Sequence[Problem], output: Output) -> None:
             if not output.terminal:
                 output.line(f"{level}: {sentence(problem)}" + (f" ({source})" if source else ""))
                 continue
-            output.line(
-                f"{output.paint(level, style)} {output.paint(visible(problem.path), 'bold')}".rstrip()
-            )
+            path = ((" ", ""), (visible(problem.path), "bold")) if problem.path else ()
+            output.line((level, style), *path)
             output.paragraph(problem.message, indent=2)
             if source:
                 output.paragraph(source, indent=2, style="dim")
@@ -135,7 +136,7 @@ def _show_replicas(explained: Explanation, output: Output, *, title: str, comman
     if command is not None:
         output.line()
         text = f"All of one replica: {visible(command)} --replica {replicas[-1].environment.name}"
-        output.line(output.paint(text, "dim"))
+        output.line((text, "dim"))
 
 
 def notes_on_slices(replicas: Sequence[ExplainedReplica]) -> Iterator[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+from collections.abc import Mapping
 from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli.jobs import hidden_values, named_source, reported
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
-from pulumi_vertex_training.cli.jobs import named_source, reported
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
 from pulumi_vertex_training.cloud import logs
@@ -41,6 +41,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
     report = reported.report_of(endpoint, record)
     if output.as_json:
         document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}
+        document = hidden_values.without_values(document, show=options.show_secrets)
         document["progress"] = progress.as_json(report)
         if diagnosis is not None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
@@ -93,11 +94,16 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
         any_entry = True
         task = entry.task or SERVICE
         if output.as_json:
-            print(json.dumps(_entry(entry), ensure_ascii=False), flush=True)
+            output.document_line(_entry(entry))
         else:
             number = numbers.setdefault(task, len(numbers))
             output.log_line(
-                task=task, severity=entry.severity, message=entry.message, width=width, number=number
+                task=task,
+                severity=entry.severity,
+                message=entry.message,
+                width=width,
+                number=number,
+                raw=options.raw,
             )
     if options.follow:
         output.note(f"Job {record.job_id}: {last.state.word}.{_reason(last)}")
@@ -162,16 +168,18 @@ def _reason(record: JobRecord) -> str:
 def import_job(options: argparse.Namespace, output: Output) -> None:
     """Run the command `import`. Changes neither the resource nor a stack."""
     endpoint = target.resolve(target.of_options(options))
-    if (found := named_source.find(endpoint, options.job)) is not None:
+    if (found := named_source.find(endpoint, options.job, show_secrets=options.show_secrets)) is not None:
         if output.as_json:
             output.document({"resource": found.name, "python": found.python, "spec": dict(found.spec)})
         else:
             output.line(found.python.rstrip("\n"))
+            if found.hides_values:
+                output.note(hidden_values.NOTE)
         return
     record = job_lookup.find(endpoint, options.job)
     kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
-        spec = kind.from_wire(record.wire)
+        spec = kind.from_wire(hidden_values.without_values(record.wire, show=options.show_secrets))
     except ValueError as error:
         raise CommandError(f"{kind.noun} {record.job_id} cannot be imported: {error}.", path="JOB") from error
     origin = Origin(
@@ -187,3 +195,10 @@ def import_job(options: argparse.Namespace, output: Output) -> None:
         output.document({"resource": record.name, "python": python, "spec": declared})
     else:
         output.line(python.rstrip("\n"))
+        _note_hidden(record.wire, options, output)
+
+
+def _note_hidden(wire: Mapping[str, Any], options: argparse.Namespace, output: Output) -> None:
+    """Report on standard error that values are hidden."""
+    if not options.show_secrets and hidden_values.has_values(wire):
+        output.note(hidden_values.NOTE)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training.cli.jobs import hidden_values
 from pulumi_vertex_training.cli.jobs.declaration_source import keywords
 from pulumi_vertex_training.cli.jobs.python_source import Call, Node, write
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -27,17 +28,20 @@ class Declaration:
     name: str
     python: str
     spec: Mapping[str, Any]
+    hides_values: bool = False
 
 
-def find(endpoint: Endpoint, text: str) -> Declaration | None:
+def find(endpoint: Endpoint, text: str, *, show_secrets: bool) -> Declaration | None:
     """Return the declaration of a named resource, or None if the text does not name one.
+
+    Without `show_secrets`, it has no values of environment variables.
 
     Raises CloudError, also for a resource that does not exist.
     """
     if match := _BUCKET.fullmatch(text):
         return _bucket(endpoint, match["id"])
     if match := _NAME.fullmatch(text):
-        return _OF_COLLECTION[match["collection"]](endpoint, match["id"])
+        return _OF_COLLECTION[match["collection"]](endpoint, match["id"], show_secrets)
     return None
 
 
@@ -47,14 +51,14 @@ def _bucket(endpoint: Endpoint, name: str) -> Declaration:
     return _declaration("StagingBucket", endpoint, record, {**given, "adopt": True}, place=False)
 
 
-def _repository(endpoint: Endpoint, repository_id: str) -> Declaration:
+def _repository(endpoint: Endpoint, repository_id: str, _: bool) -> Declaration:
     name = f"{endpoint.parent}/repositories/{repository_id}"
     record = _part("image_repository", "gateway").get(endpoint, name)
     given = _keywords(_part("image_repository", "spec").from_wire(record.wire))
     return _declaration("ImageRepository", endpoint, record, {**given, "adopt": True})
 
 
-def _persistent_resource(endpoint: Endpoint, resource_id: str) -> Declaration:
+def _persistent_resource(endpoint: Endpoint, resource_id: str, _: bool) -> Declaration:
     name = f"{endpoint.parent}/persistentResources/{resource_id}"
     record = _part("persistent_resource", "gateway").get(endpoint, name)
     given = _keywords(_part("persistent_resource", "spec").from_wire(record.wire))
@@ -62,13 +66,15 @@ def _persistent_resource(endpoint: Endpoint, resource_id: str) -> Declaration:
     return _declaration("PersistentResource", endpoint, record, given)
 
 
-def _model(endpoint: Endpoint, model_id: str) -> Declaration:
+def _model(endpoint: Endpoint, model_id: str, show_secrets: bool) -> Declaration:
     record = _part("model", "gateway").get(endpoint, f"{endpoint.parent}/models/{model_id}")
-    given = _keywords(_part("model", "kind").from_wire(record.wire))
-    return _declaration("Model", endpoint, record, {**given, "adopt": record.full_name.rpartition("/")[2]})
+    shown = dataclasses.replace(record, wire=hidden_values.without_values(record.wire, show=show_secrets))
+    given = _keywords(_part("model", "kind").from_wire(shown.wire))
+    found = _declaration("Model", endpoint, shown, {**given, "adopt": record.full_name.rpartition("/")[2]})
+    return dataclasses.replace(found, hides_values=shown.wire != record.wire)
 
 
-_OF_COLLECTION: Mapping[str, Callable[[Endpoint, str], Declaration]] = {
+_OF_COLLECTION: Mapping[str, Callable[[Endpoint, str, bool], Declaration]] = {
     "repositories": _repository,
     "persistentResources": _persistent_resource,
     "models": _model,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers
+from pulumi_vertex_training.cli.jobs import hidden_values
 
 
 def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.ArgumentParser]) -> None:
@@ -45,12 +46,18 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         commands, "status", "show a job and, in the emulator, its replicas", parents=parents
     )
     status.add_argument("job", metavar="JOB", help=JOB_HELP)
+    hidden_values.add_option(status)
     logs = parser.command(
         commands, "logs", "print the log of a job; --json prints one object a line", parents=parents
     )
     logs.add_argument("job", metavar="JOB", help=JOB_HELP)
     logs.add_argument("--follow", "-f", action="store_true", help="keep printing until the job has ended")
     logs.add_argument("--task", metavar="T", help="print only one replica, such as workerpool0-0")
+    logs.add_argument(
+        "--raw",
+        action="store_true",
+        help="on a terminal, pass on the control sequences that the program printed, such as colours",
+    )
     cancel = parser.command(commands, "cancel", "cancel a job", parents=parents)
     cancel.add_argument("job", metavar="JOB", help=JOB_HELP)
     adopted = parser.command(
@@ -66,6 +73,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         help=f"a job by its {JOB_HELP}; gs://BUCKET; or the full name of a repository, model or persistent "
         "resource, which may begin with repositories/, models/ or persistentResources/",
     )
+    hidden_values.add_option(adopted)
     gc = parser.command(
         commands,
         "gc",

@@ -19,8 +19,11 @@ from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.trials_view import print_trials
 from vertex_training.fields import timestamps
+from vertex_training.findings.visible_text import visible, visible_lines
 
 _WIDTH = 10
+_OF_LINES = frozenset({"Error", "Log end"})
+"""Facts with several lines. In any other one, such as a name, a line break is an escape."""
 
 
 def print_status(
@@ -55,7 +58,8 @@ def print_status(
     ]
     for name, value in facts:
         if value:
-            output.line(f"{name + ':':<{_WIDTH}}{value}".replace("\n", f"\n{'':<{_WIDTH}}"))
+            shown = visible_lines(value) if name in _OF_LINES else visible(value)
+            output.line(f"{name + ':':<{_WIDTH}}{shown}".replace("\n", f"\n{'':<{_WIDTH}}"))
     print_trials(gateway_of(record.name).trials(record), cancelled, output)
     if replicas:
         output.line()

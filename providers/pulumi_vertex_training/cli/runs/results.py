@@ -91,6 +91,6 @@ def _metrics(endpoint: Endpoint, model_directory: str) -> Mapping[str, Any]:
     address = uris.parse(model_directory + METRICS_OBJECT)
     try:
         found = json.loads(objects.read(endpoint, address.bucket, address.name))
-    except (CloudError, ValueError):
+    except (CloudError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cloud import errors, retry
+from pulumi_vertex_training.cloud.container_registry import bodies
+from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor
 from pulumi_vertex_training.cloud.container_registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -28,7 +31,8 @@ MANIFEST_TYPES = (
     "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
-_LARGEST_MANIFEST = 32 << 20
+_MOST_TAG_PAGES = 1000
+_LARGEST_TAG_PAGE = 16 << 20
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _OF_CODE: Mapping[int, type[errors.CloudError]] = {
     400: errors.InvalidArgument,
@@ -63,10 +67,18 @@ def manifest(endpoint: Endpoint, name: ImageName) -> Manifest:
     """Return the manifest of a tag or digest. Raises NotFound, and DataLoss if its digest does not match."""
     action = f"read image {name}"
     headers = {"Accept": ", ".join(MANIFEST_TYPES)}
-    response = ask(endpoint, name, "GET", f"manifests/{name.reference}", action=action, headers=headers)
+    response = ask(
+        endpoint,
+        name,
+        "GET",
+        f"manifests/{name.reference}",
+        action=action,
+        headers=headers,
+        most=bodies.LARGEST_MANIFEST,
+    )
     content = response.content
     digest = digest_of(content)
-    if len(content) > _LARGEST_MANIFEST or (name.digest and name.digest != digest):
+    if name.digest and name.digest != digest:
         raise errors.DataLoss(
             f"Could not {action} ({endpoint}): the digest of {name.host}'s answer is {digest}. Run the same "
             "command again, and check the proxy settings.",
@@ -135,14 +147,23 @@ def delete(endpoint: Endpoint, name: ImageName) -> bool:
 
 
 def tags(endpoint: Endpoint, name: ImageName) -> tuple[str, ...]:
-    """Return the sorted tags of the image's repository. Raises NotFound."""
-    found: list[str] = []
-    tail: str | None = "tags/list?n=1000"
-    while tail is not None:
-        response = ask(endpoint, name, "GET", tail, action=f"list the tags of {name.repository}")
-        found += _document(response, endpoint, name).get("tags") or []
-        tail = response.links.get("next", {}).get("url")
-    return tuple(sorted(set(found)))
+    """Return the sorted tags of the image's repository. Raises NotFound, UnexpectedAnswer."""
+    found: set[str] = set()
+    tail = "tags/list?n=1000"
+    action = f"list the tags of {name.repository}"
+    for _ in range(_MOST_TAG_PAGES):
+        response = ask(endpoint, name, "GET", tail, action=action, most=_LARGEST_TAG_PAGE)
+        listed = _document(response, endpoint, name).get("tags")
+        found.update(each for each in listed or () if isinstance(each, str))
+        tail = response.links.get("next", {}).get("url", "")
+        if not tail:
+            return tuple(sorted(found))
+    raise errors.UnexpectedAnswer(
+        f"Could not {action} ({endpoint}): the list has more than {_MOST_TAG_PAGES} pages. Check the image's "
+        "name and the proxy settings.",
+        resource=str(name),
+        endpoint=endpoint,
+    )
 
 
 def has_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bool:
@@ -158,21 +179,23 @@ def has_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bool:
     return response.status_code == 200
 
 
-def read_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bytes:
-    """Return a small blob, such as a configuration. Raises NotFound, DataLoss."""
-    action = f"read {digest} of {name.repository}"
-    content = ask(endpoint, name, "GET", f"blobs/{digest}", action=action).content
-    if digest_of(content) != digest:
+def read_blob(endpoint: Endpoint, name: ImageName, blob: Descriptor) -> bytes:
+    """Return a small blob, such as a configuration. Raises NotFound, DataLoss, UnexpectedAnswer."""
+    action = f"read {blob.digest} of {name.repository}"
+    most = min(blob.size, bodies.LARGEST_CONFIG)
+    content = ask(endpoint, name, "GET", f"blobs/{blob.digest}", action=action, most=most).content
+    if digest_of(content) != blob.digest:
         raise _damaged(endpoint, name, action)
     return content
 
 
-def download_blob(endpoint: Endpoint, name: ImageName, digest: str, target: Path) -> None:
+def download_blob(endpoint: Endpoint, name: ImageName, blob: Descriptor, target: Path) -> None:
     """Write a blob to a file in constant memory; resume after a broken connection.
 
-    The file is complete when this returns. Raises NotFound, DataLoss.
+    The file is complete when this returns, and never larger than the blob's descriptor says. Raises NotFound,
+    DataLoss, UnexpectedAnswer.
     """
-    action = f"download {digest} of {name.repository}"
+    action = f"download {blob.digest} of {name.repository}"
     for tries_left in reversed(range(_DOWNLOAD_TRIES)):
         there = target.stat().st_size if target.exists() else 0
         headers = {"Range": f"bytes={there}-"} if there else {}
@@ -180,26 +203,45 @@ def download_blob(endpoint: Endpoint, name: ImageName, digest: str, target: Path
             endpoint,
             name,
             "GET",
-            f"blobs/{digest}",
+            f"blobs/{blob.digest}",
             action=action,
             headers=headers,
             also=(206, 416),
             stream=True,
         )
         try:
-            with translated(endpoint, action), response:
+            with _bounded(endpoint, name, action), translated(endpoint, action), response:
                 if response.status_code != 416:
-                    with target.open("ab" if response.status_code == 206 else "wb") as file:
-                        for block in response.iter_content(1 << 20):
+                    resumed = response.status_code == 206
+                    most = blob.size - (there if resumed else 0)
+                    with target.open("ab" if resumed else "wb") as file:
+                        for block in bodies.blocks(response, most=most, size=1 << 20):
                             file.write(block)
+        except errors.UnexpectedAnswer:
+            target.unlink(missing_ok=True)
+            raise
         except errors.Unavailable:
             if not tries_left:
                 raise
             continue
-        if file_digest(target) == digest:
+        if file_digest(target) == blob.digest:
             return
         target.unlink()
     raise _damaged(endpoint, name, action)
+
+
+@contextmanager
+def _bounded(endpoint: Endpoint, name: ImageName, action: str) -> Iterator[None]:
+    """Report an answer above its bound as UnexpectedAnswer."""
+    try:
+        yield
+    except bodies.TooLargeError as error:
+        raise errors.UnexpectedAnswer(
+            f"Could not {action} ({endpoint}): {name.host} is not read any further, because {error}. "
+            "Check the image's name and the proxy settings.",
+            resource=str(name),
+            endpoint=endpoint,
+        ) from error
 
 
 def ask(
@@ -215,13 +257,15 @@ def ask(
     body: Callable[[], Any] | None = None,
     also: tuple[int, ...] = (),
     stream: bool = False,
+    most: int = bodies.LARGEST_DOCUMENT,
     once: bool = False,
     if_missing: str = "",
 ) -> Response:
     """Return the answer to a request about an image's repository.
 
     It is a success, or its status is in `also`. `tail` is relative to the repository, or a location that the
-    registry returned. With `once`, there are no retries.
+    registry returned. At most `most` bytes of the answer are read, none with `stream`. With `once`, there are
+    no retries.
     """
     from google.api_core.exceptions import RetryError
     from requests import HTTPError
@@ -239,13 +283,16 @@ def ask(
             query=query,
             body=body,
             stream=stream,
+            most=most,
             timeout=TRANSFER_TIMEOUT if stream or body is not None else retry.CALL_TIMEOUT,
         )
+        if stream and response.status_code >= 300 and response.status_code not in also:
+            bodies.load(response, most=bodies.LARGEST_DOCUMENT)
         if response.status_code in _TRANSIENT:
             raise HTTPError(response=response)
         return response
 
-    with translated(endpoint, action):
+    with _bounded(endpoint, name, action), translated(endpoint, action):
         try:
             response = attempt() if once else retry.for_idempotent(endpoint)(attempt)()
         except (HTTPError, RetryError) as error:
@@ -297,7 +344,7 @@ def _reported_error(response: Response) -> tuple[str, str] | None:
         document = json.loads(response.content)
         first = document["errors"][0]
         return str(first["code"]), " ".join(str(first.get("message") or first["code"]).split())
-    except (ValueError, KeyError, IndexError, TypeError, RuntimeError):
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -332,5 +379,8 @@ def _damaged(endpoint: Endpoint, name: ImageName, action: str) -> errors.DataLos
 
 def _document(response: Response, endpoint: Endpoint, name: ImageName) -> dict[str, Any]:
     with translated(endpoint, f"read the answer of {name.host}"):
-        document = response.json()
+        try:
+            document = response.json()
+        except RecursionError:
+            document = None
     return document if isinstance(document, dict) else {}

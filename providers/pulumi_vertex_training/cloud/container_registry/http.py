@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud.container_registry import bodies
 from pulumi_vertex_training.cloud.container_registry.image_names import DOCKER_HUB, ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswer
@@ -66,12 +67,13 @@ class RegistryHttp:
         query: Mapping[str, str] | None = None,
         body: Callable[[], Any] | None = None,
         stream: bool = False,
+        most: int = bodies.LARGEST_DOCUMENT,
         timeout: float = retry.CALL_TIMEOUT,
     ) -> Response:
         """Send one request, again with a token if the registry requires one of its own.
 
-        `url` may be a location that the registry returned. Raises the errors of requests and google.auth, and
-        Unauthenticated.
+        `url` may be a location that the registry returned. At most `most` bytes of the answer are read, none
+        with `stream`. Raises the errors of requests and google.auth, `TooLargeError`, and Unauthenticated.
         """
         url = urljoin(self._base(name.host), url)
         own = urlsplit(url)[:2] == urlsplit(self._base(name.host))[:2]
@@ -85,17 +87,19 @@ class RegistryHttp:
                 params=query,
                 headers=sent,
                 data=body() if body is not None else None,
-                stream=stream,
+                stream=True,
                 timeout=timeout,
                 allow_redirects=method in ("GET", "HEAD"),
             )
 
         response = ask(known)
         if response.status_code == 401 and own and not self._endpoint.is_emulator:
+            bodies.load(response, most=bodies.LARGEST_DOCUMENT)
             token = self._exchanged(name, actions, response.headers.get("WWW-Authenticate", ""))
             if token is not None:
-                response.close()
                 response = ask(token)
+        if not stream:
+            bodies.load(response, most=most)
         return response
 
     def _base(self, host: str) -> str:
@@ -159,11 +163,10 @@ class RegistryHttp:
                 basic = base64.b64encode(f"oauth2accesstoken:{token}".encode()).decode("ascii")
                 headers = {"Authorization": f"Basic {basic}"}
         query = {"service": parameters.get("service", ""), "scope": f"repository:{name.path}:{actions}"}
-        response = self._session.get(realm, params=query, headers=headers, timeout=retry.CALL_TIMEOUT)
-        document = response.json() if response.status_code == 200 else {}
-        found = (
-            (document.get("token") or document.get("access_token")) if isinstance(document, dict) else None
+        response = self._session.get(
+            realm, params=query, headers=headers, timeout=retry.CALL_TIMEOUT, stream=True
         )
+        found = _token_in(response)
         if not (isinstance(found, str) and _TOKEN.fullmatch(found)):
             raise Unauthenticated(
                 f"{parts.netloc} issues no token for {name.repository} (HTTP {response.status_code}): it "
@@ -184,6 +187,16 @@ def registry_http(endpoint: Endpoint) -> RegistryHttp:
     return RegistryHttp(endpoint)
 
 
+def _token_in(response: Response) -> object:
+    """Return what a token service answers as its token, or None."""
+    try:
+        bodies.load(response, most=bodies.LARGEST_DOCUMENT)
+        document = response.json() if response.status_code == 200 else {}
+    except (bodies.TooLargeError, ValueError, RecursionError):
+        return None
+    return (document.get("token") or document.get("access_token")) if isinstance(document, dict) else None
+
+
 def _session(endpoint: Endpoint) -> Session:
     import requests
     from requests.adapters import HTTPAdapter
@@ -195,10 +208,18 @@ def _session(endpoint: Endpoint) -> Session:
             super().init_poolmanager(connections, maxsize, block, blocksize=_BLOCK, **more)
 
     class Registries(requests.Session):
-        """Sends only the given credentials.
+        """Sends only the given credentials, and reads no body on the way to the last answer.
 
         Those of ~/.netrc, which would even replace a token, are not used, and redirects get none at all.
         """
+
+        def get_redirect_target(self, resp: Response) -> str | None:
+            target: str | None = super().get_redirect_target(resp)
+            if target is not None:
+                # The library would read the whole body of the redirect.
+                resp.close()
+                resp._content = b""
+            return target
 
         def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
             moved = self.should_strip_auth(  # type: ignore[no-untyped-call]
@@ -210,6 +231,7 @@ def _session(endpoint: Endpoint) -> Session:
     made = Registries()
     made.auth = lambda prepared: prepared
     made.trust_env = not endpoint.is_emulator
+    made.headers["Accept-Encoding"] = "identity"
     for scheme in ("http://", "https://"):
         made.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
     return made

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
+from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor
 from pulumi_vertex_training.cloud.container_registry.http import PUSH, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -265,7 +266,8 @@ def _opened(endpoint: Endpoint, part: BlobUpload) -> Iterator[BinaryIO]:
             raise ValueError(f"the blob {part.digest} has neither content nor source")
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder, "blob")
-            registry.download_blob(endpoint, parse(part.source), part.digest, target)
+            blob = Descriptor(digest=part.digest, size=part.size)
+            registry.download_blob(endpoint, parse(part.source), blob, target)
             with target.open("rb") as file:
                 target.unlink()
                 yield file

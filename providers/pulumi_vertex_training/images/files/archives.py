@@ -7,23 +7,56 @@ import hashlib
 import json
 import stat
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, TYPE_CHECKING, Final, cast
 
 from pulumi_vertex_training.images.files.tree import Member, Node, Tree, landing_path, with_parents
 from pulumi_vertex_training.images.image import BaseImage
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _CHUNK = 1 << 20
 _SIGNATURES: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
+_LONG_HEADERS: Final = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+_LARGEST_HEADER: Final = 1 << 20
+
+MOST_ENTRIES: Final = 500_000
+"""Limit of the entries of one archive. The largest images have some hundred thousand."""
 
 
 class ArchiveError(ValueError):
     """A broken archive, or one with entries that no image may have; the message has the reason."""
+
+
+class _Header(tarfile.TarInfo):
+    """A header of an archive; one that continues elsewhere is read into memory, so its size is bounded."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in _LONG_HEADERS and header.size > _LARGEST_HEADER:
+            raise ArchiveError(
+                f"it has a header of {header.size} bytes; at most {_LARGEST_HEADER} are read. Repack it."
+            )
+        return header
+
+
+def _members(archive: tarfile.TarFile, *, most: int = MOST_ENTRIES) -> Iterator[tarfile.TarInfo]:
+    """Yield the entries of an archive. Raises ArchiveError if there are too many to keep in memory."""
+    for number, member in enumerate(archive, start=1):
+        if number > most:
+            raise ArchiveError(f"it has more than {most:,} entries. Repack it.")
+        yield member
 
 
 def is_archive(path: Path) -> bool:
@@ -36,9 +69,9 @@ def is_archive(path: Path) -> bool:
             start = file.read(263)
         if not start.startswith(_SIGNATURES) and start[257:262] != b"ustar":
             return False
-        with tarfile.open(path) as archive:
+        with tarfile.open(path, tarinfo=_Header) as archive:
             archive.next()
-    except (OSError, EOFError, tarfile.TarError):
+    except (OSError, EOFError, tarfile.TarError, ArchiveError):
         return False
     return True
 
@@ -56,8 +89,8 @@ def unpack_archive(archive: Path, folder: Path) -> Tree:
     """
     nodes: dict[str, Node] = {}
     try:
-        with tarfile.open(archive) as reader:
-            for member in reader:
+        with tarfile.open(archive, tarinfo=_Header) as reader:
+            for member in _members(reader):
                 path = safe_path(member.name)
                 if path is None:
                     raise ArchiveError(f"its entry {member.name!r} leads out of the folder. Repack it.")
@@ -122,7 +155,7 @@ def image_tree(base: BaseImage) -> Tree:
     for layer in json.loads(base.manifest)["layers"]:
         made: dict[str, Node] = {}
         with _opened_layer(base, layer) as archive:
-            for member in archive:
+            for member in _members(archive):
                 path = safe_path(member.name)
                 if not path:
                     continue
@@ -170,7 +203,7 @@ def extract_contents(base: BaseImage, nodes: Sequence[Node], folder: Path) -> li
         if not any(member.layer == digest for member in wanted):
             continue
         with _opened_layer(base, layer) as archive:
-            for entry in archive:
+            for entry in _members(archive):
                 member = Member(layer=digest, name=safe_path(entry.name) or "")
                 content = archive.extractfile(entry) if member in wanted and entry.isreg() else None
                 if content is not None:
@@ -198,7 +231,9 @@ def _opened_layer(base: BaseImage, layer: dict[str, str]) -> Iterator[tarfile.Ta
         with base.open_layer(layer["digest"]) as raw:
             compressed = layer["mediaType"].endswith("gzip")
             stream = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if compressed else raw
-            with tarfile.open(fileobj=stream, mode="r|") as archive:
+            with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
                 yield archive
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile) as error:
+    except ArchiveError as error:
+        raise LayersError(f"a layer of {base.name} is rejected: {error}") from error
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise LayersError(f"a layer of {base.name} is broken: {error}. Push the image again.") from error

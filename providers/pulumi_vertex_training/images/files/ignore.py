@@ -6,12 +6,11 @@ use. The last pattern that matches a path or one of its parents decides.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pulumi_vertex_training.images.files import go_path
+from pulumi_vertex_training.images.files import automaton, go_path
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 
@@ -161,11 +160,7 @@ def _comparison(kind: str, pattern: str, expression: Sequence[str]) -> Callable[
     if kind == "suffix":
         suffix = pattern[2:]
         return lambda path: path.endswith(suffix) or (suffix[:1] == "/" and path == suffix[1:])
-    try:
-        fits = re.compile(_as_python("^" + "".join(expression) + "$"), re.ASCII).search
-    except re.error as error:
-        raise ValueError(str(error)) from error
-    return lambda path: fits(path) is not None
+    return automaton.search(_as_python("^" + "".join(expression) + "$"))
 
 
 def _as_python(expression: str) -> str:

@@ -283,7 +283,9 @@ class StagedPackageProvider(StagedProvider):
 def _package(inputs: PackageInputs) -> Package:
     # Imported here: a program that only declares resources does not need to load packaging.
     from pulumi_vertex_training.packaging.build import build_package
+    from pulumi_vertex_training.packaging.files import check_links
 
+    check_links(Path.cwd(), Path(inputs.source), *map(Path, inputs.extra_files.values()))
     return build_package(
         Path(inputs.source),
         name=inputs.package_name,
@@ -346,6 +348,8 @@ def _file_object(inputs: StagedInputs) -> StagedObjectSpec:
 
 def _digest(source: Path) -> FileDigest:
     # Imported here: a program that only declares resources does not need to load packaging.
+    from pulumi_vertex_training.packaging.files import check_links
     from pulumi_vertex_training.packaging.package import file_digest
 
+    check_links(Path.cwd(), source)
     return file_digest(source)

@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud import errors, objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
+from pulumi_vertex_training.cloud.container_registry.descriptors import ManifestParts, json_object, parts_of
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -26,6 +27,7 @@ from pulumi_vertex_training.images import (
     fetch_wheels,
     select_platform,
 )
+from pulumi_vertex_training.images.dockerfile.rules import BASE_IMAGE
 from pulumi_vertex_training.kinds.training_image import (
     cloud_build,
     container_tools,
@@ -157,7 +159,7 @@ def _build_on_google(
     if not tool_images.has_options(plan.source):
         return built, []
     described = json.loads(built.content)
-    config = json.loads(registry.read_blob(endpoint, target, described["config"]["digest"]))
+    config = json.loads(registry.read_blob(endpoint, target, parts_of(built.content).config))
     layers = [
         (BlobUpload(digest=one["digest"], size=one["size"], source=target.repository), one["mediaType"])
         for one in described["layers"]
@@ -244,16 +246,28 @@ def _bases(endpoint: Endpoint, plan: ImagePlan, folder: Path) -> tuple[dict[str,
         digests[base] = found.digest
         if found.is_index:
             found = registry.manifest(endpoint, name.at(select_platform(found.content, plan.source.platform)))
-        config = json.loads(found.content)["config"]["digest"]
+        parts, config = _read_parts(endpoint, name, found)
         bases[base] = BaseImage(
             name=base,
             digest=found.digest,
             manifest=found.content,
-            config=registry.read_blob(endpoint, name, config),
+            config=config,
             media_type=found.media_type,
-            open_layer=_opener(endpoint, name, folder),
+            open_layer=_opener(endpoint, name, parts, folder),
         )
     return digests, bases
+
+
+def _read_parts(endpoint: Endpoint, name: ImageName, found: Manifest) -> tuple[ManifestParts, bytes]:
+    """Return the blobs of an image, and its configuration. Raises PackagingError for a damaged image."""
+    try:
+        parts = parts_of(found.content)
+        config = registry.read_blob(endpoint, name, parts.config)
+        json_object(config, "the configuration")
+    except ValueError as error:
+        message = f"{name} is damaged: {error}. Push the image again, or use another one."
+        raise PackagingError([BASE_IMAGE.broken("base_image", message)]) from error
+    return parts, config
 
 
 def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
@@ -274,11 +288,15 @@ def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
         ) from error
 
 
-def _opener(endpoint: Endpoint, name: ImageName, folder: Path) -> Callable[[str], BinaryIO]:
+def _opener(
+    endpoint: Endpoint, name: ImageName, parts: ManifestParts, folder: Path
+) -> Callable[[str], BinaryIO]:
+    layers = {layer.digest: layer for layer in parts.layers}
+
     def open_layer(digest: str) -> BinaryIO:
         path = folder / f"layer-{digest.partition(':')[2]}"
         if not path.exists():
-            registry.download_blob(endpoint, name, digest, path)
+            registry.download_blob(endpoint, name, layers[digest], path)
         return path.open("rb")
 
     return open_layer

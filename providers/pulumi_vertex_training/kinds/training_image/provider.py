@@ -199,8 +199,10 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     # Imported here: a program that only declares resources does not need to load the builder.
     from pulumi_vertex_training.images import ImageSource, plan_image
     from pulumi_vertex_training.packaging.cluster_package import CLUSTER, OTHER_FILES, cluster_folder
+    from pulumi_vertex_training.packaging.files import check_links
 
     source = Path(inputs.source)
+    check_links(Path.cwd(), source, *map(Path, (*inputs.build_contexts.values(), inputs.requirements or ".")))
     given = {
         field.name: getattr(inputs, field.name)
         for field in dataclasses.fields(ImageSource)

@@ -9,7 +9,7 @@ rejected.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -203,12 +203,25 @@ def _fits(path: str, patterns: Iterable[str]) -> bool:
     return any(_glob(path.split("/"), PurePosixPath(pattern).as_posix().split("/")) for pattern in patterns)
 
 
-def _glob(parts: list[str], pattern: list[str]) -> bool:
-    if not pattern or not parts:
-        return not parts and all(one == "**" for one in pattern)
-    if pattern[0] == "**":
-        return _glob(parts, pattern[1:]) or _glob(parts[1:], pattern)
-    return fnmatchcase(parts[0], pattern[0]) and _glob(parts[1:], pattern[1:])
+def _glob(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the parts of a path match those of a pattern, in time proportional to both."""
+    places = _after_folders({0}, pattern)
+    for part in parts:
+        reached = {
+            place if pattern[place] == "**" else place + 1
+            for place in places
+            if place < len(pattern) and (pattern[place] == "**" or fnmatchcase(part, pattern[place]))
+        }
+        places = _after_folders(reached, pattern)
+    return len(pattern) in places
+
+
+def _after_folders(places: set[int], pattern: Sequence[str]) -> set[int]:
+    """Return the places in a pattern, and those after each `**`, which may match no folder."""
+    for place in range(len(pattern)):
+        if place in places and pattern[place] == "**":
+            places.add(place + 1)
+    return places
 
 
 def _of_flit(project: Project) -> dict[str, Entry]:

@@ -37,6 +37,7 @@ from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_emulator.launcher import LauncherError
+from vertex_training.findings.visible_text import visible_lines
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.program.waiting.log_stream import LogStream
@@ -209,7 +210,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
             link.log_was_shown = log.shown_in_full
         return watched
     except Interrupted:
-        raise pulumi.RunError(await _interrupted(waiting, link)) from None
+        raise pulumi.RunError(visible_lines(await _interrupted(waiting, link))) from None
     finally:
         if log is not None:
             log.stop()

@@ -11,6 +11,7 @@ import pulumi
 
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, Waits, program_waits
+from vertex_training.findings.visible_text import visible_lines
 
 Result = TypeVar("Result")
 
@@ -55,7 +56,7 @@ async def held(work: Coroutine[Any, Any, Result], resource: pulumi.Resource | No
         wait.end(WaitResult.FAILED, failure.state, failure.command)
         messages.error(str(failure), resource)
     await waits.rest()
-    raise pulumi.RunError(summary(waits))
+    raise pulumi.RunError(visible_lines(summary(waits)))
 
 
 def summary(waits: Waits) -> str:

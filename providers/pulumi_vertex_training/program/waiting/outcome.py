@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from vertex_training.fields import uris
@@ -75,6 +75,6 @@ def _with_metrics(found: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
     address = uris.parse(found["model_directory"] + METRICS_OBJECT)
     try:
         metrics = json.loads(objects.read(endpoint, address.bucket, address.name))
-    except (NotFound, ValueError):
+    except (NotFound, InvalidArgument, ValueError, RecursionError):
         return found
     return {**found, "metrics": Metrics(metrics) if isinstance(metrics, dict) else metrics}

@@ -9,13 +9,13 @@ from typing import Any
 import grpc
 import pytest
 
-from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from support.plugin import PluginProcess
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 
-BUCKET, FILE = StagingBucketProvider(), StagedFileProvider()
+BUCKET, FILE, PACKAGE = StagingBucketProvider(), StagedFileProvider(), StagedPackageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 
 
@@ -49,6 +49,31 @@ def test_deleting_a_retained_file_fails_with_the_remedy(tmp_path: Path, config: 
     assert "remove retention_policy, run `pulumi up`, and try again" in said(caught)
 
 
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / "data").mkdir(parents=True)
+    home.mkdir()
+    (home / "id_rsa.py").write_text("a private key")
+    (project / "train.py").symlink_to(home / "id_rsa.py")
+    (project / "keys").symlink_to(home)
+    (project / "data" / "inside.py").write_text("x = 1\n")
+    (project / "inside.py").symlink_to(Path("data", "inside.py"))
+    with PluginProcess(project, config={}) as plugin:
+
+        def failures(provider: Any, source: str, **more: Any) -> str:
+            declared = {**PLACE, "bucket": "a-bucket", "prefix": "files", "source": source, **more}
+            return " ".join(map(str, plugin.check(provider, declared)[1].items()))
+
+        for provider in (FILE, PACKAGE):
+            for source in ("train.py", "keys/id_rsa.py", "./train.py", str(project / "train.py")):
+                assert "is a link out of the project, to" in failures(provider, source), source
+            for source in ("inside.py", "../home/id_rsa.py", str(home / "id_rsa.py")):
+                assert failures(provider, source) == "", source
+        assert "is a link out of the project" in failures(
+            PACKAGE, "inside.py", extra_files={"a/b.py": "train.py"}
+        )
+
+
 def test_an_existing_bucket_is_refused_with_the_remedy(tmp_path: Path, config: dict[str, str]) -> None:
     with PluginProcess(tmp_path, config=config) as plugin:
         create(plugin, BUCKET, {"name": "a-bucket"})
@@ -59,3 +84,12 @@ def test_an_existing_bucket_is_refused_with_the_remedy(tmp_path: Path, config: d
     )
     assert "Choose another" in said(caught)
     assert "If the bucket is yours, set adopt=True, or pass its name instead of declaring it" in said(caught)
+
+
+def test_no_control_character_reaches_the_engine(tmp_path: Path) -> None:
+    with PluginProcess(tmp_path, config={}) as plugin:
+        declared = {**PLACE, "bucket": "a-bucket", "prefix": "files", "source": "\x1b]0;owned\x07.csv"}
+        found = plugin.check(FILE, declared)[1]
+    texts = [text for pair in found.items() for text in map(str, pair)]
+    assert any(r"\x1b]0;owned\x07.csv does not exist" in text for text in texts)
+    assert not any("\x1b" in text or "\x07" in text for text in texts)
