@@ -148,7 +148,7 @@ def _emulator(
         url=url,
         token=token,
         storage_url=storage_url,
-        data_dir=data_dir,
+        data_dir=None if data_dir is None else str(data_dir),
     )
 
 

@@ -36,7 +36,7 @@ def endpoint(running: launcher.Emulator, *, data_dir: Path | None) -> Endpoint:
         location="us-central1",
         url=running.url,
         token=running.token,
-        data_dir=data_dir,
+        data_dir=None if data_dir is None else str(data_dir),
     )
 
 
