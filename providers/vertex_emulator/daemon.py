@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import secrets
+import socket
 import sys
 import threading
 import time
@@ -25,7 +26,7 @@ from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.server import EmulatorServer
+from vertex_emulator.http.server import EmulatorServer, listen
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
@@ -37,6 +38,7 @@ from vertex_emulator.replica_images import unpacking
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
+from vertex_emulator.token_renewal import replaced_secrets, token_for
 from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
 
@@ -96,7 +98,6 @@ class Daemon:
             self._lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
             if not settings.lock_until_exit:
                 self._undo.append(self._lock.release)
-            self.token = data_folder.ensure_token(self.folder)
             self._database = connect(self.folder.database)
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
@@ -145,7 +146,11 @@ class Daemon:
                 *self.registry.routes(),
             ]
             self._faults = Faults()
-            self._server = self._listen(settings.port, services)
+            listener = self._open_port(settings.port)
+            self._undo.append(listener.close)
+            port = int(listener.getsockname()[1])
+            self.token = token_for(self.folder, self._database, port=port, live_jobs=self._jobs.live_jobs())
+            self._server = self._serve_at(listener, services)
             self._undo.append(self._server.stop)
             self._undo.append(self._faults.clear)
         except BaseException:
@@ -256,7 +261,28 @@ class Daemon:
         self.scheduler.clock_changed()
         self.storage.clock_changed()
 
-    def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
+    def _open_port(self, port: int | None) -> socket.socket:
+        """Listen at the port, or without one at the last one if it is free. Raises `PortError`."""
+        if port is not None:
+            try:
+                return listen(port)
+            except (OSError, OverflowError) as error:
+                raise _port_error(port, error) from error
+        row = self._database.row("SELECT value FROM settings WHERE name = 'port'")
+        listener = None
+        if row is not None:
+            try:
+                listener = listen(int(row["value"]))
+            except OSError:
+                log.info("The last port, %s, is in use: using another port", row["value"])
+        listener = listener or listen(0)
+        self._database.execute(
+            "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (str(listener.getsockname()[1]),),
+        )
+        return listener
+
+    def _serve_at(self, listener: socket.socket, services: Sequence[Route]) -> EmulatorServer:
         requests = RequestLog()
         admin = Admin(
             version=__version__,
@@ -272,6 +298,7 @@ class Daemon:
             service_token=data_folder.service_token(self.token),
             metadata_secret=data_folder.metadata_secret(self.token),
             tickets=self.storage.tickets,
+            replaced=replaced_secrets(self._database),
         )
         calls = frozenset(route.call for route in services if route.call)
         faults = self._faults
@@ -299,37 +326,17 @@ class Daemon:
         storage_router = Router(with_reserve(reserve, (*self.storage.routes(), *self.storage.xml_routes())))
         metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
 
-        def listen(number: int) -> EmulatorServer:
-            return EmulatorServer(
-                number,
-                authenticator=authenticator,
-                router=router,
-                requests=requests,
-                data_dir=self.folder.root,
-                on_request=self._request_began,
-                faults=faults,
-                storage_router=storage_router,
-                metadata_router=metadata_router,
-            )
-
-        if port is not None:
-            try:
-                return listen(port)
-            except (OSError, OverflowError) as error:
-                raise _port_error(port, error) from error
-        row = self._database.row("SELECT value FROM settings WHERE name = 'port'")
-        server = None
-        if row is not None:
-            try:
-                server = listen(int(row["value"]))
-            except OSError:
-                log.info("The last port, %s, is in use: using another port", row["value"])
-        server = server or listen(0)
-        self._database.execute(
-            "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (str(server.server_port),),
+        return EmulatorServer(
+            listener,
+            authenticator=authenticator,
+            router=router,
+            requests=requests,
+            data_dir=self.folder.root,
+            on_request=self._request_began,
+            faults=faults,
+            storage_router=storage_router,
+            metadata_router=metadata_router,
         )
-        return server
 
     def _info(self) -> Mapping[str, Any]:
         return {

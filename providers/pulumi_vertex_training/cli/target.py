@@ -65,7 +65,7 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
         return _google(choice, environment)
     running = find_emulator(choice.data_dir)
     if running is not None:
-        return _emulator(choice, running.url, running.token, running.storage_url)
+        return _emulator(choice, running.url, running.token, running.storage_url, data_dir=running.data_dir)
     if choice.data_dir is not None:
         raise not_running(choice.data_dir)
     url = environment.get("VERTEX_EMULATOR_HOST")
@@ -90,11 +90,16 @@ def location_hint(location: str) -> str:
 
 
 def find_emulator(data_dir: Path | None) -> Emulator | None:
-    """Return the running emulator of the folder, by default the user's folder, or None."""
+    """Return the running emulator of the folder, by default the user's folder, or None.
+
+    Raises `CommandError`, also for an emulator that is running but busy.
+    """
     from vertex_emulator import launcher
 
     try:
         return launcher.find(data_dir)
+    except launcher.EmulatorBusyError as error:
+        raise CommandError(str(error)) from error
     except launcher.LauncherError as error:
         raise CommandError(str(error), path="--data-dir") from error
 
@@ -133,7 +138,9 @@ def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) ->
     return _emulator(choice, url.rstrip("/"), token, environment.get("STORAGE_EMULATOR_HOST"))
 
 
-def _emulator(choice: Choice, url: str, token: str, storage_url: str | None) -> Endpoint:
+def _emulator(
+    choice: Choice, url: str, token: str, storage_url: str | None, *, data_dir: Path | None = None
+) -> Endpoint:
     return Endpoint(
         kind="emulator",
         project=choice.project or EMULATOR_PROJECT,
@@ -141,6 +148,7 @@ def _emulator(choice: Choice, url: str, token: str, storage_url: str | None) -> 
         url=url,
         token=token,
         storage_url=storage_url,
+        data_dir=None if data_dir is None else str(data_dir),
     )
 
 

@@ -110,8 +110,8 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
         from requests.exceptions import InvalidJSONError
 
         raise InvalidJSONError(f"it has more than {_LARGEST_ANSWER >> 20} MiB")
-    if answer.status in retry.TRANSIENT_CODES:
-        return None
+    if answer.status in retry.TRANSIENT_CODES or (answer.status == 401 and endpoint.data_dir is not None):
+        return None  # the session tries again, after a 401 with the token of the emulator's last start
     raise _refusal(url, answer.status, content)
 
 

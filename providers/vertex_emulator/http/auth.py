@@ -20,9 +20,10 @@ page is an object in a bucket.
 from __future__ import annotations
 
 import base64
+import enum
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,12 +49,21 @@ _XML_PATH_OUTSIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_B
 _TARGET = re.compile(r"/[!-~]*")
 
 
+class Access(enum.IntEnum):
+    """What a client has shown: nothing, a secret or ticket for services, or the emulator's token."""
+
+    NONE = 0
+    SERVICES = 1
+    OWNER = 2
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuthenticatedRequest:
     """An authenticated request. `base_url` includes the prefix with a secret, and `path` does not."""
 
     path: str
     base_url: str
+    access: Access = Access.SERVICES
     storage_only: bool = False
     metadata_only: bool = False
 
@@ -69,13 +79,17 @@ class Tickets(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Authenticator:
-    """The checks that every request passes before it reaches a service."""
+    """The checks that every request passes before it reaches a service.
+
+    `replaced` returns when a secret of an earlier start was replaced, or None for any other text.
+    """
 
     token: str
     storage_secret: str
     service_token: str | None = None
     metadata_secret: str | None = None
     tickets: Tickets | None = None
+    replaced: Callable[[str], str | None] = lambda _: None
 
     def authenticate(
         self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
@@ -91,13 +105,13 @@ class Authenticator:
             _check_browser(headers)
         if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
             if not _same(metadata[1], self.metadata_secret):
-                raise _unauthenticated("The secret in the path does not belong to this emulator.")
+                raise self._foreign(metadata[1], "secret in the path")
             return AuthenticatedRequest(
                 path=metadata[2], base_url=f"http://{host}/m/{metadata[1]}", metadata_only=True
             )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
-                raise _unauthenticated("The secret in the path does not belong to this emulator.")
+                raise self._foreign(prefixed[1], "secret in the path")
             if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
                 raise HttpError(
                     403,
@@ -110,11 +124,11 @@ class Authenticator:
             )
         if ticket:
             return AuthenticatedRequest(path=path, base_url=f"http://{host}", storage_only=True)
-        if not (path == HEALTH and method == "GET"):
-            self._check_token(path, headers)
-        return AuthenticatedRequest(path=path, base_url=f"http://{host}")
+        is_health = path == HEALTH and method == "GET"
+        access = Access.NONE if is_health else self._check_token(path, headers)
+        return AuthenticatedRequest(path=path, base_url=f"http://{host}", access=access)
 
-    def _check_token(self, path: str, headers: Headers) -> None:
+    def _check_token(self, path: str, headers: Headers) -> Access:
         registry = is_registry(path)
         given = headers.get("authorization")
         if given is None:
@@ -134,9 +148,22 @@ class Authenticator:
                     "The token of the metadata server gives access to Google's services only. For paths "
                     "below /_local, send the emulator's own token.",
                 )
-            return
+            return Access.SERVICES
         if not _same(token.strip(), self.token):
-            raise _unauthenticated("The token does not belong to this emulator.", registry=registry)
+            raise self._foreign(token.strip(), "token", registry=registry)
+        return Access.OWNER
+
+    def _foreign(self, secret: str, what: str, *, registry: bool = False) -> HttpError:
+        """Return the error for a secret that does not belong to this emulator, or not any more."""
+        when = self.replaced(secret)
+        if when is None:
+            return _unauthenticated(f"The {what} does not belong to this emulator.", registry=registry)
+        return _unauthenticated(
+            f"The {what} was replaced at {when}, when the emulator started again: while it did not run, "
+            "another program could have used its port. In a shell, set the variables again with "
+            '`eval "$(vertex-training emulator env)"`.',
+            registry=registry,
+        )
 
 
 def is_registry(path: str) -> bool:
