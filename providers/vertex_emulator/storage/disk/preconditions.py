@@ -78,9 +78,7 @@ def from_request(request: Request) -> Preconditions:
     etag_match, etag_none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
     if not request.query and etag_match is None and etag_none_match is None:
         return _NONE
-    return replace(
-        _of_parameters(request, "if"), etag_match=etag_match, etag_none_match=etag_none_match
-    )
+    return replace(_of_parameters(request, "if"), etag_match=etag_match, etag_none_match=etag_none_match)
 
 
 def of_source(request: Request) -> Preconditions:
