@@ -56,20 +56,22 @@ class Entry:
 
 
 CUSTOM_JOB = Entry(folder="custom_job", resources=("CustomJob",), collection="customJobs", run="Run")
+TUNING_JOB = Entry(
+    folder="hyperparameter_tuning_job",
+    resources=("HyperparameterTuningJob",),
+    collection="hyperparameterTuningJobs",
+    run="HyperparameterTuningRun",
+)
+PIPELINE = Entry(
+    folder="training_pipeline",
+    resources=("TrainingPipeline",),
+    collection="trainingPipelines",
+    run="TrainingPipelineRun",
+)
 ENTRIES = (
     CUSTOM_JOB,
-    Entry(
-        folder="hyperparameter_tuning_job",
-        resources=("HyperparameterTuningJob",),
-        collection="hyperparameterTuningJobs",
-        run="HyperparameterTuningRun",
-    ),
-    Entry(
-        folder="training_pipeline",
-        resources=("TrainingPipeline",),
-        collection="trainingPipelines",
-        run="TrainingPipelineRun",
-    ),
+    TUNING_JOB,
+    PIPELINE,
     Entry(folder="persistent_resource", resources=("PersistentResource",), collection="persistentResources"),
     Entry(folder="model", resources=("Model",), collection="models"),
     Entry(folder="staging_bucket", resources=("StagingBucket",)),

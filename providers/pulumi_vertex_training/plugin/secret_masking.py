@@ -105,8 +105,9 @@ class Secrets:
         A path that one of the old and new properties reports counts for all.
         """
         paths = frozenset(_folded(path) for props in properties for path in props.get(KEY) or ())
-        own = {text for props in properties for path, text in _texts(props, "") if _is_below(path, paths)}
-        if own:
+        own: set[str] = set()
+        if paths:
+            own = {text for props in properties for path, text in _texts(props, "") if _is_below(path, paths)}
             with self._lock:
                 self._texts |= {text for text in own if len(text) >= _EVERYWHERE and not _is_number(text)}
         token = self._own.set(frozenset(own))

@@ -7,20 +7,20 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.plugin import connection
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
-from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import links
 from pulumi_vertex_training.program import prerequisites as lookups
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
 from pulumi_vertex_training.program.arguments.run_options import RunOptions
 from pulumi_vertex_training.program.resource import (
+    ProviderReference,
     as_secret_as,
     ownership,
     stack_settings,
@@ -30,12 +30,13 @@ from pulumi_vertex_training.program.resource import (
 from pulumi_vertex_training.program.results import Completion, RunMetrics
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
 from pulumi_vertex_training.program.waiting.failures import Again
 from pulumi_vertex_training.program.waiting.waits import Wait, declared
 from vertex_emulator.launcher import LauncherError
-from vertex_training.job.job_kind import DIRECTORY
-from vertex_training.job.job_spec import JobSpec
+from vertex_training.fields.uris import DIRECTORY
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
@@ -43,12 +44,12 @@ OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "
 class JobResource(Resource, module="vertex-training", name="JobResource"):
     """Base of a resource that runs once, and again when its declaration changes.
 
-    A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of
-    its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of only its kind;
+    A subclass has its own `module` and `name`, the arguments of its kind, and these: `kind`, the entry of
+    its kind; `run_class`, the class of its record of runs; `own_outputs`, outputs of only its kind;
     `completion_class`, the class of its completion.
     """
 
-    provider: ClassVar[type[JobProvider]]
+    kind: ClassVar[registry.Entry]
     run_class: ClassVar[type[Run]]
     own_outputs: ClassVar[Sequence[str]] = ()
     completion_class: ClassVar[type[Completion]] = Completion
@@ -79,18 +80,12 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         :param spec: the fields of the spec; None means that a field is not given.
         """
         waits = options.wait_policy
-        misplaced = arguments.unknown(
-            unknown_arguments(self),
-            _keywords_of(type(self)),
-            inner=[item.name for item in dataclasses.fields(JobSpec)],
-            parents=[path for path in self.provider.declared.spec.at if path],
-        )
         declaration = options.declaration(spec)
-        findings = [finding for finding in (*misplaced, *options.findings()) if finding]
+        findings = [finding for finding in (*self._misplaced(), *options.findings()) if finding]
         if findings:
             # The provider will not see this declaration, so report its findings with these.
             findings += arguments.problems_in(
-                {"display_name": resource_name, **declaration}, self.provider.declared.decode_inputs
+                {"display_name": resource_name, **declaration}, _declared(self.kind).decode_inputs
             )
         arguments.require(resource_name, findings)
         start_emulator()
@@ -98,7 +93,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             resource_name,
             declaration=declaration,
             run_token=options.run_token,
-            collection=self.provider.declared.gateway.collection,
+            collection=self.kind.collection,
             policy=options.of_run,
             opts=options.opts,
         )
@@ -116,12 +111,13 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         )
         immutable = pulumi.ResourceOptions(delete_before_replace=True)
         super().__init__(
-            self.provider(), resource_name, props, pulumi.ResourceOptions.merge(options.opts, immutable)
+            ProviderReference(self.kind.providers[0]),
+            resource_name,
+            props,
+            pulumi.ResourceOptions.merge(options.opts, immutable),
         )
         if options.adopt is None:
-            lookups.look_up_new_job(
-                self, run, self.provider.declared, resource_name, declaration, options.opts
-            )
+            lookups.look_up_new_job(self, run, self.kind.collection, resource_name, declaration, options.opts)
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
@@ -134,9 +130,24 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             self._in_program = declared(resource_name)
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
-                collection = self.provider.declared.gateway.collection
-                self._held = pulumi.Output.all(key=run.key, collection=collection, **at).apply(_hold_run)
+                self._held = pulumi.Output.all(key=run.key, collection=self.kind.collection, **at).apply(
+                    _hold_run
+                )
             _ = self.completion
+
+    def _misplaced(self) -> list[str]:
+        """Return a finding for each argument that the constructor does not have."""
+        given = unknown_arguments(self)
+        if not given:
+            return []
+        from vertex_training.job.job_spec import JobSpec  # imported only if needed
+
+        return arguments.unknown(
+            given,
+            _keywords_of(type(self)),
+            inner=[item.name for item in dataclasses.fields(JobSpec)],
+            parents=[path for path in _declared(self.kind).spec.at if path],
+        )
 
     @property
     def base_output_directory(self) -> pulumi.Output[str]:
@@ -211,6 +222,10 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         return pulumi.Output.all(self.endpoint, self.id).apply(lambda known: of(*known))
 
     async def _complete(self, facts: dict[str, Any]) -> Any:
+        # imported only if needed
+        from pulumi_vertex_training.plugin import connection
+        from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
+
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
         if pulumi.runtime.is_dry_run():
             ended = await asyncio.to_thread(
@@ -243,6 +258,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
 async def _hold_run(facts: Mapping[str, Any]) -> str | None:
     """Hold the job that is about to be created, so that it is cancelled on Ctrl-C. Return the run key."""
+    from pulumi_vertex_training.plugin import connection  # imported only if needed
+
     try:
         endpoint = await asyncio.to_thread(
             connection.connect, facts["endpoint"], facts["project"], facts["location"], stack_settings()
@@ -252,6 +269,13 @@ async def _hold_run(facts: Mapping[str, Any]) -> str | None:
     key: str = facts["key"]
     interruption.hold_run(key, endpoint, facts["collection"])
     return key
+
+
+def _declared(kind: registry.Entry) -> JobResourceType:
+    """Return the resource type of a kind, whose rules a program needs only to report mistakes."""
+    from pulumi_vertex_training.plugin.running.declaration import declared_in
+
+    return declared_in(kind.collection)
 
 
 def _keywords_of(resource: type) -> list[str]:

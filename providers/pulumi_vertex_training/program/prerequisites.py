@@ -18,7 +18,6 @@ from pulumi.output import Unknown
 from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.program import declared_names, messages
 from pulumi_vertex_training.program.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings
@@ -39,7 +38,7 @@ def run_input(
 def look_up_new_job(
     resource: pulumi.CustomResource,
     run: pulumi.CustomResource,
-    declared: JobResourceType,
+    collection: str,
     resource_name: str,
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
@@ -55,7 +54,7 @@ def look_up_new_job(
             # The id of a new resource is not known in a preview. The provider looks up for any other one.
             if await run.id.is_known():
                 return
-            found = await _problems(declared, resource_name, declaration, opts)
+            found = await _problems(collection, resource_name, declaration, opts)
             for problem in found:
                 log = messages.error if problem.level == "error" else messages.warn
                 log(str(problem), resource)
@@ -70,18 +69,20 @@ def look_up_new_job(
 
 
 async def _problems(
-    declared: JobResourceType,
+    collection: str,
     resource_name: str,
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
 ) -> Sequence[Problem]:
+    # imported only if needed
+    from pulumi_vertex_training.plugin.running.declaration import declared_in
     from pulumi_vertex_training.plugin.running.prerequisites import problems_of_declaration
 
     inputs = _Inputs(depends_on_others=_depends_on_others(opts))
     values = await inputs.read(declaration)
     return await asyncio.to_thread(
         problems_of_declaration,
-        declared,
+        declared_in(collection),
         resource_name,
         values,
         passed_over=inputs.passed_over,
@@ -105,8 +106,12 @@ async def _run_input(
 
 
 async def _urn(resource_name: str, type_: str, opts: pulumi.ResourceOptions | None) -> str | None:
+    parent = opts.parent if opts else None
+    if parent is None:
+        # The same as create_urn, which makes several outputs, and Pulumi waits for each of them.
+        return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::{type_}::{resource_name}"
     with contextlib.suppress(Exception):
-        urn = pulumi.resource.create_urn(resource_name, type_, opts.parent if opts else None)
+        urn = pulumi.resource.create_urn(resource_name, type_, parent)
         # The value alone: an output would depend on everything in the parent.
         return await urn.future()
     return None

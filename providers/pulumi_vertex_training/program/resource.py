@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
+from pulumi.dynamic import ResourceProvider
 from pulumi.runtime import config
 from pulumi.runtime.settings import get_engine
 
+from pulumi_vertex_training import providers
 from pulumi_vertex_training.plugin import settings
 from pulumi_vertex_training.plugin.process import engine_address
 from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
@@ -21,6 +23,22 @@ from vertex_emulator import launcher
 
 LOCAL_STACK = "local"
 """Name of a stack that deploys to the emulator without a warning."""
+
+
+class ProviderReference(ResourceProvider):
+    """A provider by the name of its class, which Pulumi pickles into the inputs of a resource.
+
+    Only the provider process loads the class and what it needs.
+    """
+
+    serialize_as_secret_always = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def __reduce__(self) -> tuple[Callable[[str], ResourceProvider], tuple[str]]:
+        return providers.provider_of, (self._name,)
 
 
 def stack_settings() -> Settings:

@@ -8,12 +8,10 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.plugin.running import prerequisites as lookups
-from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
-from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT, LOOKUPS
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
-from pulumi_vertex_training.program import prerequisites as program_lookups
-from pulumi_vertex_training.program.resource import with_outputs
+from pulumi_vertex_training.program import prerequisites as lookups
+from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
 from pulumi_vertex_training.registry import type_token
 
 AliasLike = pulumi.Input[str | pulumi.Alias]
@@ -55,8 +53,8 @@ class Run(Resource, module="run", name="Run"):
             },
             *("key", "generation", "reruns", "reason"),
         )
-        props[lookups.KEY] = program_lookups.run_input(declaration, resource_name, type_token(self.of), opts)
-        super().__init__(RunProvider(), resource_name, props, self._options(opts))
+        props[LOOKUPS] = lookups.run_input(declaration, resource_name, type_token(self.of), opts)
+        super().__init__(ProviderReference("RunProvider"), resource_name, props, self._options(opts))
 
     def _options(self, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
         """Return the job's options that also apply to its run: parent, aliases, and protections."""

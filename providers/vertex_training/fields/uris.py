@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 
 GCS_MOUNT = "/gcs"
+DIRECTORY = "base_output_directory"
+"""The field of a job with the gs:// directory that it writes to."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from vertex_training.fields.effects import FieldTable
 from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.schema import child
+from vertex_training.fields.uris import DIRECTORY
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.difference import JobDifference, compare_specs, means_the_same
@@ -67,9 +68,6 @@ def without_additions(declared: Spec, found: Spec) -> Spec:
         if key in declared_labels or not (is_provider_label(key) or key.startswith(_OF_THE_SERVICE))
     }
     return replace(map_parts(found, without_filled_in), labels=labels)  # type: ignore[type-var]
-
-
-DIRECTORY = "base_output_directory"
 
 
 class Validate(Protocol):

@@ -11,6 +11,7 @@ import pickletools
 import subprocess
 import sys
 
+import dill
 import pytest
 from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
@@ -38,6 +39,7 @@ from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
 from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.program.resource import ProviderReference
 from pulumi_vertex_training.program.run import Run
 
 MODULE = "pulumi_vertex_training.providers"
@@ -65,6 +67,25 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider]) ->
     assert strings == [MODULE, provider.__name__]
     assert len(pickled) < 120
     assert getattr(importlib.import_module(MODULE), provider.__name__) is provider
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.__name__)
+def test_a_program_names_a_provider_that_it_does_not_import(provider: type[ResourceProvider]) -> None:
+    pickled = base64.b64decode(serialize_provider(ProviderReference(provider.__name__)))
+    strings = [value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)]
+    assert strings == [MODULE, "provider_of", provider.__name__]
+    assert type(dill.loads(pickled)) is provider
+
+
+def test_a_declared_job_imports_no_provider() -> None:
+    code = (
+        "import sys, pulumi_vertex_training as vt; vt.CustomJob; "
+        "print([name for name in sys.modules if name.endswith('.provider')])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +120,7 @@ def test_the_registry_names_every_provider() -> None:
 def test_every_provider_unpickles_in_a_bare_process() -> None:
     """Unpickle as the plugin does: nothing is imported before, and there is no program."""
     for provider in PROVIDERS:
-        pickled = serialize_provider(provider())
+        pickled = serialize_provider(ProviderReference(provider.__name__))
         code = f"import base64, dill; dill.loads(base64.b64decode({pickled!r})).check"
         subprocess.run([sys.executable, "-I", "-W", "error", "-c", code], check=True, timeout=60)
 

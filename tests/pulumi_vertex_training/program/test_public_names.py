@@ -37,8 +37,8 @@ def test_a_program_loads_the_kinds_that_it_names() -> None:
         "vt.CustomJob\n"
         "before = set(sys.modules)\n"
         "vt.TrainingPipeline\n"
-        "print('pulumi_vertex_training.kinds.training_pipeline.spec' in before,"
-        " 'pulumi_vertex_training.kinds.training_pipeline.spec' in sys.modules,"
+        "print('pulumi_vertex_training.kinds.training_pipeline.resource' in before,"
+        " 'pulumi_vertex_training.kinds.training_pipeline.resource' in sys.modules,"
         " any(name.startswith('google.cloud.') for name in before))"
     )
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pulumi
 
-from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
-from pulumi_vertex_training.kinds.persistent_resource.resource import (
-    PersistentResource,
-    persistent_resource_inputs,
-)
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.program import links
 from pulumi_vertex_training.program.arguments.job_args import (
     EncryptionSpecArgs,
@@ -37,6 +33,9 @@ from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 
+if TYPE_CHECKING:
+    from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+
 
 class CustomJob(JobResource, module="customJob", name="CustomJob"):
     """A training job that runs once for its declaration, and again when the declaration changes.
@@ -45,7 +44,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
     deleted first. A finished job is a steady state.
     """
 
-    provider = CustomJobProvider
+    kind = registry.CUSTOM_JOB
     run_class = Run
 
     @named_arguments
@@ -173,7 +172,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 "reserved_ip_ranges": reserved_ip_ranges,
                 "psc_interface_config": psc_interface_config,
                 "base_output_directory": base_output_directory,
-                **persistent_resource_inputs(resource_name, persistent_resource_id, persistent_resource),
+                **_machines(resource_name, persistent_resource_id, persistent_resource),
                 "protected_artifact_location_id": protected_artifact_location_id,
                 "tensorboard": tensorboard,
                 "enable_web_access": enable_web_access,
@@ -225,6 +224,19 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         """
         facts = (self.endpoint, self.id, self._tensorboard, self.base_output_directory)
         return pulumi.Output.all(*facts).apply(_tensorboard_url)
+
+
+def _machines(
+    job: str,
+    resource_id: PersistentResource | pulumi.Input[str] | None,
+    resource: PersistentResource | None,
+) -> dict[str, Any]:
+    """Return `persistent_resource_inputs`; that module is imported only if the job may have a resource."""
+    if resource is None and (resource_id is None or isinstance(resource_id, (str, pulumi.Output))):
+        return {"persistent_resource_id": resource_id}
+    from pulumi_vertex_training.kinds.persistent_resource.resource import persistent_resource_inputs
+
+    return persistent_resource_inputs(job, resource_id, resource)
 
 
 def _tensorboard_url(facts: Sequence[Any]) -> str | None:

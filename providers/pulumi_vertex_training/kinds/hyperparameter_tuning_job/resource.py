@@ -7,12 +7,12 @@ from typing import Any, Literal, TypedDict, cast, overload
 
 import pulumi
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
     StudySpecArgs,
     TrialJobSpecArgs,
 )
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.parameters import with_names
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
 from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     part_with_persistent_resource,
@@ -100,7 +100,7 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
     and deleted first. A finished job is a steady state.
     """
 
-    provider = HyperparameterTuningJobProvider
+    kind = registry.TUNING_JOB
     run_class = HyperparameterTuningRun
     completion_class = TuningCompletion
 

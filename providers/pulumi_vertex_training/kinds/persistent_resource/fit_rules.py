@@ -12,7 +12,6 @@ from vertex_training.findings.problems import Problem, known
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
-from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.rules.resource_pools import jobs_at_once, resource_pool_problems
 
 if TYPE_CHECKING:

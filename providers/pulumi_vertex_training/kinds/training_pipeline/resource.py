@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, overload
 
 import pulumi
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.parameters import with_names
 from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs
 from pulumi_vertex_training.kinds.model.resource import Model, parent_name, with_serving_image
@@ -14,7 +15,6 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import (
     PersistentResource,
     part_with_persistent_resource,
 )
-from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
 from pulumi_vertex_training.program.arguments.references import BucketLike
@@ -74,7 +74,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
     It runs once for its declaration, and again when the declaration changes.
     """
 
-    provider = TrainingPipelineProvider
+    kind = registry.PIPELINE
     run_class = TrainingPipelineRun
     completion_class = PipelineCompletion
     own_outputs = ("model", "model_version")

@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vertex_training.job.job_kind import DIRECTORY
+from vertex_training.fields.uris import DIRECTORY
 
 HIDDEN_INPUT = "__run"
+LOOKUPS = "lookups"
+"""The input of a `Run` in which the program reports what it knows about its job; no state keeps it."""
 
 _OF_JOB = {"run": "key", "spec_hash": "spec_hash", "output_path": "output_path"}
 _OF_RUN = {name: name for name in ("job", "spec", "collection", "why")}

@@ -17,9 +17,6 @@ from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_training.findings.problems import Problem, errors
 
-KEY = "lookups"
-"""The input of a `Run` in which the program reports what it knows about its job; no state keeps it."""
-
 
 def problems_of_declaration(
     declared: JobResourceType,

@@ -43,7 +43,7 @@ from pulumi_vertex_training.runs.policies import reasons
 from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
-from vertex_training.job.job_kind import DIRECTORY
+from vertex_training.fields.uris import DIRECTORY
 
 
 class JobProvider(Provider):

@@ -22,7 +22,7 @@ from pulumi_vertex_training.plugin.running.declaration import (
     declared_in,
     models_kept_because,
 )
-from pulumi_vertex_training.plugin.running.hidden_input import hide_in_run, reveal_run
+from pulumi_vertex_training.plugin.running.hidden_input import LOOKUPS, hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, Target, target_of
 from pulumi_vertex_training.runs import history, identity
@@ -71,7 +71,7 @@ class RunProvider(Provider):
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         new, old = reveal_run(inbound(news)), reveal_run(inbound(_olds))
-        known = new.pop(lookups.KEY, None)
+        known = new.pop(LOOKUPS, None)
         checked = _checked(new, old)
         _note_declaration(new, checked, known if isinstance(known, dict) else {})
         OPERATION.note_checked(_operation_key(checked))

@@ -14,7 +14,6 @@ from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs
 from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.arguments.references import image_uri
 from vertex_training.fields.schema import camel_case
-from vertex_training.topology.pools import chief_worker_counts
 
 WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]
 
@@ -92,6 +91,8 @@ def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[Wo
     """
     if isinstance(replica_count, pulumi.Output):
         return [_with_replicas(pool, 1), _with_replicas(pool, replica_count.apply(_workers_of))]
+    from vertex_training.topology.pools import chief_worker_counts  # imported only if needed
+
     try:
         counts = chief_worker_counts(replica_count)  # type: ignore[arg-type]
     except ValueError:
@@ -103,6 +104,8 @@ def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[Wo
 
 
 def _workers_of(replica_count: int) -> int:
+    from vertex_training.topology.pools import chief_worker_counts  # imported only if needed
+
     return sum(chief_worker_counts(int(replica_count))[1:])
 
 

@@ -16,14 +16,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc  # type: ignore[import-untyped]
 from pulumi.runtime import settings
 from pulumi.runtime.proto import engine_pb2
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX, Order, now
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.runs.cancel_watchdog import Order
 
 Answer = TypeVar("Answer")
 
@@ -110,17 +112,23 @@ def _print_announcements() -> None:
 
 def hold(name: str, endpoint: Endpoint) -> None:
     """Have the watchdog cancel the job if this process ends before `release`."""
+    from pulumi_vertex_training.runs.cancel_watchdog import Order  # imported only if needed
+
     collection = name.rpartition("/")[0].rpartition("/")[2]
     _send(Order(name=name, hold=True, endpoint=endpoint, collection=collection))
 
 
 def hold_run(key: str, endpoint: Endpoint, collection: str) -> None:
     """Hold a job of this kind that is about to be created under the key of a run."""
+    from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX, Order, now
+
     _send(Order(name=RUN_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
 
 
 def release(name: str) -> None:
     """Stop holding a job, given by its name or by RUN_PREFIX and the key of its run."""
+    from pulumi_vertex_training.runs.cancel_watchdog import Order
+
     _send(Order(name=name, hold=False))
 
 

@@ -86,11 +86,11 @@ class Adoption:
 
     def get(self, bucket: str, name: str, generation: int | None = None) -> StoredObject:
         """Return the live object, or that of `generation`. Needs the lock. Raises `StorageError` 404."""
-        self.store.bucket(bucket)
         found = self.current(bucket, name)
         if generation is not None and (found is None or found.generation != generation):
             found = self.store.generation(bucket, name, generation)
         if found is None:
+            self.store.bucket(bucket)  # raises another 404 without the bucket
             raise no_object(bucket, name)
         return found
 

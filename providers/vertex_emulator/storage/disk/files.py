@@ -31,6 +31,9 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _UNREACHABLE = (*_ABSENT, errno.EACCES)
 """Errors that hide one path. A folder without permissions must not break the whole bucket."""
 _MAX_COMPONENT = 255
+_MAX_BYTES = 4
+"""The most bytes of a character in UTF-8."""
+_NOT_FILES = frozenset({"", ".", ".."})
 _REMOVED = ".removed-"
 
 Components = tuple[str, ...]
@@ -42,8 +45,10 @@ StepHook = Callable[[str], object]
 def natural_path(name: str) -> Components | None:
     """Return the path components of an object's name, or None if the name is impossible for a file."""
     components = tuple(name.split("/"))
-    if "\0" in name or any(part in ("", ".", "..") for part in components):
+    if "\0" in name or not _NOT_FILES.isdisjoint(components):
         return None
+    if len(name) <= _MAX_COMPONENT // _MAX_BYTES:
+        return components
     too_long = any(len(part.encode("utf-8")) > _MAX_COMPONENT for part in components)
     return None if too_long else components
 
@@ -58,6 +63,7 @@ class ObjectFiles:
 
     def __init__(self, folder: DataFolder, *, step_hook: StepHook | None = None) -> None:
         self.folder = folder
+        self._buckets = f"{folder.buckets}{os.sep}"
         self._step_hook = step_hook
         self._ignores_case = _ignores_case(folder.incoming)
 
@@ -122,7 +128,7 @@ class ObjectFiles:
         if create:
             self.make_bucket(bucket)
         try:
-            descriptor = os.open(self.folder.buckets / bucket, _DIRECTORY)
+            descriptor = os.open(self._buckets + bucket, _DIRECTORY)
         except OSError as error:
             if error.errno in _UNREACHABLE:
                 return None

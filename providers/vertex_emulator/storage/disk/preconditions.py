@@ -48,6 +48,8 @@ class Preconditions:
 
     def check(self, current: Versioned | None, *, reading: bool = False) -> None:
         """Check all preconditions. Raises `StorageError` 412, or 304 if a read fails a "not match"."""
+        if self == _NONE:
+            return
         generation = current.generation if current else 0
         metageneration = current.metageneration if current else None
         etags = current.etags | {"*"} if current else frozenset()
@@ -68,13 +70,15 @@ class Preconditions:
         return asdict(self)
 
 
+_NONE = Preconditions()
+
+
 def from_request(request: Request) -> Preconditions:
     """Return the preconditions of a request. Raises `StorageError` 400."""
-    return replace(
-        _of_parameters(request, "if"),
-        etag_match=request.headers.get("if-match"),
-        etag_none_match=request.headers.get("if-none-match"),
-    )
+    etag_match, etag_none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
+    if not request.query and etag_match is None and etag_none_match is None:
+        return _NONE
+    return replace(_of_parameters(request, "if"), etag_match=etag_match, etag_none_match=etag_none_match)
 
 
 def of_source(request: Request) -> Preconditions:
