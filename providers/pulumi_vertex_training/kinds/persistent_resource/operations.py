@@ -95,7 +95,12 @@ def begin_deletion(endpoint: Endpoint, name: str) -> None:
     """Start the deletion; if the resource reboots, wait until it has. Raises the errors of `reboot`."""
 
     def begin() -> None:
-        gateway.delete(endpoint, name)
+        try:
+            gateway.delete(endpoint, name)
+        except FailedPrecondition:
+            # The call is repeated if its answer is lost, and refused if the deletion has begun.
+            if gateway.get(endpoint, name).state is not ResourceState.STOPPING:
+                raise
 
     _begin_when_idle(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=Timeouts())
 
