@@ -24,10 +24,12 @@ from pulumi_vertex_training.program.program_secrets import masked
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 
 if TYPE_CHECKING:
-    from google.protobuf.struct_pb2 import Struct, Value
-
     from pulumi_vertex_training.cloud.jobs import JobRecord
     from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+
+Struct = Any
+Value = Any
+"""Messages of Google's protocol buffers, which are not imported here: Pulumi's requests contain them."""
 
 READ = "pulumi:pulumi:getResource"
 """The engine's own function that returns the recorded outputs of a resource."""
@@ -86,8 +88,6 @@ async def recorded_end(resource: pulumi.Resource | None) -> JobRecord | None:
         return None
     if last_run(await _state_of(resource), LookupResult.NO_ANSWER) not in ENDED:
         return None
-    from google.protobuf import json_format
-
     from pulumi_vertex_training.cloud.jobs import from_wire
 
     urn = str(await resource.urn.future())
@@ -97,7 +97,7 @@ async def recorded_end(resource: pulumi.Resource | None) -> JobRecord | None:
             return None
     except Exception:  # whatever an unknown engine or SDK raises
         return None
-    facts = {name: json_format.MessageToDict(_plain(value)) for name, value in outputs.fields.items()}
+    facts = {name: _plain(value).string_value for name, value in outputs.fields.items()}
     error = facts.get("error")
     times = {f"{name}Time": facts.get(f"{name}_time") for name in ("create", "start", "end")}
     record = from_wire(
@@ -114,12 +114,10 @@ async def recorded_end(resource: pulumi.Resource | None) -> JobRecord | None:
 
 def _record(urn: str, found: dict[str, Any], secret: Collection[str]) -> None:
     """Replace the facts among the recorded outputs. Raises the errors of the engine's client."""
-    from google.protobuf import json_format, struct_pb2
     from pulumi.runtime.proto import resource_pb2
 
-    outputs, facts = _recorded(urn), struct_pb2.Struct()
-    json_format.ParseDict(found, facts)
-    if outputs is None or PROVIDER not in outputs.fields or not _replace(outputs, facts, secret):
+    outputs = _recorded(urn)
+    if outputs is None or PROVIDER not in outputs.fields or not _replace(outputs, found, secret):
         return
     monitor: Any = settings.get_monitor()
     monitor.RegisterResourceOutputs(resource_pb2.RegisterResourceOutputsRequest(urn=urn, outputs=outputs))
@@ -133,19 +131,19 @@ def _recorded(urn: str) -> Struct | None:
     """
     if _has_plan():
         return None
-    from google.protobuf import struct_pb2
     from pulumi.runtime.proto import resource_pb2
 
     monitor: Any = settings.get_monitor()
-    asked = struct_pb2.Struct()
-    asked["urn"] = urn
-    answer = monitor.Invoke(resource_pb2.ResourceInvokeRequest(tok=READ, args=asked))
-    outputs: Struct = getattr(answer, "return").fields["state"].struct_value
-    return outputs
+    request = resource_pb2.ResourceInvokeRequest(tok=READ)
+    request.args["urn"] = urn
+    answer = monitor.Invoke(request)
+    return getattr(answer, "return").fields["state"].struct_value
 
 
-def _replace(outputs: Struct, facts: Struct, secret: Collection[str]) -> bool:
+def _replace(outputs: Struct, found: dict[str, Any], secret: Collection[str]) -> bool:
     """Put the facts into the outputs; secrets stay secret. Return whether anything changed."""
+    facts: Struct = type(outputs)()
+    facts.update(found)
     changed = False
     for name, fact in facts.fields.items():
         known = outputs.fields.get(name)
@@ -168,9 +166,7 @@ def _plain(value: Value) -> Value:
 
 
 def _as_secret(value: Value) -> Value:
-    from google.protobuf import struct_pb2
-
-    made = struct_pb2.Value()
+    made: Value = type(value)()
     made.struct_value.fields[_SIGNATURE].string_value = _SECRET
     made.struct_value.fields["value"].CopyFrom(value)
     return made
