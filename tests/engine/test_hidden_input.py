@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -76,7 +77,9 @@ def steps(shared_engine: Engine) -> Steps:
     engine.set("workers", "3")
     summary = engine.preview("--save-plan", plan).ok().output
     details = engine.preview("--diff").ok().output
-    planned = engine.up("--plan", plan).ok().output
+    # The shared Python is no child of the command, whose arguments have the plan.
+    cold = replace(engine, environment={**engine.environment, "PULUMI_PYTHON_CMD": sys.executable})
+    planned = cold.up("--plan", plan).ok().output
     return Steps(
         resources=resources,
         outputs=outputs,

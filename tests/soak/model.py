@@ -86,7 +86,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The job in the state. `ended`: the recorded end, or None."""
+    """The job in the state. `ended`: the recorded end, or None. `stopped`: its deletion has begun."""
 
     job: str
     run: str
@@ -94,6 +94,7 @@ class Record:
     rerun: str
     protect_running: bool
     on_delete: str
+    stopped: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,11 +191,16 @@ def decide(
 
 
 def last_run_state(world: World) -> JobState | RunState:
-    """Return the state of the last run: a recorded end is final; a run without a record is looked up."""
+    """Return the state of the last run: a recorded end is final; a run without a record is looked up.
+
+    A job that an interrupted deletion has cancelled counts as gone.
+    """
     if world.run is None:
         return RunState.NONE
     if world.is_current and world.record is not None:
         job = world.recorded_job
+        if world.record.stopped and (job is None or job.state in (JobState.CANCELLED, JobState.CANCELLING)):
+            return RunState.GONE
         return world.record.ended or (job.state if job else RunState.GONE)
     mine = world.of_key(world.run.key)
     return mine[-1].state if mine else RunState.NONE
@@ -282,7 +288,7 @@ def _of_current(
     record = world.record
     # If the rules alone decide for a run, with or without --replace, it is counted and gets a new key.
     by_itself, own_why = decide(declared, last_run, changed=changed, reruns=run.reruns)
-    absent = world.recorded_job is None
+    absent = world.recorded_job is None or last_run is RunState.GONE
     new_key = by_itself is Decision.RUN and not (not changed and absent)
     reruns = run.reruns if not new_key else run.reruns + 1 if own_why == "failed" else 0
     return Forecast(

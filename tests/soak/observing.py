@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
@@ -62,8 +63,13 @@ def job_of(record: JobRecord) -> Job:
     )
 
 
-def world(state: State, jobs: list[Job], before: World, declared: Declared | None) -> World:
-    """Return the present world; a run keeps the declaration for which it was issued."""
+def world(
+    state: State, jobs: list[Job], before: World, declared: Declared | None, *, deletions: Path
+) -> World:
+    """Return the present world; a run keeps the declaration for which it was issued.
+
+    `deletions` is the folder with the notes of deletions that have begun.
+    """
     run = None
     if state.run is not None:
         key, reruns = state.run["outputs"]["key"], int(state.run["outputs"]["reruns"])
@@ -83,6 +89,7 @@ def world(state: State, jobs: list[Job], before: World, declared: Declared | Non
             rerun=outputs["rerun"],
             protect_running=outputs["protect_running"],
             on_delete=outputs["on_delete"],
+            stopped=(deletions / "-".join(state.job["id"].split("/")[-2:])).exists(),
         )
     return World(
         run=run,

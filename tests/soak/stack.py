@@ -215,7 +215,13 @@ class Stack:
         jobs = self._jobs()
         for slot in self.slots:
             state = self._states.get(slot, State())
-            self.worlds[slot] = world(state, jobs[slot], self.worlds[slot], declared.get(slot))
+            self.worlds[slot] = world(
+                state,
+                jobs[slot],
+                self.worlds[slot],
+                declared.get(slot),
+                deletions=self.engine.data_dir / "deletions",
+            )
 
     def _act(self, behind: Mapping[str, str]) -> None:
         """Cancel or delete jobs outside Pulumi; only an ended job can be deleted."""

@@ -114,7 +114,7 @@ def cells(table: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
 LAST_RUN_STATES: dict[str, RunState | JobState] = {each.name.lower(): each for each in (*RunState, *JobState)}
 LAST: dict[str, tuple[LastRun, ...]] = {
     "none": (LastRun.NONE,),
-    "gone": (LastRun.GONE,),
+    "gone": (LastRun.GONE, LastRun.STOPPED),
     "live": (LastRun.QUEUED, LastRun.PENDING, LastRun.RUNNING, LastRun.PAUSED),
     "cancelling": (LastRun.CANCELLING,),
     "succeeded": (LastRun.SUCCEEDED,),

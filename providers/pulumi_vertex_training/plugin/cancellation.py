@@ -1,4 +1,4 @@
-"""Ctrl-C in the provider process: the only module that patches Pulumi's host of dynamic providers.
+"""Ctrl-C in the provider process: a patch of Pulumi's host of dynamic providers, as `host_threads` is.
 
 The engine reports Ctrl-C by the call `Cancel`, and waits for every call that has begun. Pulumi's host answers
 `Cancel` and does nothing else. gRPC's server holds the host's method itself, so the method's code is

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 
-from pulumi_vertex_training.plugin import cancellation
+from pulumi_vertex_training.plugin import cancellation, host_threads
 from pulumi_vertex_training.plugin.secret_masking import SECRETS
 from vertex_training.findings.visible_text import visible_lines
 
@@ -105,3 +105,4 @@ if is_plugin_process():
     # Only the last line of an error is for the user, not the call stack.
     sys.tracebacklimit = 0
     cancellation.listen()
+    host_threads.widen()

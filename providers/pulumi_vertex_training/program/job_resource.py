@@ -123,6 +123,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         self._label = resource_name
         self._completion: Completion | None = None
         self._held: pulumi.Output[str | None] | None = None
+        self._secret_outputs = frozenset((options.opts and options.opts.additional_secret_outputs) or ())
         self._again = Again(rerun=options.rerun, limit=options.rerun_limit)
         self._in_program: Wait | None = None
         if waits.waits and not pulumi.runtime.is_dry_run():
@@ -245,6 +246,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             held_run=facts["held_run"],
             wait=self._in_program,
             again=self._again,
+            secret_outputs=self._secret_outputs,
         )
         return self._with_named_metrics(found)
 

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Container, Iterable
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
-from pulumi_vertex_training.runs.policies.run_status import last_run
+from pulumi_vertex_training.runs.policies.run_status import LIVE, last_run
 from vertex_training.fields.resource_names import resource_id
 
 WAIT_SECONDS = 300.0
@@ -39,6 +39,7 @@ def delete_run(
     *,
     label: str,
     tell: Callable[[str], None],
+    before_stop: Callable[[], None] | None = None,
     before_delete: Callable[[Endpoint, str], None] | None = None,
     keep_record: bool = False,
     kept_because: str = "",
@@ -49,7 +50,8 @@ def delete_run(
 ) -> None:
     """Carry out the plan of a run's deletion. Return also if the record was gone before.
 
-    `label` is what the user calls the run. `before_delete` is called right before the record is deleted.
+    `label` is what the user calls the run. `before_stop` is called right before the first step that changes
+    anything, `before_delete` right before the record is deleted.
     `kept_because` is the reason to report if the record is kept; "" reports nothing.
     Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended after
     `wait` seconds.
@@ -60,6 +62,8 @@ def delete_run(
         steps = plan(state, keep_record=keep_record, protect_running=protect_running)
         if steps.refused:
             raise ProtectedError(steps.sentence(label))
+        if steps.steps and before_stop is not None:
+            before_stop()
         if Step.CANCEL in steps.steps:
             tell(f"cancelling {gateway.noun} {resource_id(name)}, which is {_state(record)}")
             _cancel(gateway, endpoint, name)
@@ -68,7 +72,7 @@ def delete_run(
         if Step.DELETE in steps.steps:
             if before_delete is not None:
                 before_delete(endpoint, name)
-            gateway.delete(endpoint, name)
+            _delete(gateway, endpoint, name)
         elif keep_record and kept_because:
             tell(f"the record of {gateway.noun} {resource_id(name)} stays, because {kept_because}")
     except NotFound:
@@ -81,6 +85,20 @@ def _cancel(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
     except FailedPrecondition:
         # The job ended between the two calls; the wait that follows finds that at once.
         return
+    except Unavailable:
+        # The answer was lost, perhaps after the job was cancelled: only its state shows that.
+        record = gateway.get(endpoint, name)
+        if last_run(None, record.state.name) in LIVE:
+            raise
+
+
+def _delete(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
+    try:
+        gateway.delete(endpoint, name)
+    except Unavailable:
+        # As above. A record that is gone raises NotFound.
+        gateway.get(endpoint, name)
+        raise
 
 
 def _until_ended(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -80,8 +81,10 @@ def find_or_submit(
     try:
         return gateway.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
     except Unavailable:
-        # The answer was lost, perhaps after the job was created: only the list shows that.
-        found = _adoptable(gateway, endpoint, submission)
+        # The answer was lost, perhaps after the job was created: only the list shows that, and it may lag.
+        found = _found_in_time(
+            gateway, endpoint, dataclasses.replace(submission, issued_here=False), clock, sleep
+        )
         if found is None:
             raise
         return found, True

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.errors import NotFound, Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError, delete_run
 from support.fake_gateway import FakeGateway
@@ -25,19 +25,32 @@ class Service:
     stubborn: bool = False
     called: list[str] = field(default_factory=list)
     now: float = 0.0
+    lose: str = ""
+    """The call whose answer is lost; it is carried out unless `refuses`."""
+    refuses: bool = False
 
     def get(self, _: Endpoint, name: str) -> JobRecord:
         if self.state is None:
             raise NotFound("no such job")
         return JobRecord(name=name, display_name="train", state=self.state)
 
+    def lost(self, call: str) -> None:
+        if self.lose == call:
+            raise Unavailable("no answer")
+
     def cancel(self, _: Endpoint, __: str) -> None:
         self.called.append("cancel")
+        if self.refuses:
+            self.lost("cancel")
         self.state = JobState.JOB_STATE_CANCELLING if self.stubborn else JobState.JOB_STATE_CANCELLED
+        self.lost("cancel")
 
     def delete(self, _: Endpoint, __: str) -> None:
         self.called.append("delete")
+        if self.refuses:
+            self.lost("delete")
         self.state = None
+        self.lost("delete")
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -72,6 +85,26 @@ def test_the_steps(state: str | None, keep: bool, called: list[str]) -> None:
     service = Service(None if state is None else JobState[f"JOB_STATE_{state}"])
     service.remove(keep_record=keep)
     assert service.called == called
+
+
+@pytest.mark.parametrize("call", ["cancel", "delete"])
+def test_a_lost_answer_is_an_error_only_if_nothing_was_done(call: str) -> None:
+    service = Service(JobState.JOB_STATE_RUNNING, lose=call)
+    service.remove()
+    assert service.called == ["cancel", "delete"]
+    assert service.state is None
+    with pytest.raises(Unavailable, match="no answer"):
+        Service(JobState.JOB_STATE_RUNNING, lose=call, refuses=True).remove()
+
+
+@pytest.mark.parametrize(
+    ("state", "keep", "noted"), [("RUNNING", True, 1), ("SUCCEEDED", False, 1), (None, False, 0)]
+)
+def test_a_deletion_is_noted_before_anything_is_done(state: str | None, keep: bool, noted: int) -> None:
+    service = Service(None if state is None else JobState[f"JOB_STATE_{state}"])
+    called: list[list[str]] = []
+    service.remove(keep_record=keep, before_stop=lambda: called.append(list(service.called)))
+    assert called == [[]] * noted
 
 
 def test_a_protected_run_is_not_touched() -> None:

@@ -237,6 +237,16 @@ def test_a_lost_answer_is_looked_up_before_it_is_an_error() -> None:
     assert record.labels[RUN_LABEL] == "abc-1"
 
 
+def test_a_lost_answer_is_looked_up_until_the_list_cannot_lag_any_more() -> None:
+    service = Service(lose_the_answer=True, lag=3.0)
+    _, adopted = service.submit(submission(issued_here=True, settle=4.0))
+    assert adopted
+    assert service.created == 1
+    service = Service(lose_the_answer=True, lag=60.0)
+    with pytest.raises(Unavailable, match="connection reset"):
+        service.submit(submission(issued_here=True, settle=4.0))
+
+
 def test_nothing_is_submitted_for_a_deployment_that_is_gone() -> None:
     service = Service()
 

@@ -291,6 +291,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
             service_account=inputs.service_account,
         )
     except (AlreadyExists, Unavailable):
+        models.wait_for_uploads(endpoint, name)
         found = _interrupted_upload(model_versions.versions_of(endpoint, name), inputs)
         if found is None:
             raise

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name, patch
@@ -67,7 +67,10 @@ def update(
     def begin() -> None:
         live = gateway.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
         change = patch(old, new, live=live, ownership_labels=ownership_labels)
-        gateway.patch(endpoint, name, change.body, mask=change.mask)
+        _call_that_may_be_lost(
+            lambda: gateway.patch(endpoint, name, change.body, mask=change.mask),
+            has_begun=lambda: gateway.get(endpoint, name).state is ResourceState.UPDATING,
+        )
 
     _begin_when_idle(endpoint, name, begin, timeouts=timeouts)
 
@@ -78,14 +81,26 @@ def reboot(endpoint: Endpoint, name: str, *, timeouts: Timeouts) -> None:
     Raises `CloudError`, such as `FailedPrecondition` if another operation does not end in time, and `Failure`
     after Ctrl-C.
     """
-    _begin_when_idle(endpoint, name, lambda: gateway.reboot(endpoint, name), timeouts=timeouts)
+
+    def begin() -> None:
+        _call_that_may_be_lost(
+            lambda: gateway.reboot(endpoint, name),
+            has_begun=lambda: gateway.get(endpoint, name).state is ResourceState.REBOOTING,
+        )
+
+    _begin_when_idle(endpoint, name, begin, timeouts=timeouts)
 
 
 def begin_deletion(endpoint: Endpoint, name: str) -> None:
     """Start the deletion; if the resource reboots, wait until it has. Raises the errors of `reboot`."""
 
     def begin() -> None:
-        gateway.delete(endpoint, name)
+        try:
+            gateway.delete(endpoint, name)
+        except FailedPrecondition:
+            # The call is repeated if its answer is lost, and refused if the deletion has begun.
+            if gateway.get(endpoint, name).state is not ResourceState.STOPPING:
+                raise
 
     _begin_when_idle(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=Timeouts())
 
@@ -127,6 +142,18 @@ def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeouts: Timeout
             "longer, set "
             'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="20m")).'
         )
+
+
+def _call_that_may_be_lost(call: Callable[[], object], *, has_begun: Callable[[], bool]) -> None:
+    """Make a call that starts an operation; if its answer is lost, make it again unless it has begun.
+
+    The calls are not repeated blindly: while the operation runs, the service refuses a second one.
+    """
+    try:
+        call()
+    except Unavailable:
+        if not has_begun():
+            call()
 
 
 def _begin_when_idle(

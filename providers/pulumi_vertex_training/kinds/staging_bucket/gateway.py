@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import clients, rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition
+from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, Unavailable
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.kinds.staging_bucket import emptying
 
@@ -94,16 +94,23 @@ def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_ma
 
     Raises NotFound, and Conflict if the bucket has another metageneration than `if_metageneration_match`.
     """
-    with translated(endpoint, f"lock the retention policy of bucket {name}"):
-        return _record(
-            rest.call(
-                endpoint,
-                "POST",
-                f"{_url(endpoint, name)}/lockRetentionPolicy",
-                query={"ifMetagenerationMatch": if_metageneration_match},
-                idempotent=False,
+    try:
+        with translated(endpoint, f"lock the retention policy of bucket {name}"):
+            return _record(
+                rest.call(
+                    endpoint,
+                    "POST",
+                    f"{_url(endpoint, name)}/lockRetentionPolicy",
+                    query={"ifMetagenerationMatch": if_metageneration_match},
+                    idempotent=False,
+                )
             )
-        )
+    except Unavailable:
+        # The answer was lost, perhaps after the policy was locked: only the bucket shows that.
+        record = get(endpoint, name)
+        if not (record.wire.get("retentionPolicy") or {}).get("isLocked"):
+            raise
+        return record
 
 
 def delete(

@@ -52,12 +52,16 @@ class JobCache:
         """Return the state of the job with this full name or id."""
         return _state(self.record(target, name))
 
-    def of_run(self, target: Target, key: str) -> str | LookupResult:
-        """Return the state of the newest job that carries the run's key."""
+    def record_of_run(self, target: Target, key: str) -> JobRecord | LookupResult:
+        """Return the newest job that carries the run's key."""
         listing = self._listing(target)
         if listing.endpoint is None:
             return LookupResult.NO_ANSWER
-        return _state(listing.of_run.get(key, LookupResult.ABSENT))
+        return listing.of_run.get(key, LookupResult.ABSENT)
+
+    def of_run(self, target: Target, key: str) -> str | LookupResult:
+        """Return the state of the newest job that carries the run's key."""
+        return _state(self.record_of_run(target, key))
 
     def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
         """Return the records of all our jobs of a target, listed once in this process.

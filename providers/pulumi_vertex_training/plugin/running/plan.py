@@ -105,7 +105,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         run = str(recorded.get("run"))
         if gone:
             replaces = ["state"]
-            OPERATION.note_reason(run, reasons.GONE)
+            OPERATION.note_reason(run, reasons.INTERRUPTED if decision.row == "interrupted" else reasons.GONE)
         elif replaces:
             _announce_cancellation(
                 declared, id_, recorded, new, unless_unchanged=is_unknown(new["spec_hash"])

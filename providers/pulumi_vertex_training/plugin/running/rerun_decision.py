@@ -9,6 +9,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
 from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.running import begun_deletions
 from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import target_of
@@ -62,8 +63,15 @@ def _facts_without_run(rerun: Policy, protect_running: bool) -> Facts:
 
 
 def _last_run_state(gateway: RunGateway, name: str, recorded: dict[str, Any]) -> LastRun:
-    """Return the state of the job; one that is recorded as ended is not queried."""
+    """Return the state of the job; one that is recorded as ended is not queried.
+
+    Unless a deletion of it was interrupted: an end that was recorded before says nothing of that.
+    """
     state, place = recorded.get("state"), target_of(recorded)
+    if place is not None and begun_deletions.has_begun(name):
+        seen = job_cache_of(gateway.collection).of_job(place, name)
+        if begun_deletions.stopped(seen):
+            return LastRun.STOPPED
     if state is None or place is None or has_ended(recorded):
         return last_run(state, LookupResult.NO_ANSWER)
     return last_run(state, job_cache_of(gateway.collection).of_job(place, name))
@@ -76,7 +84,7 @@ def has_ended(recorded: dict[str, Any]) -> bool:
 
 def is_gone(gateway: RunGateway, decision: Decision, recorded: dict[str, Any]) -> bool:
     """Return whether the job is created again under its key, because its record is gone."""
-    return decision.row == "gone" or (
+    return decision.row in ("gone", "interrupted") or (
         decision.row in ("always", "failed-again") and _run_is_absent(gateway, recorded)
     )
 

@@ -16,6 +16,7 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.running import begun_deletions
 from pulumi_vertex_training.plugin.running import prerequisites as lookups
 from pulumi_vertex_training.plugin.running.declaration import (
     JobResourceType,
@@ -52,7 +53,7 @@ from vertex_training.fields.decode import UNKNOWN, Unknown
 
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
 INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *TARGET_FIELDS)
-_OF_THE_JOB = frozenset({"first-run", "gone"})
+_OF_THE_JOB = frozenset({"first-run", "gone", "interrupted"})
 """Rows by which the job is created again under the recorded key, because there is no job."""
 
 
@@ -259,6 +260,13 @@ def _last_run_state(
     if place is None or not (retried or protected):
         return LastRun.NOT_KNOWN
     states = job_cache_of(_declared(new).gateway.collection)
+    found = states.record_of_run(place, old["key"])
+    if (
+        not isinstance(found, LookupResult)
+        and begun_deletions.stopped(found.state.name)
+        and begun_deletions.has_begun(found.name)
+    ):
+        return LastRun.STOPPED
     seen = states.of_run(place, old["key"])
     if seen is LookupResult.ABSENT and old.get("adopt"):
         # An adopted job does not have the key.

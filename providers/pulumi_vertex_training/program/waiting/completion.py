@@ -32,6 +32,7 @@ from pulumi_vertex_training.program.waiting.interruption import (
 )
 from pulumi_vertex_training.program.waiting.outcome import gone, outcome, with_results
 from pulumi_vertex_training.program.waiting.progress import Progress
+from pulumi_vertex_training.program.waiting.recording import record_end, recorded_end
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
@@ -52,7 +53,8 @@ class Waiting:
 
     `ours` means that this deployment submitted the job. `label` is the resource's name in the program, which
     begins messages and the lines of the log. `held_run` is the key of the run that was held while the job was
-    created. `engine` is the engine's address, or None. `again` is when the job runs again.
+    created. `engine` is the engine's address, or None. `again` is when the job runs again. `secret_outputs`
+    are the outputs that the resource's options make secret.
     """
 
     resource: pulumi.Resource
@@ -65,6 +67,7 @@ class Waiting:
     label: str = ""
     held_run: str | None = None
     again: Again = field(default_factory=Again)
+    secret_outputs: frozenset[str] = frozenset()
 
     @property
     def job_id(self) -> str:
@@ -95,6 +98,7 @@ async def completion(
     engine: str | None = None,
     wait: Wait | None = None,
     again: Again | None = None,
+    secret_outputs: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
     """Wait as the policy says. Return the job's state, error, times, model directory and metrics.
 
@@ -117,6 +121,7 @@ async def completion(
         label=label,
         held_run=held_run,
         again=again or Again(),
+        secret_outputs=secret_outputs,
     )
     wait = wait or Wait(name=label or waiting.title)
     return await held(_completion(waiting, wait, base_output_directory), resource, wait)
@@ -133,6 +138,9 @@ async def _completion(waiting: Waiting, wait: Wait, base_output_directory: str |
         if waiting.policy.waits and (waiting.ours or progress.saw_it):
             words = f"{words}. It was deleted while this deployment waited for it."
             raise WaitFailed(words, state="GONE") from None
+        if (recorded := await recorded_end(waiting.resource)) is not None:
+            wait.end(_result(recorded), recorded.state.word)
+            return outcome(recorded, base_output_directory, waiting.declared)
         messages.warn(words, waiting.resource)
         wait.end(WaitResult.EARLIER, "GONE")
         return gone(waiting.name, waiting.declared)
@@ -140,6 +148,7 @@ async def _completion(waiting: Waiting, wait: Wait, base_output_directory: str |
         words = f"{waiting.label}: {error}" if waiting.label else str(error)
         raise WaitFailed(words, state="UNKNOWN", command=waiting.logs) from None
     record = watched.record
+    await record_end(waiting.resource, waiting.declared, record, secret=waiting.secret_outputs)
     await _fail_or_warn(waiting, watched, link)
     wait.end(
         _result(record), record.state.word, f"{waiting.logs}{'' if record.state.is_terminal else ' --follow'}"

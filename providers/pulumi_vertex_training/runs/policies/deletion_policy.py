@@ -112,7 +112,7 @@ ROWS: tuple[DeletionRow, ...] = (
         steps=(Step.WAIT, Step.DELETE),
         reason="{state}",
         because="Somebody has cancelled it; there is nothing left to protect.",
-        last_run=frozenset({LastRun.CANCELLING}),
+        last_run=frozenset({LastRun.CANCELLING, LastRun.STOPPED}),
         keep_record=False,
     ),
     DeletionRow(
@@ -120,7 +120,7 @@ ROWS: tuple[DeletionRow, ...] = (
         steps=(Step.WAIT,),
         reason="{state}, and its record is kept",
         because="As above.",
-        last_run=frozenset({LastRun.CANCELLING}),
+        last_run=frozenset({LastRun.CANCELLING, LastRun.STOPPED}),
         keep_record=True,
     ),
     DeletionRow(

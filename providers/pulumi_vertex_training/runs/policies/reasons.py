@@ -14,6 +14,7 @@ from pulumi_vertex_training.runs.policies.run_status import LastRun
 FIRST = "first-run"
 ON_DEMAND = "on-demand"
 GONE = "gone"
+INTERRUPTED = "interrupted"
 SPEC = "spec"
 MOVED = "moved"
 
@@ -23,6 +24,7 @@ _WORDS = {
     "run-token": "its run_token changed",
     ON_DEMAND: "a replacement was requested",
     GONE: "the run before was deleted outside of Pulumi",
+    INTERRUPTED: "an interrupted deployment cancelled the run before",
     MOVED: "its project or location changed",
 }
 _FAILED = re.compile(r"failed-again-(\d+)-of-(\d+)")

@@ -210,7 +210,7 @@ ROWS: tuple[Row, ...] = (
         action=Action.NOTHING,
         reason="{state}, and rerun is never",
         because="The job runs only once, however it ended.",
-        last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE},
+        last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE, LastRun.STOPPED},
         policy=_ONE_RUN,
     ),
     Row(
@@ -219,6 +219,14 @@ ROWS: tuple[Row, ...] = (
         reason="{state}, and its end is not recorded (`pulumi refresh` records it)",
         because="The declared job does not exist, and may never have finished. That is not a failure.",
         last_run=frozenset({LastRun.GONE}),
+    ),
+    Row(
+        name="interrupted",
+        action=Action.RUN,
+        reason="{state}",
+        because="`pulumi destroy` or `up --replace` was killed between cancelling and deleting the job. "
+        "Nobody else cancelled it, so `pulumi up` finishes the deletion and runs the job again.",
+        last_run=frozenset({LastRun.STOPPED}),
     ),
     Row(
         name="always",
@@ -326,4 +334,8 @@ def _counted(row: Row, facts: Facts) -> int:
     """
     if row.name == "failed-again":
         return facts.reruns + 1
-    return facts.reruns if row.action is not Action.RUN or row.name in ("first-run", "gone") else 0
+    return (
+        facts.reruns
+        if row.action is not Action.RUN or row.name in ("first-run", "gone", "interrupted")
+        else 0
+    )

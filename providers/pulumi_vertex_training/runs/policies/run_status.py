@@ -19,7 +19,8 @@ class LastRun(enum.Enum):
     """The state of the last run.
 
     NONE: no job was submitted for the declaration, as far as is recorded. GONE: the job was deleted outside
-    of Pulumi, and no end of it is recorded. NOT_KNOWN: the service does not answer, and the run had not ended
+    of Pulumi, and no end of it is recorded. STOPPED: a deployment was interrupted after it had cancelled the
+    job to delete it. NOT_KNOWN: the service does not answer, and the run had not ended
     when it last did.
     """
 
@@ -34,6 +35,7 @@ class LastRun(enum.Enum):
     EXPIRED = "it expired"
     CANCELLED = "it was cancelled"
     GONE = "it was deleted"
+    STOPPED = "an interrupted deployment cancelled it"
     NOT_KNOWN = "its state is not known"
 
 
