@@ -84,6 +84,7 @@ RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
         "RunProvider": f"{__package__}.plugin.running.run",
+        "StackKeyProvider": f"{__package__}.plugin.stack_key",
         **{
             name: f"{__package__}.kinds.{entry.folder}.provider"
             for entry in ENTRIES
@@ -94,7 +95,13 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
 """Module of every provider class that a state may name."""
 
 TYPES: Mapping[str, str] = MappingProxyType(
-    {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
+    {
+        type_token(name): name
+        for name in (
+            "StackKey",
+            *(name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))),
+        )
+    }
 )
 """Name of every resource class by its type token."""
 

@@ -38,7 +38,9 @@ from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
 from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.plugin.stack_key import StackKeyProvider
 from pulumi_vertex_training.program.run import Run
+from pulumi_vertex_training.program.stack_key import StackKey
 
 MODULE = "pulumi_vertex_training.providers"
 """The only module that states name; never rename it."""
@@ -50,6 +52,7 @@ PROVIDERS = (
     ModelProvider,
     PersistentResourceProvider,
     RunProvider,
+    StackKeyProvider,
     StagedFileProvider,
     StagedPackageProvider,
     StagingBucketProvider,
@@ -76,6 +79,7 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider]) ->
         ImageRepository,
         PersistentResource,
         Run,
+        StackKey,
         StagedFile,
         StagedPackage,
         StagingBucket,

@@ -18,6 +18,7 @@ from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDe
 from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin import conflicts
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
 from pulumi_vertex_training.plugin.process import say
@@ -32,6 +33,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.rules.bucket_names import bucket_name_faults
@@ -69,7 +71,8 @@ _PLACE = {field.name for field in dataclasses.fields(StagedInputs)} - {"source"}
 
 def _decoded(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
     """Decode the inputs, and check the name of the bucket if it is known."""
-    return decode(cls, inbound(news)).then(
+    given, _ = conflicts.split(inbound(news))
+    return decode(cls, given).then(
         lambda inputs: inputs,
         lambda inputs: [Problem(path="bucket", message=fault) for fault in bucket_name_faults(inputs.bucket)],
     )
@@ -136,6 +139,10 @@ def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
     }
 
 
+def _note_key(spec: StagedObjectSpec, news: Mapping[str, Any]) -> None:
+    OPERATION.note_key(str(spec.uri), inbound(news).get(KEY_INPUT))
+
+
 DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
 
 
@@ -160,6 +167,7 @@ def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, An
         changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
     OPERATION.note_made(str(spec.uri))
+    key = OPERATION.key_of(str(spec.uri))
     made = objects.ensure(
         endpoint_of(props),
         spec.bucket,
@@ -167,9 +175,12 @@ def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, An
         content,
         content_type=spec.content_type,
         sha256=spec.sha256,
-        metadata={STAGED_KEY: "1"},
+        metadata={STAGED_KEY: key or "1"},
     )
-    if not made.sent and SHARED_KEY not in made.record.metadata:
+    found = made.record.metadata
+    # With the key of this resource, an interrupted deployment of this stack staged it.
+    is_ours = bool(key) and found.get(STAGED_KEY) == key
+    if not made.sent and not is_ours and SHARED_KEY not in found:
         # Another resource, perhaps of another stack, has the same content: the `gc` of neither may delete it.
         with suppress(PermissionDenied, NotFound):
             objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
@@ -264,6 +275,7 @@ class StagedPackageProvider(StagedProvider):
             own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
             modules = PackageModules(modules=own, requirements=package.requirements)
             OPERATION.note_package_modules(str(spec.uri), modules)
+        _note_key(spec, news)
         derived = {**derived_inputs(spec), "python_module": package.python_module or ""}
         return CheckResult(outbound({**inputs, **derived}), [])
 
@@ -321,6 +333,7 @@ class StagedFileProvider(StagedProvider):
             return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
         if faults := failures(object_spec.validate(spec)):
             return CheckResult(news, faults)
+        _note_key(spec, news)
         return CheckResult(outbound({**inputs, **derived_inputs(spec)}), [])
 
     @clean

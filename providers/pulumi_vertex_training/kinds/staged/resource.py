@@ -13,6 +13,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
 
@@ -91,7 +92,10 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        props = with_outputs(inputs, *_OUTPUTS, "python_module")
+        props = {
+            **with_outputs(inputs, *_OUTPUTS, "python_module"),
+            **key_input("StagedPackage", resource_name, opts),
+        }
         super().__init__(StagedPackageProvider(), resource_name, props, opts)
 
 
@@ -138,4 +142,5 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        super().__init__(StagedFileProvider(), resource_name, with_outputs(inputs, *_OUTPUTS), opts)
+        props = {**with_outputs(inputs, *_OUTPUTS), **key_input("StagedFile", resource_name, opts)}
+        super().__init__(StagedFileProvider(), resource_name, props, opts)
