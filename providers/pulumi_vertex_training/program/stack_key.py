@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -31,18 +32,27 @@ _declared: weakref.WeakKeyDictionary[object, StackKey] = weakref.WeakKeyDictiona
 
 
 def key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
-    """Return the input with the key of a resource: the stack's, with a hash of kind, parent and name.
+    """Return the input with the key of a resource: the stack's, with a hash of parent, kind and name.
 
-    The first call in a program declares the record. The input does not depend on it for the engine, so
-    `--target` works without it; a resource that is created in this way has no key.
+    The first call in a program declares the record. For the engine, the input depends on nothing, so
+    `--target` works without the record; a resource that is created in this way has no key.
     """
     engine = get_engine()
     if engine is None:
         return {}
     if engine not in _declared:
         _declared[engine] = StackKey()
-    record = _declared[engine].key
-    parent = getattr(opts.parent, "_name", "") if opts and opts.parent else ""
-    me = hashlib.sha256(f"{kind}\0{parent}\0{resource_name}".encode()).hexdigest()[:_DIGITS]
-    key: pulumi.Output[str | None] = pulumi.Output(set(), record.future(), record.is_known())
-    return {KEY_INPUT: key.apply(lambda known: f"{known}-{me}" if known else None)}
+    parent = opts.parent.urn if opts and opts.parent else None
+    parts = [_without_dependencies(each) for each in (_declared[engine].key, parent) if each is not None]
+
+    def key(known: Sequence[str | None]) -> str | None:
+        stack, *parents = known
+        names = "\0".join([*map(str, parents), kind, resource_name])
+        return f"{stack}-{hashlib.sha256(names.encode()).hexdigest()[:_DIGITS]}" if stack else None
+
+    return {KEY_INPUT: pulumi.Output.all(*parts).apply(key)}
+
+
+def _without_dependencies(of: pulumi.Output[Any]) -> pulumi.Output[Any]:
+    """Return the same value as an output that makes the engine wait for no resource."""
+    return pulumi.Output(set(), of.future(), of.is_known())

@@ -128,6 +128,8 @@ class ImageRepositoryProvider(CrudProvider):
         known = not any(is_unknown(new.get(name)) for name in replaces)
         if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_context_key(_id)):
             _require_replaceable(inbound(_olds), _id, replaces)
+        if not replaces and OPERATION.was_checked(_context_key(_id)):
+            OPERATION.note_kept(_id, _context_key(_id), inbound(_olds))
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
 
     @clean
@@ -163,8 +165,8 @@ class ImageRepositoryProvider(CrudProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if OPERATION.made(_id):
-            # Adopted in this deployment: it is the replacement of this one (`up --replace`).
+        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+            # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
         raw = inbound(_props)
         endpoint = endpoint_of(raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -94,7 +95,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         }
         props = {
             **with_outputs(inputs, *_OUTPUTS, "python_module"),
-            **key_input("StagedPackage", resource_name, opts),
+            **_key_input("StagedPackage", resource_name, opts),
         }
         super().__init__(StagedPackageProvider(), resource_name, props, opts)
 
@@ -142,5 +143,10 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        props = {**with_outputs(inputs, *_OUTPUTS), **key_input("StagedFile", resource_name, opts)}
+        props = {**with_outputs(inputs, *_OUTPUTS), **_key_input("StagedFile", resource_name, opts)}
         super().__init__(StagedFileProvider(), resource_name, props, opts)
+
+
+def _key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+    """Return the input with the key of an object, by which orphans are deleted: none for kept objects."""
+    return {} if opts and opts.retain_on_delete else key_input(kind, resource_name, opts)
