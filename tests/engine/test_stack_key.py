@@ -20,16 +20,16 @@ class Part(pulumi.ComponentResource):
     def __init__(self, name):
         super().__init__("test:index:Part", name)
         parent = pulumi.ResourceOptions(parent=self)
-        vt.StagingBucket("inner", name=f"inner-{name}", opts=parent)
+        vt.StagingBucket(name, name=f"inner-{name}", opts=parent)
 
 
 vt.StagingBucket("first", labels={"team": "vision"})
 vt.StagingBucket("second", name="the-second")
-Part("one")
-Part("two")
+Part("first")
+Part("second")
 """
 FIRST = "local-engine-test-test-first"
-BUCKETS = (FIRST, "the-second", "inner-one", "inner-two")
+BUCKETS = (FIRST, "the-second", "inner-first", "inner-second")
 
 
 @dataclass(kw_only=True)
@@ -43,7 +43,7 @@ class Steps:
     keys: list[dict[str, Any]]
     """The records of the key in the state."""
     recorded: str
-    """The state of the buckets, as a text."""
+    """The inputs and outputs of the buckets, as a text."""
     refreshed: Result
     relabelled: Result
     after_relabelling: dict[str, str]
@@ -97,7 +97,7 @@ def steps(shared_engine: Engine) -> Steps:
         everything=everything,
         labels=all_labels,
         keys=keys,
-        recorded=str(buckets),
+        recorded=str([(one["inputs"], one["outputs"]) for one in buckets]),
         refreshed=refreshed,
         relabelled=relabelled,
         after_relabelling=after_relabelling,

@@ -32,7 +32,7 @@ _declared: weakref.WeakKeyDictionary[object, StackKey] = weakref.WeakKeyDictiona
 
 
 def key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
-    """Return the input with the key of a resource: the stack's, with a hash of parent, kind and name.
+    """Return the input with the key of a resource: the stack's, with a hash of kind, name and ancestors' types.
 
     The first call in a program declares the record. For the engine, the input depends on nothing, so
     `--target` works without the record; a resource that is created in this way has no key.
@@ -47,7 +47,8 @@ def key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None
 
     def key(known: Sequence[str | None]) -> str | None:
         stack, *parents = known
-        names = "\0".join([*map(str, parents), kind, resource_name])
+        types = [str(urn).split("::")[2] for urn in parents]  # those of all ancestors, as in a URN
+        names = "\0".join([*types, kind, resource_name])
         return f"{stack}-{hashlib.sha256(names.encode()).hexdigest()[:_DIGITS]}" if stack else None
 
     return {KEY_INPUT: pulumi.Output.all(*parts).apply(key)}
