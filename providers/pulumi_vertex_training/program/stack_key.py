@@ -32,7 +32,7 @@ _declared: weakref.WeakKeyDictionary[object, StackKey] = weakref.WeakKeyDictiona
 
 
 def key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
-    """Return the input with the key of a resource: the stack's, and a hash of kind, name and ancestors' types.
+    """Return the input with a resource's key: the stack's, and a hash of name, kind and the ancestors' types.
 
     The first call in a program declares the record. For the engine, the input depends on nothing, so
     `--target` works without the record; a resource that is created in this way has no key.

@@ -1,4 +1,4 @@
-"""Staged files with and without the key of their resource: which objects are shared, and which are orphans."""
+"""Staged files with and without the key of their resource: which are shared, and which are orphans."""
 
 from __future__ import annotations
 
