@@ -86,6 +86,7 @@ RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
         "RunProvider": f"{__package__}.plugin.running.run",
+        "StackKeyProvider": f"{__package__}.plugin.stack_key",
         **{
             name: f"{__package__}.kinds.{entry.folder}.provider"
             for entry in ENTRIES
@@ -98,7 +99,7 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
 TYPES: Mapping[str, str] = MappingProxyType(
     {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
 )
-"""Name of every resource class by its type token."""
+"""Name of every resource class by its type token, without `StackKey`, which is no resource of a user."""
 
 PERSISTENT = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
 """Kinds of Vertex AI that are not jobs: persistent resources and models."""

@@ -220,3 +220,17 @@ def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
         "hunter2",
     ):
         assert hidden not in output
+
+
+def test_a_job_that_was_refused_at_first_has_not_run_yet(engine: Engine) -> None:
+    engine.write(JOB.format(arguments=job(pool(3), wait="none")))
+    assert "worker_pool_specs[0].replica_count: 3" in engine.up().failed().output
+    engine.write(JOB.format(arguments=job(pool(3), wait="none", labels={"team": "a"})))
+    assert "will run" not in engine.up().failed().output
+    engine.write(JOB.format(arguments=job(pool(), wait="none")))
+    assert "will run" not in engine.up().ok().output
+    (run,) = [one for one in engine.checkpoint()["resources"] if one["type"].endswith(":Run")]
+    assert run["outputs"]["generation"] == 1
+    another = pool(container_spec={"image_uri": IMAGE, "command": ["false"]})
+    engine.write(JOB.format(arguments=job(another, wait="none")))
+    assert "train will run again: its spec changed" in engine.up().ok().output

@@ -77,7 +77,7 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
     )
     assert printed(project, outputs["job"]) == ["image:", "image:", "image: chief", "package: score"]
 
-    assert "8 unchanged" in project.up().ok().output
+    assert "9 unchanged" in project.up().ok().output
 
     (project.folder / "infra" / "evaluator" / "task.py").write_text("print('package: changed')\n")
     preview = project.preview("--diff").ok().output

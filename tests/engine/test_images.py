@@ -275,7 +275,7 @@ def test_an_image_that_another_resource_has_is_not_deleted(steps: Steps) -> None
 
 def test_unknown_inputs_are_not_checked(steps: Steps) -> None:
     """Preview new images whose repository, a label that follows from it, and one base are new as well."""
-    assert "16 to create" in steps.planned.output
+    assert "17 to create" in steps.planned.output
 
 
 def test_the_hash_of_a_secret_is_secret(steps: Steps) -> None:

@@ -19,7 +19,16 @@ from dataclasses import dataclass
 import pytest
 
 from support.kills import DESTROY, REFRESH, UP, Hold, Moment, Situation, Stage, Victim
-from support.subjects import MODEL, PERSISTENT_RESOURCE, PIPELINE, TUNING_JOB, Subject
+from support.subjects import (
+    BUCKET,
+    MODEL,
+    PERSISTENT_RESOURCE,
+    PIPELINE,
+    REPOSITORY,
+    STAGED_FILE,
+    TUNING_JOB,
+    Subject,
+)
 
 ALL = {"": False, "all": True}[os.environ.get("KILLS", "")]
 
@@ -161,11 +170,48 @@ RESOURCES = (
     at(_.DESTROYED, "Delete", ANSWERED),
     at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT),
 )
+BUCKETS = (
+    at(_.FIRST, "Create"),
+    at(_.FIRST, "Create", LOST),
+    at(_.FIRST, "Create", CARRIED_OUT, BOTH),
+    at(_.FIRST, "Create", ANSWERED),
+    at(_.FIRST_AND_ANOTHER, "Create", CARRIED_OUT, BOTH),
+    at(_.CHANGED, "Update", CARRIED_OUT),
+    at(_.ON_DEMAND, "Create", CARRIED_OUT),
+    at(_.REFRESHED, "Get"),
+    at(_.DESTROYED, "Delete", CARRIED_OUT),
+    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT),
+)
+REPOSITORIES = (
+    at(_.FIRST, "Create"),
+    at(_.FIRST, "Create", LOST),
+    at(_.FIRST, "Create", CARRIED_OUT, BOTH),
+    at(_.FIRST, "Create", ANSWERED),
+    at(_.FIRST_AND_ANOTHER, "Create", CARRIED_OUT),
+    at(_.CHANGED, "UpdateRepository", CARRIED_OUT),
+    at(_.ON_DEMAND, "Create", CARRIED_OUT),
+    at(_.REFRESHED, "Get"),
+    at(_.DESTROYED, "Delete", CARRIED_OUT),
+    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT),
+)
+STAGED_FILES = (
+    at(_.FIRST, "Create"),
+    at(_.FIRST, "Create", LOST),
+    at(_.FIRST, "Create", CARRIED_OUT, BOTH),
+    at(_.FIRST, "Create", ANSWERED),
+    at(_.REPLACED, "Create", CARRIED_OUT),
+    at(_.REPLACED, "Delete", CARRIED_OUT),
+    at(_.REFRESHED, "Get"),
+    at(_.DESTROYED, "Delete", CARRIED_OUT),
+)
 TABLE = [
     *of(TUNING_JOB, TUNING),
     *of(PIPELINE, PIPELINES),
     *of(MODEL, MODELS),
     *of(PERSISTENT_RESOURCE, RESOURCES),
+    *of(BUCKET, BUCKETS),
+    *of(REPOSITORY, REPOSITORIES),
+    *of(STAGED_FILE, STAGED_FILES),
 ]
 
 _BEGINS = {

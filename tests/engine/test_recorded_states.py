@@ -77,10 +77,10 @@ def test_the_recorded_states_preview_no_changes(project: Engine, request: pytest
         project.run("stack", "import", "--file", str(state)).ok()
         count = len([one for one in project.state() if one["type"]])
         output = project.preview("--expect-no-changes", "--diff").ok().output
-        assert f"{count + 1} unchanged" in output
+        assert f"{count + 2} unchanged" in output  # with the stack and its key
         types = [one["type"] for one in json.loads(state.read_text())["deployment"]["resources"]]
         kinds = {each.rpartition(":")[2] for each in types}
-        assert {"StagingBucket", "StagedFile", "StagedPackage", "Run", "CustomJob"} <= kinds
+        assert {"StackKey", "StagingBucket", "StagedFile", "StagedPackage", "Run", "CustomJob"} <= kinds
     project.run("stack", "import", "--file", str(_empty(project))).ok()
 
 

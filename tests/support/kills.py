@@ -189,11 +189,22 @@ class Stage:
 
     def listed(self, collection: str) -> list[dict[str, Any]]:
         """Return all records of a collection; for models, one for each version."""
+        if collection in ("buckets", "objects"):
+            return self._stored(collection)
         found: list[dict[str, Any]] = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
         if collection != "models":
             return found
         versions = [self.control.call("GET", f"/v1/{one['name']}:listVersions")["models"] for one in found]
         return [{**one, "name": _versioned(one)} for each in versions for one in each]
+
+    def _stored(self, collection: str) -> list[dict[str, Any]]:
+        """Return all buckets, or all objects by their gs:// URIs."""
+        buckets = self.control.call("GET", "/storage/v1/b?project=local").get("items", [])
+        if collection == "buckets":
+            return list(buckets)
+        listed = [self.control.call("GET", f"/storage/v1/b/{one['name']}/o") for one in buckets]
+        objects = [item for each in listed for item in each.get("items", [])]
+        return [{**one, "name": f"gs://{one['bucket']}/{one['name']}"} for one in objects]
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return all records of the service."""
@@ -462,7 +473,8 @@ class Stage:
 
 def _local(record: dict[str, Any]) -> str:
     """Return the name from the location on: the project appears as its id or as its number."""
-    return str(record.get("id") or record["name"]).partition("/locations/")[2]
+    name = str(record["name"] if "kind" in record else record.get("id") or record["name"])
+    return name.partition("/locations/")[2] or name
 
 
 def _versioned(version: dict[str, Any]) -> str:

@@ -130,7 +130,11 @@ class SmallEngine:
         def watched(request: Any, send: Callable[[], Any]) -> Any:
             self.point(f"before {request.method} {request.url}")
             answer = send()
-            self.point(f"after {request.method} {request.url}")
+            try:
+                self.point(f"after {request.method} {request.url}")
+            except Killed:
+                answer.close()
+                raise
             return answer
 
         with clients.middleware(watched):

@@ -54,7 +54,8 @@ class Subject:
     @property
     def creates(self) -> str:
         """The method that creates the resource."""
-        return f"{self.service}.{self.method('Create')}"
+        method = self.method("Create")
+        return method if method.startswith(f"{self.service}.") else f"{self.service}.{method}"
 
     def method(self, what: str) -> str:
         """Return the service's method for a verb; other names stay as they are."""
@@ -219,3 +220,61 @@ vt.PersistentResource(
 )
 """,
 )
+
+BUCKET = Subject(
+    noun="bucket",
+    type="StagingBucket",
+    message="Bucket",
+    collection="buckets",
+    service="storage",
+    resource="staging",
+    run=False,
+    calls=MappingProxyType(
+        {
+            "Create": "storage.buckets.insert",
+            "Get": "storage.buckets.get",
+            "Update": "storage.buckets.patch",
+            "Delete": "storage.buckets.delete",
+        }
+    ),
+    program="""
+vt.StagingBucket($name, labels={"spec": $spec, "note": $note}, $options)
+""",
+)
+
+REPOSITORY = Subject(
+    noun="repository",
+    type="ImageRepository",
+    message="Repository",
+    collection="repositories",
+    service="ArtifactRegistry",
+    resource="images",
+    run=False,
+    program="""
+vt.ImageRepository($name, labels={"spec": $spec}, description=$note, $options)
+""",
+)
+
+STAGED_FILE = Subject(
+    noun="staged file",
+    type="StagedFile",
+    message="Object",
+    collection="objects",
+    service="storage",
+    resource="data",
+    run=False,
+    calls=MappingProxyType(
+        {
+            "Create": "storage.objects.insert",
+            "Get": "storage.objects.get",
+            "Delete": "storage.objects.delete",
+        }
+    ),
+    program="""
+import pathlib
+pathlib.Path("data.txt").write_text($spec)
+bucket = vt.StagingBucket("staging", name="staging")
+vt.StagedFile($name, bucket=bucket, source="data.txt", prefix=$spec, $options)
+""",
+)
+"""Its bucket has no `force_destroy`: an object that nobody deletes keeps it."""

@@ -169,6 +169,7 @@ def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
     transport = cast("Any", client.transport)
     for each in (transport, transport.operations_client.transport):
         each._session.trust_env = not endpoint.is_emulator
+        _mount(each._session)
     return client
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from vertex_training.findings.problems import Problem
 
 DECLARATION = "__declaration"
@@ -20,15 +21,14 @@ DECLARATION = "__declaration"
 FOUND = "__found"
 """The input with the id that the program looked up and the labels that it found; absent without an answer."""
 
-_KEYS = (DECLARATION, FOUND)
+_KEYS = (DECLARATION, FOUND, KEY_INPUT)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
     """An id of a kind of resource in a location, which only one resource can have.
 
-    `field` is the input that gives the id. `labels` are the ownership labels of the declaration, under each
-    name that its stack has had; empty for a kind without such labels.
+    `field` is the input that gives the id. A resource that has one of the `labels` is the declaration's own.
     """
 
     noun: str
@@ -47,7 +47,7 @@ class Identity:
 def split(news: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the inputs of a resource, and what the program handed over beside them."""
     inputs = {name: value for name, value in news.items() if name not in _KEYS}
-    return inputs, {name: news[name] for name in _KEYS if isinstance(news.get(name), Mapping)}
+    return inputs, {name: news[name] for name in _KEYS if isinstance(news.get(name), (Mapping, str))}
 
 
 def problems(identity: Identity, facts: Mapping[str, Any], *, is_new: bool) -> Iterator[Problem]:

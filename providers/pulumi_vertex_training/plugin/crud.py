@@ -26,6 +26,7 @@ from pulumi_vertex_training.plugin.provider import (
 )
 from pulumi_vertex_training.plugin.running.declaration import check_options
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, project_problems
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -110,6 +111,8 @@ class CrudProvider(Provider):
         OPERATION.note_former_stack(_olds.get("marks"), given.get("marks"))
         prepared = self.prepared(inbound(_olds), given)
         missing, decoded = self.missing(prepared), self.declared.decode(prepared)
+        if decoded.draft is not None:
+            OPERATION.note_key(self.operation_key(decoded.draft), facts.get(KEY_INPUT))
         identity = None if decoded.draft is None else self.identity(decoded.draft)
         same: Sequence[Problem] = ()
         if identity is not None and not {identity.field, *TARGET_FIELDS} & {
@@ -150,6 +153,10 @@ class CrudProvider(Provider):
 
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""
+
+    def operation_key(self, inputs: Any) -> str:
+        """Return the name of the resource in the operation context."""
+        raise NotImplementedError
 
     def identity(self, inputs: Any) -> Identity | None:  # noqa: ARG002
         """Return what only one resource can have, or None for a resource that shares its id."""

@@ -221,6 +221,10 @@ class Operation:
     """An input that stays as recorded, by the input's and the resource's name. Written and read by `check`:
     that of a replacement gets no old inputs."""
 
+    _keys: dict[str, str] = field(default_factory=dict)
+    """The key by which a resource is found again, by operation key; "" if two resources share the operation
+    key. Written by `check`; read by `create` and `update`."""
+
     _package_modules: dict[str, PackageModules] = field(default_factory=dict)
     """The modules of the packages that this operation checked, by their gs:// URIs. Written by a package's
     `check`; read by the `check` of the jobs that install it."""
@@ -458,6 +462,16 @@ class Operation:
 
     def recorded_value(self, name: str, resource: str) -> str | None:
         return self._get(self._recorded_values, (name, resource))
+
+    def note_key(self, resource: str, key: object) -> None:
+        """Record the key of a resource. Ignore a key that is not known."""
+        if isinstance(key, str):
+            with self._lock:
+                self._keys[resource] = key if self._keys.get(resource, key) == key else ""
+
+    def key_of(self, resource: str) -> str:
+        """Return the key of a resource, or "" if it has none."""
+        return self._get(self._keys, resource) or ""
 
     def note_package_modules(self, uri: str, modules: PackageModules) -> None:
         self._put(self._package_modules, uri, modules)

@@ -68,6 +68,20 @@ def ownership_label_value(text: str) -> str:
     return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
 
 
+KEY_LABEL = "vertex-training-key"
+"""The label with the key of the resource that created a bucket, a repository, a model version and so on."""
+
+
+def key_label(key: str) -> dict[str, str]:
+    """Return the label of a resource with this key; nothing for a resource without a key."""
+    return {KEY_LABEL: key} if key else {}
+
+
+def has_key(labels: Mapping[str, str], key: str) -> bool:
+    """Return whether labels have this key. Nothing has the empty key."""
+    return bool(key) and labels.get(KEY_LABEL) == key
+
+
 OWNERSHIP_LABELS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
 """The ownership labels, which tell people what declared a resource, from project to resource."""
 

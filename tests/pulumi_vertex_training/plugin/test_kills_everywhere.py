@@ -1,7 +1,8 @@
-"""Models and persistent resources whose deployment is killed at every single point of each operation.
+"""Resources other than jobs whose deployment is killed at every single point of each operation.
 
-Whatever the point: the next deployment leaves what is declared, once, and the one after it has nothing to do;
-a destruction leaves nothing.
+Whatever the point: the next deployment leaves what is declared, once, and the one after it has nothing to
+do; a destruction leaves nothing. What a killed deployment created is in no state, so only another deployment
+finds it, by the key that the stack recorded before.
 """
 
 from __future__ import annotations
@@ -9,19 +10,27 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.image_repository import gateway as repositories
+from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
-from support.small_engine import Declared, SmallEngine, kills
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
+from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT, StackKeyProvider
+from support.small_engine import Declared, Outputs, SmallEngine, kills
 from support.waiting import TIMEOUT
 from vertex_emulator.control import Control
 
@@ -29,6 +38,12 @@ PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 PARENT = "projects/local/locations/us-central1"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 _NUMBERS = itertools.count(1)
+_KEY = Declared(name="vertex-training", provider=StackKeyProvider(), inputs={})
+
+
+def keyed(name: str, inputs: Mapping[str, Any]) -> Callable[[Outputs], Mapping[str, Any]]:
+    """Return the inputs with the key of a resource, as a program makes it."""
+    return lambda known: {**inputs, KEY_INPUT: f"{known[_KEY.name]['key']}-{name}"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +71,7 @@ class ModelTrial:
             "marks": {"project": "p", "stack": "s", "resource": self.id},
             **PLACE,
         }
-        return [Declared(name=self.id, provider=ModelProvider(), inputs=inputs)]
+        return [_KEY, Declared(name=self.id, provider=ModelProvider(), inputs=keyed(self.id, inputs))]
 
     def there(self) -> list[tuple[str, str, str]]:
         """Return the full names of the versions, with the specs that they were declared with."""
@@ -91,8 +106,13 @@ class ResourceTrial:
             "marks": {"project": "p", "stack": "s", "resource": self.id},
             **PLACE,
         }
-        provider = PersistentResourceProvider()
-        return [Declared(name=self.id, provider=provider, inputs=inputs, delete_before_replace=True)]
+        made = Declared(
+            name=self.id,
+            provider=PersistentResourceProvider(),
+            inputs=keyed(self.id, inputs),
+            delete_before_replace=True,
+        )
+        return [_KEY, made]
 
     def there(self) -> list[tuple[str, str, str]]:
         name = f"{PARENT}/persistentResources/{self.id}"
@@ -112,13 +132,113 @@ class ResourceTrial:
         return [(name, str(pool["id"]).upper(), note)]
 
 
-Trial = ModelTrial | ResourceTrial
-TRIALS = [pytest.param(ModelTrial, id="model"), pytest.param(ResourceTrial, id="persistent resource")]
+class BucketTrial:
+    """A stack with one bucket, whose name follows from its names. A spec is its place, a note a label."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.id = endpoint, f"bucket-{next(_NUMBERS)}"
+
+    def program(self, spec: str, note: str = "first") -> list[Declared]:
+        inputs = {
+            **PLACE,
+            "location": _LOCATIONS[spec],
+            "labels": {"note": note},
+            "marks": {"project": "p", "stack": "s", "resource": self.id},
+        }
+        provider = StagingBucketProvider()
+        return [_KEY, Declared(name=self.id, provider=provider, inputs=keyed(self.id, inputs))]
+
+    def there(self) -> list[tuple[str, str, str]]:
+        name = f"local-p-s-{self.id}"
+        try:
+            found = buckets.get(self.endpoint, name)
+        except NotFound:
+            return []
+        (spec,) = [each for each, location in _LOCATIONS.items() if location.upper() == found.location]
+        return [(name, spec, str(found.wire["labels"]["note"]))]
+
+
+class RepositoryTrial:
+    """A stack with one repository, whose id follows from its names."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.id = endpoint, f"repository-{next(_NUMBERS)}"
+
+    def program(self, spec: str, note: str = "first") -> list[Declared]:
+        inputs = {
+            **PLACE,
+            "kms_key_name": _KMS_KEY.format(spec),
+            "description": note,
+            "marks": {"project": "p", "stack": "s", "resource": self.id},
+        }
+        provider = ImageRepositoryProvider()
+        return [_KEY, Declared(name=self.id, provider=provider, inputs=keyed(self.id, inputs))]
+
+    def there(self) -> list[tuple[str, str, str]]:
+        name = f"{PARENT}/repositories/p-s-{self.id}"
+        try:
+            found = repositories.get(self.endpoint, name)
+        except NotFound:
+            return []
+        spec = str(found.wire["kmsKeyName"]).rpartition("/")[2]
+        return [(name, spec, str(found.wire["description"]))]
+
+
+class StagedTrial:
+    """A stack with a bucket and a file in it. A spec is the file's content; nothing can change in place.
+
+    The bucket is deleted only when it is empty.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.id = endpoint, f"staged-{next(_NUMBERS)}"
+
+    def program(self, spec: str, note: str = "first") -> list[Declared]:
+        Path(f"{self.id}.txt").write_text(f"{spec} {note}")
+        bucket = keyed("bucket", {**PLACE, "name": self.id})
+        source = {"bucket": self.id, "source": f"{self.id}.txt", "prefix": "files"}
+        file = keyed("file", {**PLACE, **source})
+        return [
+            _KEY,
+            Declared(name="bucket", provider=StagingBucketProvider(), inputs=bucket),
+            Declared(name=self.id, provider=StagedFileProvider(), inputs=file),
+        ]
+
+    def there(self) -> list[tuple[str, str, str]]:
+        try:
+            found = list(objects.list_objects(self.endpoint, self.id))
+        except NotFound:
+            return []
+        assert not [one.name for one in found if SHARED_KEY in one.metadata]
+        return [(f"gs://{self.id}/{one.name}", *self._content(one.name)) for one in found]
+
+    def _content(self, name: str) -> tuple[str, str]:
+        spec, note = objects.read(self.endpoint, self.id, name).decode().split()
+        return spec, note
+
+
+_LOCATIONS = {"A": "us-central1", "B": "europe-west4", "C": "us-east1"}
+_KMS_KEY = "projects/local/locations/us-central1/keyRings/ring/cryptoKeys/{}"
+
+Trial = ModelTrial | ResourceTrial | BucketTrial | RepositoryTrial | StagedTrial
+TRIALS: Mapping[type[Trial], str] = {
+    ModelTrial: "model",
+    ResourceTrial: "persistent resource",
+    BucketTrial: "bucket",
+    RepositoryTrial: "repository",
+    StagedTrial: "staged file",
+}
+
+
+@pytest.fixture(autouse=True)
+def in_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stage files of the test's own folder: a source is relative to the working directory."""
+    monkeypatch.chdir(tmp_path)
 
 
 def assert_declared(engine: SmallEngine, trial: Trial, spec: str, note: str = "first") -> None:
     """Assert that the declared resources exist once, and that the state has exactly these."""
-    (entry,) = engine.entries
+    (entry,) = [one for one in engine.entries if one.name == trial.id]
     assert trial.there() == [(entry.id, spec, note)]
     assert engine.up(trial.program(spec, note)) == 0
     assert trial.there() == [(entry.id, spec, note)]
@@ -139,7 +259,7 @@ OPERATIONS = [
     # before, what is deployed, what is deployed then
     pytest.param(None, ("A", "first"), ("A", "first"), id="the first"),
     pytest.param(None, ("A", "first"), ("A", "second"), id="the first, then a change"),
-    pytest.param(None, ("A", "first"), None, id="the first, then a destruction"),
+    pytest.param(None, ("A", "first"), None, id="the first, and again, then a destruction"),
     pytest.param("A", ("A", "second"), ("A", "second"), id="a change in place"),
     pytest.param("A", ("A", "second"), ("A", "third"), id="a change in place, then another"),
     pytest.param("A", ("A", "second"), ("A", "first"), id="a change in place, then back"),
@@ -156,19 +276,46 @@ OPERATIONS = [
 ]
 
 
+_WITHOUT_PARTS = (ResourceTrial, BucketTrial, RepositoryTrial, StagedTrial)
+USUAL = frozenset(
+    {
+        "the first, then a change",
+        "the first, and again, then a destruction",
+        "a replacement, then another",
+        "a replacement on demand",
+        "a destruction, then a deployment",
+    }
+)
+"""Operations of kinds without versions or machines."""
+
 NOT_RECORDED = [
     (ModelTrial, ("A", "first"), None),
-    (ResourceTrial, ("A", "first"), None),
-    (ResourceTrial, ("B", "first"), None),
+    *(
+        (kind, (spec, "first"), None)
+        for kind in (ResourceTrial, BucketTrial, RepositoryTrial)
+        for spec in "AB"
+    ),
+    *((StagedTrial, (spec, "first"), None) for spec in "AB"),
 ]
 """The state has nothing that could be destroyed, and says so by a pending creation; to deploy it once more
-first takes it over."""
+first adopts it. An object whose replacement is taken back stays beside it until the resource is deleted."""
 
 
-@pytest.mark.parametrize("kind", TRIALS)
+def _is_tried(kind: type[Trial], name: str) -> bool:
+    """Return whether an operation is tried for a kind without KILLS=all as well."""
+    if os.environ.get("KILLS") == "all":
+        return True
+    return name in USUAL if kind in (BucketTrial, RepositoryTrial, StagedTrial) else name not in WIDE
+
+
 @pytest.mark.parametrize(
-    ("before", "interrupted", "then"),
-    [each for each in OPERATIONS if os.environ.get("KILLS") == "all" or each.id not in WIDE],
+    ("kind", "before", "interrupted", "then"),
+    [
+        pytest.param(kind, *each.values, id=f"{each.id}-{noun}")
+        for kind, noun in TRIALS.items()
+        for each in OPERATIONS
+        if _is_tried(kind, str(each.id))
+    ],
 )
 def test_killed_at_every_point(
     data_dir: Path,
@@ -199,11 +346,11 @@ def test_killed_at_every_point(
                 if interrupted is None or interrupted == "replace" or then == (before, "first"):
                     engine.refresh()  # the state cannot tell what was begun, and Pulumi warns of that
                 engine.up(trial.program(*then))
-                assert_declared(engine, trial, *then)
-            engine.destroy()
-            if (kind, interrupted, then) in NOT_RECORDED and trial.there():
+                if not (kind is StagedTrial and then == (before, "first")):
+                    assert_declared(engine, trial, *then)
+            if died and (kind, interrupted, then) in NOT_RECORDED:
                 engine.up(trial.program(*interrupted))
-                engine.destroy()
+            engine.destroy()
             assert trial.there() == []
         except Exception as error:
             wrong.append(f"point {at}: {type(error).__name__}: {str(error)[:300]}")

@@ -143,7 +143,7 @@ def read(preview: Mapping[str, Any]) -> Plan:
         for step in steps
         if _type(step) in _RUNS
     }
-    resources = [step for step in steps if _type(step) not in _RUNS]
+    resources = [step for step in steps if _type(step) not in _INTERNAL]
     changes = [_change(step, reasons.get(_name(step), "")) for step in resources if _effect(step) != "none"]
     urn = str(steps[0]["urn"]).split("::") if steps else []
     return Plan(
@@ -156,6 +156,8 @@ def read(preview: Mapping[str, Any]) -> Plan:
 
 
 _RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
+_INTERNAL = _RUNS | {registry.type_token("StackKey")}
+"""Types of resources that no program declares."""
 
 
 def _is_hidden(step: Mapping[str, Any]) -> bool:

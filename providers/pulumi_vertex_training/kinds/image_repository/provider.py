@@ -37,6 +37,7 @@ from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
+from vertex_training.fields.labels import has_key, key_label
 from vertex_training.findings.words import all_of
 
 DERIVED = ("registry_host", "url")
@@ -45,6 +46,7 @@ REPLACING = (
     "project",
     *(name for name, entry in repository_spec.EFFECTS.items() if entry.effect is Effect.REPLACE),
 )
+_SPEC_FIELDS = frozenset(item.name for item in fields(RepositorySpec))
 _MAX_NAMED = 3
 
 
@@ -95,6 +97,9 @@ class ImageRepositoryProvider(CrudProvider):
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         return with_own_id("repository_id", id_from, olds, news)
 
+    def operation_key(self, inputs: RepositoryInputs) -> str:
+        return _context_key(_id_of(inputs))
+
     def identity(self, inputs: RepositoryInputs) -> Identity:
         url = repository_spec.url(inputs.project, inputs.location, inputs.repository_id)
         return Identity(
@@ -102,7 +107,7 @@ class ImageRepositoryProvider(CrudProvider):
             field="repository_id",
             id=inputs.repository_id,
             place=f"{inputs.endpoint} {inputs.project} {inputs.location}",
-            labels=tuple(map(ownership_labels, OPERATION.all_marks(inputs.marks))),
+            labels=(key_label(_key_of(inputs)),),
             taken=f"project {inputs.project}, {inputs.location}, has such a repository. Choose another "
             "repository_id. To manage the existing one, set adopt=True. To use it only, pass its URL to "
             f'TrainingImage: repository="{url}"',
@@ -123,6 +128,8 @@ class ImageRepositoryProvider(CrudProvider):
         known = not any(is_unknown(new.get(name)) for name in replaces)
         if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_context_key(_id)):
             _require_replaceable(inbound(_olds), _id, replaces)
+        if not replaces and OPERATION.was_checked(_context_key(_id)):
+            OPERATION.note_kept(_id, _context_key(_id), inbound(_olds))
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
 
     @clean
@@ -130,36 +137,27 @@ class ImageRepositoryProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _id_of(inputs)
-        marks = ownership_labels(inputs.marks)
         if inputs.adopt:
             _adopt(endpoint, name, inputs)
             return CreateResult(name, outbound(raw))
         try:
-            gateway.create(
-                endpoint, name, repository_spec.to_wire(DECLARED.spec_of(inputs), ownership_labels=marks)
-            )
+            _create(endpoint, name, inputs)
         except (AlreadyExists, Unavailable) as error:
-            found = _find_abandoned(endpoint, name, inputs.marks)
+            found = _find_abandoned(endpoint, name, inputs)
             if found is None:
                 raise _explain_conflict(error, inputs) from error
+            _adopt_abandoned(endpoint, found, inputs)
             OPERATION.note_made(name)
-            if repository_spec.patch(_spec_of(found), DECLARED.spec_of(inputs)):
-                _apply_settings(endpoint, found, inputs)
-            say(
-                f"repository {inputs.repository_id}: adopted; an interrupted deployment of this stack "
-                "created it"
-            )
         return CreateResult(name, outbound(raw))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
-        marks = ownership_labels(inputs.marks)
         change = repository_spec.patch(
             DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))),
             DECLARED.spec_of(inputs),
-            ownership_labels=marks,
+            ownership_labels=_labels_of(inputs),
         )
         if change:
             gateway.patch(endpoint_of(raw), _id, change)
@@ -167,8 +165,8 @@ class ImageRepositoryProvider(CrudProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if OPERATION.made(_id):
-            # Adopted in this deployment: it is the replacement of this one (`up --replace`).
+        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+            # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
         raw = inbound(_props)
         endpoint = endpoint_of(raw)
@@ -220,15 +218,48 @@ def _context_key(name: str) -> str:
     return f"repository:{name}"
 
 
-def _find_abandoned(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
-    """Return the repository if it has this declaration's ownership labels and no image yet, else None."""
+def _key_of(inputs: RepositoryInputs) -> str:
+    return OPERATION.key_of(_context_key(_id_of(inputs)))
+
+
+def _labels_of(inputs: RepositoryInputs) -> dict[str, str]:
+    """Return the labels that a repository has besides the declared ones."""
+    return {**ownership_labels(inputs.marks), **key_label(_key_of(inputs))}
+
+
+def _create(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> None:
+    spec = DECLARED.spec_of(inputs)
+    gateway.create(endpoint, name, repository_spec.to_wire(spec, ownership_labels=_labels_of(inputs)))
+
+
+def _find_abandoned(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> RepositoryRecord | None:
+    """Return the repository if it has this resource's key and no image yet, else None."""
     try:
         record = gateway.get(endpoint, name)
-        labels = map(ownership_labels, OPERATION.all_marks(marks))
-        ours = any(each.items() <= record.labels.items() for each in labels)
+        ours = has_key(record.labels, _key_of(inputs))
         return record if ours and not gateway.packages(endpoint, name, limit=1) else None
     except CloudError:
         return None
+
+
+def _adopt_abandoned(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
+    """Turn the empty repository of an interrupted deployment into the declared one.
+
+    It is deleted and created again if it differs in what cannot change in place.
+    """
+    left = f"repository {inputs.repository_id}: "
+    live, declared = _spec_of(found), DECLARED.spec_of(inputs)
+    if any(getattr(live, name) != getattr(declared, name) for name in REPLACING if name in _SPEC_FIELDS):
+        say(
+            f"{left}an interrupted deployment of this stack created it with other settings; it is deleted "
+            "and created again"
+        )
+        gateway.delete(endpoint, found.name)
+        _create(endpoint, found.name, inputs)
+        return
+    if repository_spec.patch(live, declared):
+        _apply_settings(endpoint, found, inputs)
+    say(f"{left}adopted; an interrupted deployment of this stack created it")
 
 
 def _adopt(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> None:
@@ -251,9 +282,7 @@ def _adopt(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> None:
 
 
 def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = repository_spec.settings(
-        DECLARED.spec_of(inputs), ownership_labels=ownership_labels(inputs.marks)
-    )
+    settings = repository_spec.settings(DECLARED.spec_of(inputs), ownership_labels=_labels_of(inputs))
     gateway.patch(endpoint, found.name, settings)
 
 

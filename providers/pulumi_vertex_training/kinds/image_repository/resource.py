@@ -13,6 +13,7 @@ from pulumi_vertex_training.kinds.image_repository.provider import ImageReposito
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 
 
 class ImageRepository(Resource, module="imageRepository", name="ImageRepository"):
@@ -99,6 +100,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         }
         props = {
             **with_outputs(inputs, "registry_host", "url", "repository_id"),
+            **key_input("ImageRepository", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "repository_id", gateway.labels_of),
         }
         super().__init__(ImageRepositoryProvider(), resource_name, props, opts)

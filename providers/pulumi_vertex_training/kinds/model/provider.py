@@ -28,6 +28,7 @@ from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
 from vertex_training.fields.effects import Effect, effect_of
+from vertex_training.fields.labels import key_label
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
@@ -118,6 +119,9 @@ class ModelProvider(CrudProvider):
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
         """Report files that come from an output that is None."""
         return () if model_files.are_known(prepared) else (model_files.MISSING,)
+
+    def operation_key(self, inputs: ModelInputs) -> str:
+        return _memory_key(complete(inputs))
 
     def identity(self, inputs: ModelInputs) -> Identity | None:
         if inputs.parent_model or inputs.adopt or not inputs.model_id:
@@ -270,7 +274,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     known = model_versions.versions_of(endpoint, name)
     found = _interrupted_upload(known, inputs)
     if found is not None:
-        say(f"model {inputs.display_name}: adopted; this stack has uploaded it before")
+        say(f"model {inputs.display_name}: adopted; an interrupted deployment of this stack uploaded it")
         return _with_settings(endpoint, found, inputs)
     recorded = _recorded(inputs)
     ours = (recorded is not None and _model_name(recorded) == name) or _has_own_version(known, inputs)
@@ -363,13 +367,10 @@ def _apply_settings(
 
 
 def _interrupted_upload(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord | None:
-    """Return the version with the labels of this declaration that equals it, or None."""
-    spec = _spec_label(inputs)
-    for marks in OPERATION.all_marks(inputs.marks):
-        found = model_versions.with_labels(known, {**ownership_labels(marks), **spec})
-        if found and registered_model.matches(found.wire, DECLARED.spec_of(inputs)):
-            return found
-    return None
+    """Return the version with this resource's key that equals the declaration, or None."""
+    key = key_label(OPERATION.key_of(_memory_key(complete(inputs))))
+    found = model_versions.with_labels(known, {**key, **_spec_label(inputs)}) if key else None
+    return found if found and registered_model.matches(found.wire, DECLARED.spec_of(inputs)) else None
 
 
 def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
@@ -405,7 +406,8 @@ def _memory_key(props: Mapping[str, Any]) -> str:
 
 
 def _labels_of(inputs: ModelInputs) -> dict[str, str]:
-    return {**ownership_labels(inputs.marks), **_spec_label(inputs)}
+    key = OPERATION.key_of(_memory_key(complete(inputs)))
+    return {**ownership_labels(inputs.marks), **key_label(key), **_spec_label(inputs)}
 
 
 def _spec_label(inputs: ModelInputs) -> dict[str, str]:

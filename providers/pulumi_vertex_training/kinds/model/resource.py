@@ -21,6 +21,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.references import image_uri
 from pulumi_vertex_training.program.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 
 
 class Model(Resource, module="model", name="Model"):
@@ -141,6 +142,7 @@ class Model(Resource, module="model", name="Model"):
         }
         props = {
             **with_outputs(inputs, *OUTPUTS, "model_id"),
+            **key_input("Model", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "model_id", gateway.labels_of),
         }
         super().__init__(ModelProvider(), resource_name, props, opts)

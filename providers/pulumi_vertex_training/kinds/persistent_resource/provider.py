@@ -38,6 +38,7 @@ from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.effects import Effect
+from vertex_training.fields.labels import has_key, key_label
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
@@ -106,6 +107,9 @@ class PersistentResourceProvider(CrudProvider):
         OPERATION.note_timeouts(_timeouts_key(news), said)
         return news
 
+    def operation_key(self, inputs: PersistentResourceInputs) -> str:
+        return _context_key(inputs)
+
     def identity(self, inputs: PersistentResourceInputs) -> Identity:
         id_ = inputs.persistent_resource_id
         return Identity(
@@ -113,7 +117,7 @@ class PersistentResourceProvider(CrudProvider):
             field="persistent_resource_id",
             id=id_,
             place=f"{inputs.endpoint} {inputs.project} {inputs.location}",
-            labels=tuple(map(ownership_labels, OPERATION.all_marks(inputs.marks))),
+            labels=(key_label(_key_of(inputs)),),
             taken=f"project {inputs.project}, {inputs.location}, has such a persistent resource. Choose "
             "another persistent_resource_id. To run jobs on the existing one, pass its id: "
             f'CustomJob(persistent_resource_id="{id_}")',
@@ -148,7 +152,7 @@ class PersistentResourceProvider(CrudProvider):
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
-        wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=ownership_labels(inputs.marks))
+        wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=_labels_of(inputs))
         timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         if inputs.adopt:
@@ -254,9 +258,9 @@ def _update(
     inputs: PersistentResourceInputs,
     timeouts: Timeouts,
 ) -> None:
-    marks = ownership_labels(inputs.marks)
+    labels = _labels_of(inputs)
     operations.update(
-        endpoint, name, old, DECLARED.spec_of(inputs), ownership_labels=marks, timeouts=timeouts
+        endpoint, name, old, DECLARED.spec_of(inputs), ownership_labels=labels, timeouts=timeouts
     )
 
 
@@ -272,19 +276,24 @@ def _timeouts_key(props: Mapping[str, Any]) -> str:
 def _find_abandoned(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
     """Return the resource that an interrupted deployment of this declaration left behind, or None.
 
-    It must have this declaration's ownership labels, and no job may use it. It must also be possible to
-    update it to the declared spec, so that nothing is lost if something else created it. If the state had a
-    resource of this name, only an interrupted deployment can have created it, and any spec is accepted.
+    It must have this resource's key, and no job may use it.
     """
     try:
         record = gateway.get(endpoint, name)
     except CloudError:
         return None
-    labels = map(ownership_labels, OPERATION.all_marks(inputs.marks))
-    ours = any(each.items() <= record.labels.items() for each in labels)
-    if not ours or record.state is ResourceState.STOPPING or _used_replica_count(record):
-        return None
-    return record if _can_be_updated(record, inputs) or OPERATION.was_recorded(name) else None
+    is_ours = has_key(record.labels, _key_of(inputs))
+    is_unused = record.state is not ResourceState.STOPPING and not _used_replica_count(record)
+    return record if is_ours and is_unused else None
+
+
+def _key_of(inputs: PersistentResourceInputs) -> str:
+    return OPERATION.key_of(_context_key(inputs))
+
+
+def _labels_of(inputs: PersistentResourceInputs) -> dict[str, str]:
+    """Return the labels that a persistent resource has besides the declared ones."""
+    return {**ownership_labels(inputs.marks), **key_label(_key_of(inputs))}
 
 
 def _can_be_updated(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:

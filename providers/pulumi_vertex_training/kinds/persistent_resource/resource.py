@@ -20,6 +20,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.task_defaults import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Wait, declared
 
@@ -132,6 +133,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             resource_name,
             {
                 **with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),
+                **key_input("PersistentResource", resource_name, opts),
                 **conflict_inputs(resource_name, opts, inputs, "persistent_resource_id", gateway.labels_of),
             },
             pulumi.ResourceOptions.merge(opts, first),

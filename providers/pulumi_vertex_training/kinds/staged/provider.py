@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -14,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
+from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.staged import spec as object_spec
-from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY, StagedObjectSpec
+from pulumi_vertex_training.kinds.staged.spec import NO_KEY, SHARED_KEY, STAGED_KEY, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin import conflicts
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
 from pulumi_vertex_training.plugin.process import say
@@ -32,6 +36,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.rules.bucket_names import bucket_name_faults
@@ -43,6 +48,9 @@ CONTENT_TYPE = "application/octet-stream"
 
 _RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
 """Pattern of errors that mean: the object is retained or on hold, not: the caller lacks a permission."""
+
+_MOST_LISTED = 1000
+"""Objects that are looked at to find orphans; a folder of staged objects has one or two."""
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
 """Inputs whose change replaces the object. The path of the source is not among them."""
@@ -69,7 +77,8 @@ _PLACE = {field.name for field in dataclasses.fields(StagedInputs)} - {"source"}
 
 def _decoded(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
     """Decode the inputs, and check the name of the bucket if it is known."""
-    return decode(cls, inbound(news)).then(
+    given, _ = conflicts.split(inbound(news))
+    return decode(cls, given).then(
         lambda inputs: inputs,
         lambda inputs: [Problem(path="bucket", message=fault) for fault in bucket_name_faults(inputs.bucket)],
     )
@@ -105,6 +114,9 @@ class StagedProvider(Provider):
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = inbound(_olds), inbound(_news)
         replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        OPERATION.note_recorded_id(_id)
+        if not replaces and OPERATION.was_checked(_context_key(_id)):
+            OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same object
         return DiffResult(changes=bool(replaces), replaces=replaces)
 
     @clean
@@ -136,6 +148,15 @@ def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
     }
 
 
+def _note_key(spec: StagedObjectSpec, news: Mapping[str, Any]) -> None:
+    OPERATION.note_checked(_context_key(str(spec.uri)))
+    OPERATION.note_key(str(spec.uri), inbound(news).get(KEY_INPUT))
+
+
+def _context_key(uri: str) -> str:
+    return f"staged:{uri}"
+
+
 DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
 
 
@@ -160,6 +181,7 @@ def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, An
         changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
     OPERATION.note_made(str(spec.uri))
+    key = OPERATION.key_of(str(spec.uri))
     made = objects.ensure(
         endpoint_of(props),
         spec.bucket,
@@ -167,12 +189,16 @@ def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, An
         content,
         content_type=spec.content_type,
         sha256=spec.sha256,
-        metadata={STAGED_KEY: "1"},
+        metadata={STAGED_KEY: key or NO_KEY},
     )
-    if not made.sent and SHARED_KEY not in made.record.metadata:
+    found = made.record.metadata
+    # With the key of this resource, an interrupted deployment of this stack staged it.
+    is_ours = bool(key) and found.get(STAGED_KEY) == key
+    if not made.sent and not is_ours and SHARED_KEY not in found:
         # Another resource, perhaps of another stack, has the same content: the `gc` of neither may delete it.
         with suppress(PermissionDenied, NotFound):
             objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
+    _delete_orphans(endpoint_of(props), spec, key)
     return {"crc32c": made.record.crc32c}
 
 
@@ -181,6 +207,42 @@ def _exists_unchanged(props: Mapping[str, Any]) -> bool:
     spec = _spec_of(props)
     found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
     return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
+
+
+def _delete_orphans(endpoint: Endpoint, spec: StagedObjectSpec, key: str) -> None:
+    """Delete what interrupted deployments staged for this resource with other content: no state has it."""
+    folder = "/".join(spec.object_name.split("/")[:-2])
+    if not folder or not key:
+        return
+    with suppress(PermissionDenied, NotFound, Conflict):
+        among = objects.list_objects(endpoint, spec.bucket, prefix=f"{folder}/")
+        for found in itertools.islice(among, _MOST_LISTED):
+            uri = f"gs://{found.bucket}/{found.name}"
+            ours = found.metadata.get(STAGED_KEY) == key and SHARED_KEY not in found.metadata
+            known = found.name == spec.object_name or OPERATION.made(uri) or OPERATION.was_recorded(uri)
+            if ours and not known:
+                _delete_version(endpoint, found)
+
+
+def _own_key(record: ObjectRecord) -> str:
+    """Return the key of the resource that staged an object, or "" if it had none."""
+    key = record.metadata.get(STAGED_KEY, "")
+    return "" if key == NO_KEY else key
+
+
+def _delete_version(endpoint: Endpoint, record: ObjectRecord) -> None:
+    """Delete an object as it was read. Raises Conflict if somebody has staged the same content since.
+
+    Whoever stages it sets its metadata first.
+    """
+    with suppress(NotFound):
+        objects.delete(
+            endpoint,
+            record.bucket,
+            record.name,
+            generation=record.generation,
+            if_metageneration_match=record.metageneration,
+        )
 
 
 def _delete_object(props: Mapping[str, Any]) -> None:
@@ -200,15 +262,8 @@ def _delete_object(props: Mapping[str, Any]) -> None:
             say(f"{spec.uri} is kept: it was staged more than once, so another stack may use it")
             return
         try:
-            # Delete by metageneration: whoever stages the same content now sets its metadata first.
-            with suppress(NotFound):
-                objects.delete(
-                    endpoint,
-                    spec.bucket,
-                    spec.object_name,
-                    generation=record.generation,
-                    if_metageneration_match=record.metageneration,
-                )
+            _delete_version(endpoint, record)
+            _delete_orphans(endpoint, spec, _own_key(record))
             return
         except Conflict:
             if last_try:
@@ -264,6 +319,7 @@ class StagedPackageProvider(StagedProvider):
             own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
             modules = PackageModules(modules=own, requirements=package.requirements)
             OPERATION.note_package_modules(str(spec.uri), modules)
+        _note_key(spec, news)
         derived = {**derived_inputs(spec), "python_module": package.python_module or ""}
         return CheckResult(outbound({**inputs, **derived}), [])
 
@@ -323,6 +379,7 @@ class StagedFileProvider(StagedProvider):
             return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
         if faults := failures(object_spec.validate(spec)):
             return CheckResult(news, faults)
+        _note_key(spec, news)
         return CheckResult(outbound({**inputs, **derived_inputs(spec)}), [])
 
     @clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -13,6 +14,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.local_files import check_files
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
 
@@ -91,7 +93,10 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        props = with_outputs(inputs, *_OUTPUTS, "python_module")
+        props = {
+            **with_outputs(inputs, *_OUTPUTS, "python_module"),
+            **_key_input("StagedPackage", resource_name, opts),
+        }
         super().__init__(StagedPackageProvider(), resource_name, props, opts)
 
 
@@ -138,4 +143,10 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        super().__init__(StagedFileProvider(), resource_name, with_outputs(inputs, *_OUTPUTS), opts)
+        props = {**with_outputs(inputs, *_OUTPUTS), **_key_input("StagedFile", resource_name, opts)}
+        super().__init__(StagedFileProvider(), resource_name, props, opts)
+
+
+def _key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+    """Return the input with the key of an object, by which orphans are deleted: none for kept objects."""
+    return {} if opts and opts.retain_on_delete else key_input(kind, resource_name, opts)

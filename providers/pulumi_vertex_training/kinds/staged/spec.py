@@ -21,7 +21,10 @@ MAX_NAME_BYTES = 1024
 HASH_DIGITS = 16
 
 STAGED_KEY = "vertex-training-staged"
-"""Key in the custom metadata of every object that this provider staged."""
+"""Key in the custom metadata of every object that this provider staged. The value is the resource's key."""
+
+NO_KEY = "1"
+"""Value of `STAGED_KEY` for an object of a resource without a key."""
 
 SHARED_KEY = "vertex-training-shared"
 """Key in the custom metadata of objects that were staged more than once."""

@@ -89,6 +89,24 @@ def patch(
         )
 
 
+def is_empty(endpoint: Endpoint, name: str) -> bool:
+    """Return whether the bucket has no version of any object. Raises NotFound."""
+    with translated(endpoint, f"list gs://{name}/"):
+        query = {"versions": True, "maxResults": 1}
+        return not rest.call(endpoint, "GET", f"{_url(endpoint, name)}/o", query=query).get("items")
+
+
+def delete_untouched(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> None:
+    """Delete an empty bucket. Raises NotFound, and Conflict if the bucket has changed or is not empty."""
+    with translated(endpoint, f"delete bucket {name}"):
+        rest.call(
+            endpoint,
+            "DELETE",
+            _url(endpoint, name),
+            query={"ifMetagenerationMatch": if_metageneration_match},
+        )
+
+
 def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> BucketRecord:
     """Lock a bucket's retention policy permanently.
 

@@ -10,9 +10,9 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
 from pulumi_vertex_training.kinds.staged.spec import STAGED_KEY
-from pulumi_vertex_training.kinds.staging_bucket import gateway, rules, wire
+from pulumi_vertex_training.kinds.staging_bucket import gateway, interrupted, rules, wire
 from pulumi_vertex_training.kinds.staging_bucket import spec as bucket_spec
 from pulumi_vertex_training.kinds.staging_bucket.difference import LOCK_WARNING, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
@@ -36,8 +36,10 @@ from pulumi_vertex_training.plugin.provider import (
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode, encode
+from vertex_training.fields.labels import key_label
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
 
@@ -80,6 +82,8 @@ class StagingBucketProvider(Provider):
             bucket_spec.normalise,
             lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)],
         )
+        if decoded.draft is not None:
+            OPERATION.note_key(_context_key(decoded.draft), facts.get(KEY_INPUT))
         same: Sequence[Problem] = ()
         if decoded.draft is not None and not {"name", "endpoint"} & {*decoded.unknown, *decoded.damaged}:
             same = list(conflicts.problems(_identity(decoded.draft), facts, is_new=not _olds))
@@ -123,6 +127,8 @@ class StagingBucketProvider(Provider):
         known = not {_top_field(path) for path in will.unknown}.intersection(difference.replaces)
         if same_name and known and not old.force_destroy and OPERATION.was_checked(_context_key(new)):
             _require_replaceable(old)
+        if not difference.replaces and OPERATION.was_checked(_context_key(new)):
+            OPERATION.note_kept(_id, _context_key(new), inbound(_olds))
         return DiffResult(
             changes=bool(difference.summary),
             replaces=list(difference.replaces),
@@ -135,19 +141,11 @@ class StagingBucketProvider(Provider):
         spec, endpoint = _read_spec(raw), endpoint_of(raw)
         if raw.get("adopt"):
             _adopt(endpoint, spec)
+            OPERATION.note_made(spec.name)
             return CreateResult(spec.name, outbound(raw))
-        try:
-            record = gateway.create(
-                endpoint, wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
-            )
-        except AlreadyExists as error:
-            raise AlreadyExists(
-                f"bucket {spec.name}: the name is taken, because bucket names are global. Choose another "
-                "name. If the bucket is yours, set adopt=True, or pass its name instead of declaring it. "
-                f"({error})",
-                code=error.code,
-            ) from error
-        if wire.sets_lock(None, spec):
+        record = interrupted.create_or_adopt(endpoint, spec, OPERATION.key_of(_context_key(spec)))
+        OPERATION.note_made(spec.name)
+        if interrupted.needs_lock(record, spec):
             try:
                 gateway.lock_retention_policy(
                     endpoint, spec.name, if_metageneration_match=record.metageneration
@@ -193,6 +191,8 @@ class StagingBucketProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+            return  # `up --replace` adopted the empty bucket: it is its own replacement
         raw = inbound(_props)
         force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
         reported: list[int] = []
@@ -237,8 +237,9 @@ def _identity(inputs: BucketInputs) -> Identity:
         field="name",
         id=inputs.name,
         place=inputs.endpoint,
-        taken="bucket names are global, and such a bucket exists. Choose another name. If the bucket is "
-        "yours, set adopt=True, or pass its name instead of declaring it",
+        labels=(key_label(OPERATION.key_of(_context_key(inputs))),),
+        taken="bucket names are global, and such a bucket exists. Choose another name. To manage the "
+        "existing bucket, set adopt=True. To use it only, pass its name instead of declaring it",
     )
 
 
@@ -348,7 +349,7 @@ def soft_delete_notice(wire: Mapping[str, Any]) -> str:
     )
 
 
-def _context_key(inputs: BucketInputs) -> str:
+def _context_key(inputs: BucketSpec) -> str:
     return f"bucket:{inputs.name}"
 
 

@@ -26,6 +26,7 @@ from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketPr
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 
 
 class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
@@ -150,6 +151,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         }
         props = {
             **with_outputs(inputs, "url", "name"),
+            **key_input("StagingBucket", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "name", gateway.labels_of, is_global=True),
         }
         super().__init__(StagingBucketProvider(), resource_name, props, opts)

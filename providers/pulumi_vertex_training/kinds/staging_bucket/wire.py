@@ -16,6 +16,7 @@ from pulumi_vertex_training.kinds.staging_bucket.spec import (
     normalise,
 )
 from vertex_training.fields.effects import Effect
+from vertex_training.fields.labels import KEY_LABEL
 from vertex_training.fields.schema import camel_case
 from vertex_training.fields.wire import from_json
 
@@ -61,10 +62,12 @@ def from_wire(
 ) -> BucketSpec:
     """Return the spec of a bucket in the API's JSON, in the form of `comparable`.
 
-    The two options are not part of the JSON. Raises ValueError if `bucket` is not a bucket.
+    The two options are not part of the JSON, and the label with a resource's key is not part of the spec.
+    Raises ValueError if `bucket` is not a bucket.
     """
     access = _part(bucket, "iamConfiguration")
     flat = {key: bucket[key] for key in ("name", "location", "labels") if key in bucket}
+    flat["labels"] = {key: value for key, value in (bucket.get("labels") or {}).items() if key != KEY_LABEL}
     flat |= {name: bucket[camel_case(name)] for name in _SAME_NAME if bucket.get(camel_case(name))}
     rules = _part(bucket, "lifecycle").get("rule") or []
     flat |= {

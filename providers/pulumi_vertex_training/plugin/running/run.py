@@ -57,6 +57,10 @@ _OF_THE_JOB = frozenset({"first-run", "gone", "interrupted"})
 """Rows by which the job is created again under the recorded key, because there is no job."""
 
 
+_REFUSED = "refused"
+"""The recorded hash of a declaration that the job's check refuses, of a job that has never run."""
+
+
 class RunProvider(Provider):
     """The provider of `Run`.
 
@@ -104,7 +108,7 @@ class RunProvider(Provider):
             )
         if runs:
             say(decision.sentence(new["job"]))
-        return DiffResult(changes=runs)
+        return DiffResult(changes=runs or _is_fixed(old, new))
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
@@ -116,6 +120,8 @@ class RunProvider(Provider):
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
         new = reveal_run(inbound(_news))
         noted = OPERATION.run_decision(_olds["key"])
+        if _is_fixed(reveal_run(inbound(_olds)), new):
+            return UpdateResult(_issue(recorded, new, noted.decision if noted else None, why=reasons.FIRST))
         why = reasons.code_of(noted.facts, noted.decision) if noted else ""
         return UpdateResult(_issue(recorded.next(), new, noted.decision if noted else None, why=why))
 
@@ -178,7 +184,12 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
         return {**new, "job": old.get("job", new["job"])}
     declared = _declared(new)
     spec = _hash(declared, declaration, new["job"])
-    if spec is not UNKNOWN and isinstance(old.get("spec"), str):
+    if spec is UNKNOWN:
+        return {**new, "spec": spec}
+    if old.get("spec", _REFUSED) == _REFUSED:
+        is_refused = declared.is_refused({"display_name": new["job"], **declaration})
+        return {**new, "spec": _REFUSED if is_refused else spec}
+    if isinstance(old["spec"], str):
         under_old_name = spec if old["job"] == new["job"] else _hash(declared, declaration, old["job"])
         renamed = {**new, "job": old["job"], "spec": under_old_name}
         if _change(old, renamed) in RECORD_CHANGES:
@@ -187,6 +198,11 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
             # The job's check gives the reasons. Nothing is submitted, so no run may be recorded.
             return {**new, "job": old["job"], "spec": old["spec"]}
     return {**new, "spec": spec}
+
+
+def _is_fixed(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Return whether the first declaration was refused, so that nothing has run, and this one is not."""
+    return bool(old.get("spec") == _REFUSED != new.get("spec"))
 
 
 def _note_declaration(new: dict[str, Any], checked: dict[str, Any], known: dict[str, Any]) -> None:
@@ -275,6 +291,8 @@ def _last_run_state(
 
 
 def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
+    if _is_fixed(recorded, declared):
+        return Change.NOTHING
     spec = declared.get("spec")
     return change_of(
         recorded=(recorded.get("spec"), recorded.get("run_token")),

@@ -22,7 +22,10 @@ from support.pushed_images import push_small_image
 REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 MARKS = {"project": "p", "stack": "s", "resource": "r"}
-LABELS = {f"pulumi-{name}": value for name, value in MARKS.items()}
+KMS_KEY = "projects/local/locations/us-central1/keyRings/r/cryptoKeys/k"
+KEY = "0123456789abcdef-01234567"
+NAMES = {f"pulumi-{name}": value for name, value in MARKS.items()}
+LABELS = {**NAMES, "vertex-training-key": KEY}
 
 
 @pytest.fixture(scope="module")
@@ -69,19 +72,30 @@ def test_a_repository_of_an_interrupted_deployment_is_adopted(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
     made_before(endpoint, "begun", LABELS)
-    id_, _ = create(
-        plugin, REPOSITORY, {"repository_id": "begun", "description": "mine", "marks": MARKS, **PLACE}
-    )
+    mine = {"repository_id": "begun", "description": "mine", "marks": MARKS, "__key": KEY, **PLACE}
+    id_, _ = create(plugin, REPOSITORY, mine)
     assert id_ == full_name("begun")
     record = artifact_registry.get(endpoint, id_)
     assert (record.labels, from_wire(record.wire).description) == (LABELS, "mine")
+
+
+def test_one_that_cannot_be_made_the_declared_one_is_created_again(
+    plugin: PluginProcess, endpoint: Endpoint
+) -> None:
+    made = {"format": "DOCKER", "labels": LABELS, "kmsKeyName": KMS_KEY}
+    artifact_registry.create(endpoint, full_name("encrypted"), made)
+    mine = {"repository_id": "encrypted", "marks": MARKS, "__key": KEY, **PLACE}
+    id_, _ = create(plugin, REPOSITORY, mine)
+    record = artifact_registry.get(endpoint, id_)
+    assert (record.labels, record.wire.get("kmsKeyName")) == (LABELS, None)
 
 
 @pytest.mark.parametrize(
     ("name", "labels", "pushed"),
     [
         pytest.param("somebody", {}, False, id="somebody else's"),
-        pytest.param("another", {**LABELS, "pulumi-stack": "other"}, False, id="another stack's"),
+        pytest.param("namesake", NAMES, False, id="that of a stack with the same names"),
+        pytest.param("another", {**LABELS, "vertex-training-key": "f-1"}, False, id="another stack's"),
         pytest.param("filled", LABELS, True, id="one that holds images"),
     ],
 )
@@ -93,7 +107,7 @@ def test_an_existing_repository_is_refused(
     if pushed:
         push_small_image(endpoint, f"{address}/digits:1", b"1")
     with pytest.raises(grpc.RpcError) as caught:
-        create(plugin, REPOSITORY, {"repository_id": name, "marks": MARKS, **PLACE})
+        create(plugin, REPOSITORY, {"repository_id": name, "marks": MARKS, "__key": KEY, **PLACE})
     said = refusal(caught)
     assert said.startswith(f"Failure: repository {name} already exists in project local, us-central1.")
     assert f'repository="{address}"' in said

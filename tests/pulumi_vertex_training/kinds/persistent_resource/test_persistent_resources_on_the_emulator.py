@@ -23,6 +23,8 @@ PROVIDER = PersistentResourceProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 MARKS = {"project": "p", "stack": "s", "resource": "r"}
 LABELS = {f"pulumi-{name}": value for name, value in MARKS.items()}
+KEY = "0123456789abcdef-01234567"
+KEYED = {**LABELS, "vertex-training-key": KEY}
 N1 = {"machine_type": "n1-standard-4"}
 POOLS = [{"machine_spec": N1, "replica_count": 2}]
 WIRE = [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}]
@@ -104,36 +106,45 @@ def test_an_unknown_machine_type(plugin: PluginProcess, endpoint: Endpoint) -> N
 def test_a_resource_of_an_interrupted_deployment_is_adopted(
     plugin: PluginProcess, endpoint: Endpoint
 ) -> None:
-    made_before(endpoint, "begun", LABELS)
-    create(plugin, "begun", display_name="mine")
+    made_before(endpoint, "begun", KEYED)
+    create(plugin, "begun", display_name="mine", __key=KEY)
     record = running(endpoint, "begun")
-    assert (record.labels, record.wire["displayName"]) == (LABELS, "mine")
+    assert (record.labels, record.wire["displayName"]) == (KEYED, "mine")
+
+
+def test_one_that_cannot_be_made_the_declared_one_is_created_again(
+    plugin: PluginProcess, endpoint: Endpoint
+) -> None:
+    made_before(endpoint, "private", KEYED, network="n")
+    create(plugin, "private", __key=KEY)
+    record = running(endpoint, "private")
+    assert (record.labels, record.wire.get("network")) == (KEYED, None)
 
 
 @pytest.mark.parametrize(
-    ("name", "labels", "more"),
+    ("name", "labels"),
     [
-        pytest.param("somebody", {}, {}, id="somebody else's"),
-        pytest.param("another", {**LABELS, "pulumi-stack": "other"}, {}, id="another stack's"),
-        pytest.param("private", LABELS, {"network": "n"}, id="one that cannot be made the declared one"),
+        pytest.param("somebody", {}, id="somebody else's"),
+        pytest.param("namesake", LABELS, id="that of a stack with the same names"),
+        pytest.param("another", {**KEYED, "vertex-training-key": "f-1"}, id="another stack's"),
     ],
 )
 def test_an_existing_resource_is_refused(
-    plugin: PluginProcess, endpoint: Endpoint, name: str, labels: dict[str, str], more: dict[str, Any]
+    plugin: PluginProcess, endpoint: Endpoint, name: str, labels: dict[str, str]
 ) -> None:
-    made_before(endpoint, name, labels, **more)
+    made_before(endpoint, name, labels)
     with pytest.raises(grpc.RpcError) as caught:
-        create(plugin, name)
+        create(plugin, name, __key=KEY)
     assert f"persistent resource {name} already exists" in refusal(caught)
     assert running(endpoint, name).labels == labels
 
 
 def test_a_resource_in_use_is_not_adopted(plugin: PluginProcess, endpoint: Endpoint) -> None:
-    made_before(endpoint, "busy", LABELS)
+    made_before(endpoint, "busy", KEYED)
     job = custom_jobs.create(endpoint, job_on("busy"))
     eventually(lambda: running(endpoint, "busy").wire["resourcePools"][0].get("usedReplicaCount"))
     with pytest.raises(grpc.RpcError) as caught:
-        create(plugin, "busy")
+        create(plugin, "busy", __key=KEY)
     assert "already exists" in refusal(caught)
     persistent_resources.delete(endpoint, full_name("busy"))
     eventually(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)

@@ -83,7 +83,8 @@ def test_an_existing_bucket_is_refused_with_the_remedy(tmp_path: Path, config: d
         "Failure: bucket a-bucket: the name is taken, because bucket names are global"
     )
     assert "Choose another" in said(caught)
-    assert "If the bucket is yours, set adopt=True, or pass its name instead of declaring it" in said(caught)
+    assert "To manage the existing bucket, set adopt=True" in said(caught)
+    assert "own it" not in said(caught)
 
 
 def test_no_control_character_reaches_the_engine(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""`StackKey`: one record for a stack, by which what a killed deployment created is found again. Internal."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+from pulumi.dynamic import Resource
+from pulumi.runtime.settings import get_engine
+
+from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
+from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
+
+RESOURCE_NAME = "vertex-training"
+_DIGITS = 8
+
+
+class StackKey(Resource, module="stackKey", name="StackKey"):
+    """A random id of the stack. It is in the state before anything else of this package is created."""
+
+    key: pulumi.Output[str | None]
+
+    def __init__(self) -> None:
+        super().__init__(ProviderReference("StackKeyProvider"), RESOURCE_NAME, with_outputs({}, "key"))
+
+
+_declared: weakref.WeakKeyDictionary[object, StackKey] = weakref.WeakKeyDictionary()
+"""The record of each engine: with the Automation API a process has several."""
+
+
+def key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+    """Return the input with a resource's key: the stack's, and a hash of name, kind and the ancestors' types.
+
+    The first call in a program declares the record. For the engine, the input depends on nothing, so
+    `--target` works without the record; a resource that is created in this way has no key.
+    """
+    engine = get_engine()
+    if engine is None:
+        return {}
+    if engine not in _declared:
+        _declared[engine] = StackKey()
+    parent = opts.parent.urn if opts and opts.parent else None
+    parts = [_without_dependencies(each) for each in (_declared[engine].key, parent) if each is not None]
+
+    def key(known: Sequence[str | None]) -> str | None:
+        stack, *parents = known
+        types = [str(urn).split("::")[2] for urn in parents]  # those of all ancestors, as in a URN
+        names = "\0".join([*types, kind, resource_name])
+        return f"{stack}-{hashlib.sha256(names.encode()).hexdigest()[:_DIGITS]}" if stack else None
+
+    return {KEY_INPUT: pulumi.Output.all(*parts).apply(key)}
+
+
+def _without_dependencies(of: pulumi.Output[Any]) -> pulumi.Output[Any]:
+    """Return the same value as an output that makes the engine wait for no resource."""
+    return pulumi.Output(set(), of.future(), of.is_known())
