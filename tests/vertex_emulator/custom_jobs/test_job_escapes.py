@@ -129,7 +129,7 @@ def escaped(found: Mapping[str, str]) -> set[str]:
 def allowed(sandbox: Sandbox) -> set[str]:
     """Return what a sandbox cannot refuse; the log of a replica says so."""
     if sandbox.kind == "process":
-        assert "can read and change the files" in sandbox.rights()
+        assert "can read and change that" in sandbox.rights()
         return PLAIN_PROCESS
     if sandbox.host_id is None and os.geteuid() == 0:
         assert sandbox.rights().startswith("WARNING: It runs as root")

@@ -233,15 +233,14 @@ def _access_list(user: int) -> bytes:
 
 
 def _mount_idmapped(path: Path, users: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
-    tree = libc.syscall(
+    tree = ns.libc().syscall(
         ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_int(-100), os.fsencode(path), ctypes.c_uint(flags)
     )
     ns.checked(0 if tree >= 0 else -1, f"open_tree of {path}")
     try:
         ns.set_mount_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, _MOUNT_ATTR_IDMAP, users)
-        moved = libc.syscall(
+        moved = ns.libc().syscall(
             ctypes.c_long(_SYS_MOVE_MOUNT),
             ctypes.c_int(tree),
             ctypes.c_char_p(b""),

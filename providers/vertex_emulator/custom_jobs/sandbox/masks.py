@@ -61,27 +61,27 @@ def mount_devices(root: Path, *, accelerators: bool = False) -> None:
 
 
 def mask(root: Path) -> None:
-    """Make the settings of the kernel in /proc read-only, and hide what tells about the machine."""
+    """Make the settings of the kernel in /proc read-only, and hide what tells about the machine.
+
+    `proc` in the root is a mount of this process: no link of an image is followed there.
+    """
     for path in _READ_ONLY:
         if Path("/", path).exists():
             with contextlib.suppress(OSError):  # a container has masked it already
-                ns.bind_at(root, path, root / path, file=not Path("/", path).is_dir())
+                ns.bind(root / path, root / path)
+                ns.set_read_only(root / path)
     for path in _HIDDEN:
-        if not Path("/", path).exists():
+        host = Path("/", path)
+        if not host.exists():
             continue
         with contextlib.suppress(OSError):
-            if not Path("/", path).is_dir():
-                ns.bind_at(root, path, Path("/dev/null"), file=True)
+            if not host.is_dir():
+                ns.bind("/dev/null", root / path)
                 continue
             with ns.mount_point(root, path, create=False) as target:
                 if target is not None:
-                    ns.mount(
-                        "tmpfs",
-                        target,
-                        "tmpfs",
-                        ns.MS_NOSUID | ns.MS_NODEV | ns.MS_RDONLY,
-                        "mode=755,size=4k",
-                    )
+                    flags = ns.MS_NOSUID | ns.MS_NODEV | ns.MS_RDONLY
+                    ns.mount("tmpfs", target, "tmpfs", flags, "mode=755,size=4k")
 
 
 def make_run(root: Path) -> None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import os
 import signal
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +54,9 @@ class _MountAttr(ctypes.Structure):
     )
 
 
-def _libc() -> ctypes.CDLL:
+@functools.cache
+def libc() -> ctypes.CDLL:
+    """Return the C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -65,12 +69,12 @@ def checked(result: int, what: str) -> None:
 
 def unshare(flags: int) -> None:
     """Leave the parent's namespaces for new ones, as the system call does. Raises `OSError`."""
-    checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
+    checked(libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
 
 
 def join(users: int) -> None:
     """Enter a user namespace by its descriptor. Raises `OSError`."""
-    checked(_libc().setns(ctypes.c_int(users), ctypes.c_int(CLONE_NEWUSER)), "setns")
+    checked(libc().setns(ctypes.c_int(users), ctypes.c_int(CLONE_NEWUSER)), "setns")
 
 
 def forbid_user_namespaces() -> None:
@@ -88,7 +92,7 @@ def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) ->
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
     """Mount a file system, as the system call does. Raises `OSError` with both paths in its text."""
-    result = _libc().mount(
+    result = libc().mount(
         os.fsencode(source),
         os.fsencode(target),
         kind.encode() or None,
@@ -111,7 +115,7 @@ def set_read_only(target: str | Path) -> None:
 def set_mount_attributes(folder: int, path: bytes, flags: int, attributes: int, users: int = 0) -> None:
     """Set attributes of a mount, as mount_setattr(2) does; `users` is a descriptor of a user namespace."""
     given = _MountAttr(attributes, 0, 0, users)
-    result = _libc().syscall(
+    result = libc().syscall(
         ctypes.c_long(_SYS_MOUNT_SETATTR),
         ctypes.c_int(folder),
         ctypes.c_char_p(path),
@@ -129,17 +133,17 @@ def pivot_root(new_root: str | Path) -> None:
         raise OSError(f"pivot_root is not known for the machine type {os.uname().machine}")
     os.chdir(new_root)
     checked(
-        _libc().syscall(ctypes.c_long(number), ctypes.c_char_p(b"."), ctypes.c_char_p(b".")),
+        libc().syscall(ctypes.c_long(number), ctypes.c_char_p(b"."), ctypes.c_char_p(b".")),
         f"pivot_root to {new_root}",
     )
-    checked(_libc().umount2(b".", ctypes.c_int(_MNT_DETACH)), "umount of the old root")
+    checked(libc().umount2(b".", ctypes.c_int(_MNT_DETACH)), "umount of the old root")
     os.chdir("/")
 
 
 def set_hostname(name: str) -> None:
     """Set the host name of the current UTS namespace."""
     data = name.encode()
-    checked(_libc().sethostname(ctypes.c_char_p(data), ctypes.c_size_t(len(data))), "sethostname")
+    checked(libc().sethostname(ctypes.c_char_p(data), ctypes.c_size_t(len(data))), "sethostname")
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
@@ -162,10 +166,10 @@ def forbid_new_privileges() -> None:
 
 def prctl(option: int, value: int) -> None:
     """Change a setting of this process (prctl(2)). Raises `OSError`. No effect off Linux."""
-    if os.uname().sysname != "Linux":
+    if sys.platform != "linux":
         return
     unsigned = ctypes.c_ulong
-    result = _libc().prctl(ctypes.c_int(option), unsigned(value), unsigned(0), unsigned(0), unsigned(0))
+    result = libc().prctl(ctypes.c_int(option), unsigned(value), unsigned(0), unsigned(0), unsigned(0))
     checked(result, f"prctl({option})")
 
 

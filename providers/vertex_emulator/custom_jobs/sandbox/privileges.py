@@ -33,32 +33,37 @@ _OOM_SCORE = "500"
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The bounds of one replica: its processes and threads, and the memory of each of its processes."""
+    """The bounds of one replica: `processes` counts its threads too.
+
+    Each of its processes can allocate as much memory as the machine has.
+    """
 
     processes: int
-    memory_bytes: int | None = None
 
 
 DEFAULT_LIMITS = Limits(processes=4096)
+_PAGES = ("SC_PAGE_SIZE", "SC_PHYS_PAGES")
 
 
 def act_as(user: int, group: int) -> None:
     """Create files as another user from here on, with the rights of root (Linux)."""
     ns.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP)
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.setfsgid(ctypes.c_uint(group))
-    libc.setfsuid(ctypes.c_uint(user))
+    ns.libc().setfsgid(ctypes.c_uint(group))
+    ns.libc().setfsuid(ctypes.c_uint(user))
 
 
-def limit(limits: Limits) -> None:
+def limit(limits: Limits, *, own_count: bool) -> None:
     """Bound the processes and the memory of this process and its descendants.
 
-    If the machine runs out of memory, the kernel ends them before the user's other processes.
+    `own_count`: a user namespace counts its processes apart from the user's others (Linux 5.14). If the
+    machine runs out of memory, the kernel ends a replica before other processes.
     """
-    _limit(resource.RLIMIT_NPROC, limits.processes)
+    if own_count:
+        _limit(resource.RLIMIT_NPROC, limits.processes)
     _limit(resource.RLIMIT_CORE, 0)  # the machine's handler of core dumps may run as root
-    if limits.memory_bytes is not None:
-        _limit(resource.RLIMIT_DATA, limits.memory_bytes)
+    with contextlib.suppress(OSError, ValueError):
+        size, count = map(os.sysconf, _PAGES)
+        _limit(resource.RLIMIT_DATA, size * count)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
 
@@ -108,13 +113,11 @@ def _clear_capabilities() -> None:
         raise OSError(f"capset is not known for the machine type {os.uname().machine}")
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     sets = (ctypes.c_uint32 * 6)()
-    libc = ctypes.CDLL(None, use_errno=True)
-    ns.checked(libc.syscall(ctypes.c_long(number), header, sets), "capset")
+    ns.checked(ns.libc().syscall(ctypes.c_long(number), header, sets), "capset")
 
 
 def _leave_keyring() -> None:
     """Leave the session's keyring of the emulator for a new one; a kernel without keyrings has none."""
     number = _SYS_KEYCTL.get(os.uname().machine)
     if number is not None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.syscall(ctypes.c_long(number), ctypes.c_int(_KEYCTL_JOIN_SESSION_KEYRING), None)
+        ns.libc().syscall(ctypes.c_long(number), ctypes.c_int(_KEYCTL_JOIN_SESSION_KEYRING), None)

@@ -62,7 +62,7 @@ def _die_with(shim: int) -> None:
 def _give_up_rights(command: Command, user: HostUser | None) -> list[str]:
     if sys.platform != "linux":
         return []
-    privileges.limit(command.limits)
+    privileges.limit(command.limits, own_count=command.view is not None)
     if user is None:
         return privileges.drop()
     user.become()

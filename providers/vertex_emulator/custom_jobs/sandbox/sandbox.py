@@ -78,13 +78,11 @@ class Sandbox:
             )
         user = "root" if self.as_root else "your user"
         if self.kind == "process":
-            return (
-                f"WARNING: It runs as {user} of this machine, and can read and change the files of that user."
-            )
+            return f"WARNING: It runs as {user} of this machine, and can read and change that user's files."
         if own_root:
             text = f"It runs as {user} of this machine, without capabilities."
         else:
-            text = f"It runs as {user} of this machine, without capabilities, and can read the files of that user."
+            text = f"It runs as {user} of this machine, without capabilities, and can read that user's files."
         return f"WARNING: {text}" if self.as_root else text
 
 

@@ -17,6 +17,7 @@ import os
 import stat
 import struct
 
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.namespaces import (
     CLONE_NEWNS,
     CLONE_NEWPID,
@@ -160,9 +161,8 @@ def install() -> None:
     """
     code = program(os.uname().machine)
     given = _Program(len(code) // 8, code)
-    libc = ctypes.CDLL(None, use_errno=True)
     unsigned = ctypes.c_ulong
-    result = libc.prctl(
+    result = ns.libc().prctl(
         ctypes.c_int(_PR_SET_SECCOMP), unsigned(_FILTER_MODE), ctypes.byref(given), unsigned(0), unsigned(0)
     )
     if result != 0:
