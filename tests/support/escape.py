@@ -128,7 +128,21 @@ def signal_to(pid: int) -> str:
         return f"may kill {file.read().strip()}"
 
 
+def trace_first() -> str:
+    """Trace the first process of the namespace: with the rights of a replica, it is of no use."""
+    called(LIBC.ptrace(ctypes.c_long(0x4206), ctypes.c_long(1), None, None))
+    status = Path("/proc/1/status").read_text()
+    sets = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
+    if "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status and not any(int(each, 16) for each in sets):
+        raise OSError("it has no more rights")
+    return "traces a process with more rights"
+
+
 def root_of(pid: int) -> str:
+    """See the root of another process."""
+    found, own = os.stat(f"/proc/{pid}/root/"), os.stat("/")
+    if (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino):
+        raise OSError("it is the same root")
     return str(os.listdir(f"/proc/{pid}/root/")[:3])
 
 
@@ -313,7 +327,7 @@ def attempts(
         "chroot": escape_chroot,
         "pivot_root": pivot,
         "ptrace of the supervisor": lambda: trace(supervisor),
-        "ptrace of the first process": lambda: trace(1),
+        "ptrace of the first process": trace_first,
         "root of the supervisor": lambda: root_of(supervisor),
         "root of the first process": lambda: root_of(1),
         "kill of the supervisor": lambda: signal_to(supervisor),

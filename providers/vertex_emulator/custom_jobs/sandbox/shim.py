@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox import privileges
 from vertex_emulator.custom_jobs.sandbox.program import (
     Command,
     exec_program,
@@ -122,6 +123,7 @@ def _start_init(*ends: int) -> int:
     started, starting = os.pipe()
     init = os.fork()
     if init == 0:
+        privileges.drop()  # a replica of the same user may trace it
         ns.die_with_parent()
         for end in ends:
             os.close(end)
