@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from vertex_training.findings.problems import Problem
 
 DECLARATION = "__declaration"

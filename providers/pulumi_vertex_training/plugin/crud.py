@@ -25,8 +25,8 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.running.declaration import check_options
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, project_problems
-from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

@@ -13,9 +13,6 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
 from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
 
-KEY_INPUT = "__key"
-"""The input with the key of a resource. Only a check gets it, and no state keeps it."""
-
 _ID_LENGTH = 16
 
 

@@ -11,7 +11,7 @@ import pulumi
 from pulumi.dynamic import Resource
 from pulumi.runtime.settings import get_engine
 
-from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
 
 RESOURCE_NAME = "vertex-training"

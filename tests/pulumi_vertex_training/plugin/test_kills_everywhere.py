@@ -29,7 +29,8 @@ from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.plugin.stack_key import KEY_INPUT, StackKeyProvider
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.plugin.stack_key import StackKeyProvider
 from support.small_engine import Declared, Outputs, SmallEngine, kills
 from support.waiting import TIMEOUT
 from vertex_emulator.control import Control

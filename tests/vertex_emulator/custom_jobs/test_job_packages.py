@@ -35,6 +35,7 @@ from support.wheels import installed_wheel
 from vertex_emulator.custom_jobs.replica.pip import InstallError
 from vertex_emulator.custom_jobs.replica.python_packages import _build, _key
 from vertex_emulator.custom_jobs.replica.source_distributions import BuildSystem, read_build_system
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 CODE = (
     "import sys, yaml, trainer\n"
@@ -353,3 +354,23 @@ def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> Non
     with pytest.raises(InstallError, match="replaced while"):
         _build(environment, [{"uri": "gs://b/helper.whl", "path": str(archive)}])
     assert not (environment / "vertex-training.json").exists()
+
+
+def test_a_build_is_as_far_from_the_machine_as_a_replica(emulator: JobEmulator, sandbox: Sandbox) -> None:
+    """The build runs code of the package: for an emulator of root, as the user of its replicas."""
+    setup = (
+        "import os\nfrom pathlib import Path\nfrom setuptools import setup\n"
+        "status = Path('/proc/self/status').read_text()\n"
+        "lines = [line for line in status.splitlines() if line.startswith('Cap')]\n"
+        "held = [line for line in lines if int(line.split()[1], 16)]\n"
+        f"sees = os.path.exists({str(emulator.data_dir / 'token')!r})\n"
+        "user = Path('/proc/self/uid_map').read_text().split()[1]\n"
+        "Path('builder.py').write_text(f'print({held!r}, {sees!r}, {user!r})')\n"
+        "setup(name='builder', version='1', py_modules=['builder'])\n"
+    )
+    uri = stage(emulator, "builder-1.tar.gz", archive_of({"setup.py": setup}))
+    name = emulator.create(package_pool(uri, module="builder"))
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED", emulator.get(name)
+    apart = sandbox.host_id is not None
+    user = str(sandbox.host_id) if apart else "0"  # an ordinary user builds in the machine's namespaces
+    assert emulator.printed(name) == [f"[] {not apart} {user}"]

@@ -36,7 +36,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.rules.bucket_names import bucket_name_faults

@@ -35,8 +35,8 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
-from pulumi_vertex_training.plugin.stack_key import KEY_INPUT
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode, encode
 from vertex_training.fields.labels import key_label

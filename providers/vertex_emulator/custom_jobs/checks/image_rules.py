@@ -58,7 +58,7 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
     if image.root == "own":
         text = (
             f"Emulator: this replica runs the image {image.name} in its own root file system. Of the files "
-            "of this machine, it only sees the buckets in /gcs."
+            "of this machine, it sees the buckets in /gcs, its file shares, and parts of /proc and /sys."
         )
     elif is_reduction_server_image(image_uri):
         return (
@@ -78,7 +78,8 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
             f"base image {image.stand_in}, it uses the files of this machine, with Python "
             f"{platform.python_version()} ({sys.executable}) and the packages installed there."
         )
-    return " ".join([text, *_warnings(image, sandbox, accelerators)])
+    rights = sandbox.rights(own_root=image.root == "own")
+    return " ".join([text, rights, *_warnings(image, sandbox, accelerators)])
 
 
 def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -9,6 +12,8 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan
 from vertex_emulator.custom_jobs.replica import unpacked_image
+from vertex_emulator.custom_jobs.sandbox import sandbox
+from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.replica_images.image import hold, key_of
@@ -16,8 +21,13 @@ from vertex_training.fields import uris
 
 _UNPACKER = "vertex_emulator.replica_images.unpacking"
 
-Run = Callable[[str, tuple[str, ...]], bool]
+Run = Callable[[str, Command], bool]
 """Runs a program under a name. Returns whether it ended before the job was decided otherwise."""
+
+_PIP_FILES = (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+"""Settings of pip in the user's home folder."""
+
+_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 
 
 def unpack_images(
@@ -46,7 +56,9 @@ def unpack_images(
                     "layers": [asdict(each) for each in image.layers],
                 },
             )
-            if not run(request.stem, (sys.executable, "-m", _UNPACKER, str(request))):
+            argv = (sys.executable, "-m", _UNPACKER, str(request))
+            command = Command(argv=argv, environment=dict(os.environ), cwd=job_folder.path)
+            if not run(request.stem, command):
                 return tuple(held), None
             answer = folder.read_json(request.with_suffix(".result.json"))
             if answer is None:
@@ -77,9 +89,9 @@ def install_packages(
     """
     found: dict[tuple[str, ...], Path] = {}
     for packages in dict.fromkeys(each.package_uris for each in plan.replicas if each.package_uris):
-        request = job_folder.path / f"packages-{len(found)}.json"
-        _write(request, plan, packages)
-        if not run(request.stem, (sys.executable, "-m", _INSTALLER, str(request))):
+        name = f"packages-{len(found)}"
+        command, request = _installer(plan, packages, job_folder.path / name)
+        if not run(name, command):
             return found, None
         answer = folder.read_json(result_file(request))
         if answer is None:
@@ -98,9 +110,56 @@ def result_file(request_file: Path) -> Path:
     return request_file.with_suffix(".result.json")
 
 
-def _write(request: Path, plan: Plan, packages: Sequence[str]) -> None:
-    archives = [{"uri": uri, "path": _object_path(plan.buckets_dir, uri)} for uri in packages]
-    folder.write_json(request, {"archives": archives, "venvs_dir": str(plan.venvs_dir)})
+def _installer(plan: Plan, packages: Sequence[str], place: Path) -> tuple[Command, Path]:
+    """Return the command that installs packages, and its request file. Raises `OSError`.
+
+    The build of a source distribution runs code of the package. If replicas are another user than the
+    emulator, the installer is that user too, and sees of the data folder only the environments.
+    """
+    apart = plan.sandbox.host_id is not None
+    place.mkdir(exist_ok=True)
+    request = place / "request.json"
+    buckets = Path("/gcs") if apart else plan.buckets_dir.resolve()
+    archives = [{"uri": uri, "path": _object_path(buckets, uri)} for uri in packages]
+    folder.write_json(request, {"archives": archives, "venvs_dir": str(plan.venvs_dir.resolve())})
+    argv = (sys.executable, "-m", _INSTALLER, str(request))
+    if not apart:
+        return Command(argv=argv, environment=dict(os.environ), cwd=place), request
+    venvs = plan.venvs_dir.resolve()
+    venvs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    view = sandbox.View(
+        folder=place.resolve(),
+        buckets=plan.buckets_dir.resolve(),
+        hidden=plan.data_dir.resolve(),
+        visible=(*sandbox.interpreter_paths(), *_local_sources(os.environ)),
+        hostname=socket.gethostname(),
+        hosts=Path("/etc/hosts").read_text(errors="replace") if Path("/etc/hosts").is_file() else "",
+        shares={str(venvs).lstrip("/"): venvs},
+    )
+    sandbox.make_folders(view)
+    _copy_settings(view.folder / "home")
+    environment = {**os.environ, "HOME": str(view.folder / "home"), "TMPDIR": "/tmp"}  # noqa: S108
+    return Command(argv=argv, environment=environment, cwd=place, sandbox=plan.sandbox, view=view), request
+
+
+def _local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files and folders of this machine that the variables of pip and of TLS libraries name."""
+    words = [
+        word.removeprefix("file://")
+        for name, value in environment.items()
+        if name.startswith("PIP_") or name in _CERTIFICATES
+        for word in value.split()
+    ]
+    found = dict.fromkeys(Path(word) for word in words if word.startswith("/") and word != os.devnull)
+    return tuple(path for path in found if path.exists())
+
+
+def _copy_settings(home: Path) -> None:
+    for name in _PIP_FILES:
+        with contextlib.suppress(OSError, RuntimeError):  # there is none, or no home folder
+            text = (Path.home() / name).read_bytes()
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_bytes(text)
 
 
 def _object_path(buckets: Path, uri: str) -> str:
@@ -109,4 +168,4 @@ def _object_path(buckets: Path, uri: str) -> str:
     parts = (address.bucket, *address.name.split("/"))
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return ""
-    return str(buckets.resolve().joinpath(*parts))
+    return str(buckets.joinpath(*parts))

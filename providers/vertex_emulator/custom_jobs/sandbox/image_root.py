@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from vertex_emulator.custom_jobs.sandbox import masks
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
 _NOT_FROM_IMAGES = frozenset({"dev", "gcs", "proc", "sys", "tmp"})
 _FLAGS = ns.MS_NOSUID | ns.MS_NODEV
 
@@ -131,7 +130,7 @@ def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) ->
             if name not in _NOT_FROM_IMAGES:
                 _bind_entry(root, view.root / name, name)
         notes.append(_writable_work(view, root))
-    _devices(root)
+    masks.mount_devices(root)
     with contextlib.suppress(OSError):
         ns.bind_at(root, "sys", "/sys")
     for name in ("resolv.conf", "localtime"):
@@ -204,26 +203,6 @@ def _writable_work(view: ImageView, root: Path) -> str:
     except OSError:
         return READ_ONLY.format(more="")
     return READ_ONLY.format(more=f" and the working directory /{path}")
-
-
-def _devices(root: Path) -> None:
-    with ns.mount_point(root, "dev") as target:
-        ns.mount("tmpfs", str(target), "tmpfs", ns.MS_NOSUID, "mode=755,size=64k")
-    dev = Path(root, "dev")  # ours now
-    for name in _DEVICES:
-        if Path("/dev", name).exists():
-            (dev / name).touch()
-            ns.bind(Path("/dev", name), dev / name)
-    for name, target_text in _LINKS.items():
-        (dev / name).symlink_to(target_text)
-    for name, kind, options in (
-        ("shm", "tmpfs", "mode=1777"),
-        ("pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"),
-        ("mqueue", "mqueue", ""),
-    ):
-        (dev / name).mkdir()
-        with contextlib.suppress(OSError):  # not every kernel and user; few programs look for these
-            ns.mount(kind, dev / name, kind, ns.MS_NOSUID | ns.MS_NOEXEC, options)
 
 
 def _bind_entry(folder: Path, source: Path, name: str) -> None:

@@ -12,17 +12,21 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import os
 import signal
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 
+MS_RDONLY = 0x1
 MS_NOSUID = 0x2
 MS_NODEV = 0x4
 MS_NOEXEC = 0x8
@@ -50,11 +54,14 @@ class _MountAttr(ctypes.Structure):
     )
 
 
-def _libc() -> ctypes.CDLL:
+@functools.cache
+def libc() -> ctypes.CDLL:
+    """Return the C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int, what: str) -> None:
+def checked(result: int, what: str) -> None:
+    """Raise `OSError` with the number of the error if a call of the C library failed."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -62,7 +69,17 @@ def _checked(result: int, what: str) -> None:
 
 def unshare(flags: int) -> None:
     """Leave the parent's namespaces for new ones, as the system call does. Raises `OSError`."""
-    _checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
+    checked(libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
+
+
+def join(users: int) -> None:
+    """Enter a user namespace by its descriptor. Raises `OSError`."""
+    checked(libc().setns(ctypes.c_int(users), ctypes.c_int(CLONE_NEWUSER)), "setns")
+
+
+def forbid_user_namespaces() -> None:
+    """Let no user namespace be created below this one. Raises `OSError`."""
+    Path("/proc/sys/user/max_user_namespaces").write_text("0")
 
 
 def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) -> None:
@@ -75,14 +92,14 @@ def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) ->
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
     """Mount a file system, as the system call does. Raises `OSError` with both paths in its text."""
-    result = _libc().mount(
+    result = libc().mount(
         os.fsencode(source),
         os.fsencode(target),
         kind.encode() or None,
         ctypes.c_ulong(flags),
         options.encode() or None,
     )
-    _checked(result, f"mount of {source} at {target}")
+    checked(result, f"mount of {source} at {target}")
 
 
 def bind(source: str | Path, target: str | Path) -> None:
@@ -92,16 +109,21 @@ def bind(source: str | Path, target: str | Path) -> None:
 
 def set_read_only(target: str | Path) -> None:
     """Make the mount at `target`, and all below it, read-only (mount_setattr(2), Linux 5.12)."""
-    attributes = _MountAttr(_MOUNT_ATTR_RDONLY, 0, 0, 0)
-    result = _libc().syscall(
+    set_mount_attributes(_AT_FDCWD, os.fsencode(target), _AT_RECURSIVE, _MOUNT_ATTR_RDONLY)
+
+
+def set_mount_attributes(folder: int, path: bytes, flags: int, attributes: int, users: int = 0) -> None:
+    """Set attributes of a mount, as mount_setattr(2) does; `users` is a descriptor of a user namespace."""
+    given = _MountAttr(attributes, 0, 0, users)
+    result = libc().syscall(
         ctypes.c_long(_SYS_MOUNT_SETATTR),
-        ctypes.c_int(_AT_FDCWD),
-        ctypes.c_char_p(os.fsencode(target)),
-        ctypes.c_uint(_AT_RECURSIVE),
-        ctypes.byref(attributes),
-        ctypes.c_size_t(ctypes.sizeof(attributes)),
+        ctypes.c_int(folder),
+        ctypes.c_char_p(path),
+        ctypes.c_uint(flags),
+        ctypes.byref(given),
+        ctypes.c_size_t(ctypes.sizeof(given)),
     )
-    _checked(result, f"read-only remount of {target}")
+    checked(result, f"mount_setattr of {os.fsdecode(path)}")
 
 
 def pivot_root(new_root: str | Path) -> None:
@@ -110,18 +132,18 @@ def pivot_root(new_root: str | Path) -> None:
     if number is None:
         raise OSError(f"pivot_root is not known for the machine type {os.uname().machine}")
     os.chdir(new_root)
-    _checked(
-        _libc().syscall(ctypes.c_long(number), ctypes.c_char_p(b"."), ctypes.c_char_p(b".")),
+    checked(
+        libc().syscall(ctypes.c_long(number), ctypes.c_char_p(b"."), ctypes.c_char_p(b".")),
         f"pivot_root to {new_root}",
     )
-    _checked(_libc().umount2(b".", ctypes.c_int(_MNT_DETACH)), "umount of the old root")
+    checked(libc().umount2(b".", ctypes.c_int(_MNT_DETACH)), "umount of the old root")
     os.chdir("/")
 
 
 def set_hostname(name: str) -> None:
     """Set the host name of the current UTS namespace."""
     data = name.encode()
-    _checked(_libc().sethostname(ctypes.c_char_p(data), ctypes.c_size_t(len(data))), "sethostname")
+    checked(libc().sethostname(ctypes.c_char_p(data), ctypes.c_size_t(len(data))), "sethostname")
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
@@ -129,25 +151,26 @@ def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
 
     The setting survives exec and is lost across fork. No effect off Linux.
     """
-    _prctl(_PR_SET_PDEATHSIG, number)
+    prctl(_PR_SET_PDEATHSIG, number)
 
 
 def adopt_orphans() -> None:
     """Become the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER). No effect off Linux."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def forbid_new_privileges() -> None:
     """Make set-user-id programs run as the caller from here on (PR_SET_NO_NEW_PRIVS). No effect off Linux."""
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _prctl(option: int, value: int) -> None:
-    if os.uname().sysname != "Linux":
+def prctl(option: int, value: int) -> None:
+    """Change a setting of this process (prctl(2)). Raises `OSError`. No effect off Linux."""
+    if sys.platform != "linux":
         return
     unsigned = ctypes.c_ulong
-    result = _libc().prctl(ctypes.c_int(option), unsigned(value), unsigned(0), unsigned(0), unsigned(0))
-    _checked(result, f"prctl({option})")
+    result = libc().prctl(ctypes.c_int(option), unsigned(value), unsigned(0), unsigned(0), unsigned(0))
+    checked(result, f"prctl({option})")
 
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else 0

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from vertex_emulator.custom_jobs.sandbox import idmaps
 from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, interpreter_paths, make_folders
@@ -26,10 +27,13 @@ _PROBE_SECONDS = 20.0
 def candidates() -> Iterator[Sandbox]:
     """Yield the sandboxes to try on this system, best first."""
     if sys.platform == "linux":
-        as_user = (False, True) if os.geteuid() == 0 else (True,)
+        host_id = idmaps.unused_id() if os.geteuid() == 0 else None
+        if host_id is not None:
+            for user in (False, True):
+                for pids in (True, False):
+                    yield Sandbox(kind="namespaces", user=user, pids=pids, host_id=host_id)
         for pids in (True, False):
-            for user in as_user:
-                yield Sandbox(kind="namespaces", user=user, pids=pids)
+            yield Sandbox(kind="namespaces", user=True, pids=pids, as_root=os.geteuid() == 0)
 
 
 def probe() -> Sandbox:
@@ -49,13 +53,13 @@ def probe() -> Sandbox:
         return Sandbox(**json.loads(result.stdout))
     except (ValueError, TypeError):
         last = (result.stderr.strip().splitlines() or ["no output"])[-1]
-        return Sandbox(kind="process", reason=f"the probe of namespaces failed: {last}")
+        return _process(f"the probe of namespaces failed: {last}")
 
 
 def probe_here() -> Sandbox:
     """Try the sandboxes in this process, which must have only one thread."""
     if sys.platform != "linux":
-        return Sandbox(kind="process", reason=f"{sys.platform} has no mount namespaces")
+        return _process(f"{sys.platform} has no mount namespaces")
     reason = ""
     for sandbox in candidates():
         folder = Path(tempfile.mkdtemp(prefix="vertex-training-probe-"))
@@ -66,7 +70,11 @@ def probe_here() -> Sandbox:
         if problem is None:
             return sandbox
         reason = problem
-    return Sandbox(kind="process", reason=f"this machine does not allow namespaces: {reason}")
+    return _process(f"this machine does not allow namespaces: {reason}")
+
+
+def _process(reason: str) -> Sandbox:
+    return Sandbox(kind="process", reason=reason, as_root=os.geteuid() == 0)
 
 
 def _try(sandbox: Sandbox, folder: Path) -> str | None:

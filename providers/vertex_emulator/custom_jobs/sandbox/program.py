@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox import privileges
+from vertex_emulator.custom_jobs.sandbox.idmaps import HostUser
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, apply_view
 from vertex_emulator.job_folder.outcome import START_ERROR
 
@@ -31,6 +34,7 @@ class Command:
     make_cwd: bool = False
     sandbox: Sandbox = field(default_factory=lambda: Sandbox(kind="process"))
     view: View | None = None
+    limits: privileges.Limits = privileges.DEFAULT_LIMITS
 
 
 def run_and_exit(body: Callable[[], None], errors: int) -> NoReturn:
@@ -49,19 +53,34 @@ def report_start_error(errors: int, text: str) -> None:
         os.write(errors, f"Emulator: the program could not be started: {text}\n".encode())
 
 
-def exec_program(command: Command, shim: int, out: int, err: int) -> None:
-    """Set up the program's sandbox, streams and working directory, then execute it. Raises `OSError`.
-
-    `shim` is the process that forked this one; if it is gone, the program is not run.
-    """
-    os.setsid()
+def _die_with(shim: int) -> None:
     ns.die_with_parent()
     if os.getppid() not in (shim, 0):  # 0: the shim is outside this process namespace
         os._exit(START_ERROR)
-    if command.view is not None:
-        for note in apply_view(command.sandbox, command.view):
-            os.write(err, f"{note}\n".encode())
-    ns.forbid_new_privileges()
+
+
+def _give_up_rights(command: Command, user: HostUser | None) -> list[str]:
+    if sys.platform != "linux":
+        return []
+    privileges.limit(command.limits, own_count=command.view is not None)
+    if user is None:
+        return privileges.drop()
+    user.become()
+    return privileges.drop(user=user.inside)
+
+
+def exec_program(command: Command, shim: int, out: int, err: int, *, user: HostUser | None = None) -> None:
+    """Set up the program's sandbox, streams and working directory, then execute it. Raises `OSError`.
+
+    `shim` is the process that forked this one; if it is gone, the program is not run. `user` is what
+    `unshare_namespaces` returned.
+    """
+    os.setsid()
+    _die_with(shim)
+    notes = apply_view(command.sandbox, command.view, user) if command.view is not None else []
+    for note in notes + _give_up_rights(command, user):
+        os.write(err, f"{note}\n".encode())
+    _die_with(shim)  # a change of the user has undone it
     if command.make_cwd:
         with contextlib.suppress(OSError):  # `chdir` reports the error
             command.cwd.mkdir(parents=True, exist_ok=True)

@@ -5,39 +5,51 @@ In `namespaces` each replica has a root of its own: read-only views of the host'
 own part. Vertex AI mounts Cloud Storage at /gcs, and programs use that path. If the kernel refuses namespaces
 (containers, some distributions), a replica is a plain process without /gcs.
 
-This keeps a training program's files apart from yours. It is not a defence against a hostile program.
+A replica gives up all capabilities, and its system calls are filtered (`privileges`, `seccomp`). If root runs
+the emulator, replicas are an unprivileged user of the machine (`idmaps`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
+import stat
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from vertex_emulator.custom_jobs.sandbox import idmaps, masks, privileges
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.file_shares import KINDS, ROOT
+from vertex_emulator.custom_jobs.sandbox.idmaps import HostUser
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, mount_image_root, mount_layers
 from vertex_emulator.kernel.trees import remove_tree
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
 _ALL_IDS = str(2**32 - 1)
-_OWN = frozenset({"proc", "gcs", "tmp", "lost+found"})
+_OWN = frozenset({"dev", "gcs", "lost+found", "proc", "run", "tmp"})
+_SYSTEM = (Path("/usr"), Path("/etc"))
 _MOUNTS = (ROOT,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
-    """How replicas are started on this machine. `reason` says why nothing better is used, or is empty."""
+    """How replicas are started on this machine. `reason` says why nothing better is used, or is empty.
+
+    `host_id` is the user and group of this machine that replicas are; None: the user who runs the emulator,
+    who is root with `as_root`.
+    """
 
     kind: Literal["namespaces", "process"]
     user: bool = False
     pids: bool = False
     reason: str = ""
+    host_id: int | None = None
+    as_root: bool = False
 
     @property
     def shows_gcs(self) -> bool:
@@ -49,7 +61,29 @@ class Sandbox:
         if self.kind == "process":
             return f"plain processes without /gcs ({self.reason})"
         apart = "mounts, host name and processes" if self.pids else "mounts and host name"
-        return f"{'user ' if self.user else ''}namespaces with their own {apart}"
+        who = (
+            "as your user" if self.host_id is None else f"as the user {self.host_id}, whom nothing belongs to"
+        )
+        return f"namespaces with their own {apart}, {who}"
+
+    def rights(self, *, own_root: bool = False) -> str:
+        """Return a sentence for the log of a replica: what it may do to this machine.
+
+        `own_root`: its root is an image's own.
+        """
+        if self.host_id is not None:
+            return (
+                f"It runs as the user {self.host_id} of this machine, whom no other files belong to, without "
+                "capabilities."
+            )
+        user = "root" if self.as_root else "your user"
+        if self.kind == "process":
+            return f"WARNING: It runs as {user} of this machine, and can read and change that user's files."
+        if own_root:
+            text = f"It runs as {user} of this machine, without capabilities."
+        else:
+            text = f"It runs as {user} of this machine, without capabilities, and can read that user's files."
+        return f"WARNING: {text}" if self.as_root else text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,22 +125,38 @@ def interpreter_paths() -> tuple[Path, ...]:
     return tuple(sorted(path.absolute() for path in found if path.exists()))
 
 
-def unshare_namespaces(sandbox: Sandbox, view: View | None = None) -> None:
-    """Enter new namespaces, in the process that will fork the replica. Raises `OSError`."""
-    if sandbox.kind != "namespaces":
-        return
-    uid, gid = os.geteuid(), os.getegid()
+def inside_ids(view: View | None) -> tuple[int, int]:
+    """Return the user and group that a replica sees as its own."""
     inside = view.image.inside if view is not None and view.image is not None else None
-    as_other = sandbox.user or inside not in (None, (uid, gid))
-    flags = ns.CLONE_NEWNS | ns.CLONE_NEWUTS
-    flags |= ns.CLONE_NEWUSER if as_other else 0
+    return inside or (os.geteuid(), os.getegid())
+
+
+def unshare_namespaces(sandbox: Sandbox, view: View | None = None) -> HostUser | None:
+    """Enter new namespaces, in the process that will fork the replica. Raises `OSError`.
+
+    With a `host_id`, return the user whom the replica has yet to become: until then, it has the rights of
+    root, to make its mounts.
+    """
+    if sandbox.kind != "namespaces":
+        return None
+    own, inside = (os.geteuid(), os.getegid()), inside_ids(view)
+    flags = ns.CLONE_NEWNS | ns.CLONE_NEWUTS | ns.CLONE_NEWIPC
     flags |= ns.CLONE_NEWPID if sandbox.pids else 0
+    if sandbox.host_id is None:
+        ns.unshare(flags | ns.CLONE_NEWUSER)
+        ns.map_own_ids(*own, inside=inside)
+        with contextlib.suppress(OSError):  # a container shows its settings read-only
+            ns.forbid_user_namespaces()
+        return None
+    if sandbox.user:
+        idmaps.unshare_with(flags, sandbox.host_id)
+        return HostUser(host_id=sandbox.host_id, inside=inside)
+    user = idmaps.host_user(sandbox.host_id, inside, _owned(view) if view is not None else {})
     ns.unshare(flags)
-    if as_other:
-        ns.map_own_ids(uid, gid, inside=inside)
+    return user
 
 
-def apply_view(sandbox: Sandbox, view: View) -> list[str]:
+def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> list[str]:
     """Apply the view, in the process that becomes the replica. Return lines for its log. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return []
@@ -114,16 +164,21 @@ def apply_view(sandbox: Sandbox, view: View) -> list[str]:
     in_user_namespace = Path("/proc/self/uid_map").read_text().split()[2] != _ALL_IDS
     notes: list[str] = []
     ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
+    if user is not None:
+        notes += _own(view, user)
     if image is not None and image.own:
         notes += mount_image_root(image, root, in_user_namespace=in_user_namespace)
     else:
         ns.bind(root, root)
         _host_folders(root, apart=_MOUNTS if view.shares else ())
+        masks.make_run(root)
+        masks.mount_devices(root, accelerators=True)
     with ns.mount_point(root, "proc") as proc:
         if sandbox.pids:
             ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
         else:
             ns.bind("/proc", str(proc))
+    masks.mask(root)
     if image is not None and image.own:
         ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
         with contextlib.suppress(OSError):  # the image is read-only and lacks the path
@@ -136,6 +191,8 @@ def apply_view(sandbox: Sandbox, view: View) -> list[str]:
         if image is not None:
             notes += mount_layers(image, root, in_user_namespace=in_user_namespace)
         _private_temporary_folders(root, view)
+        if user is not None:
+            _open_private_folders(root, view)
         _hide_data_folder(root, view)
         if (root / "etc/hosts").is_file():
             ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
@@ -145,6 +202,54 @@ def apply_view(sandbox: Sandbox, view: View) -> list[str]:
         _mount_share(root, at, folder)
     ns.pivot_root(root)
     return notes
+
+
+def _owned(view: View) -> dict[Path, bool]:
+    """Return the files that a replica may change, and the programs that it runs.
+
+    True if the emulator made them and may give them away.
+    """
+    found = {view.folder: True, view.buckets: True}
+    if view.image is not None:
+        found[view.image.root] = True
+    for folder in view.shares.values():
+        found[folder] = folder.is_relative_to(view.hidden)
+    for path in (*view.visible, *view.shown.values()):
+        if not any(each.is_relative_to(path) for each in (*_SYSTEM, view.hidden)):
+            found.setdefault(path, False)
+    return found
+
+
+def _own(view: View, user: HostUser) -> list[str]:
+    """Make the files of a replica its own, and act as its user from here on. Return lines for the log."""
+    owner, owned = idmaps.Owner(user=user), _owned(view)
+    for path, give in owned.items():
+        owner.own(path, give=give)
+    privileges.act_as(user.host_id, user.host_id)
+    if not owner.given:
+        return []
+    return [
+        f"Emulator: on disk, the files in {', '.join(map(str, owner.given))} belong to the user "
+        f"{user.host_id} of this machine now: it has no idmapped mounts there."
+    ]
+
+
+def _open_private_folders(root: Path, view: View) -> None:
+    """Replace folders that only the emulator's user can enter, if the replica needs a path below them."""
+    needed = [path for path in (*view.visible, view.folder) if not path.is_relative_to(view.hidden)]
+    private: set[Path] = set()
+    for path in (*needed, view.hidden):
+        if any(path.is_relative_to(folder) for folder in _TEMPORARY):
+            continue
+        closed = (each for each in reversed(path.parents) if not each.stat().st_mode & stat.S_IXOTH)
+        private.update(itertools.islice(closed, 1))
+    for folder in private:
+        with ns.mount_point(root, folder, create=False) as target:
+            if target is not None:
+                ns.mount("tmpfs", target, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
+        for path in needed:
+            if path.is_relative_to(folder) and path != folder and not view.hidden.is_relative_to(path):
+                _show(root, path)
 
 
 def _mount_share(root: Path, at: str, folder: Path) -> None:
@@ -190,8 +295,7 @@ def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -
             ns.bind(entry, target)
         except OSError:  # entries without permission stay empty
             continue
-        if entry != Path("/dev"):
-            ns.set_read_only(target)
+        ns.set_read_only(target)
 
 
 def _private_temporary_folders(root: Path, view: View) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox import privileges
 from vertex_emulator.custom_jobs.sandbox.program import (
     Command,
     exec_program,
@@ -48,7 +49,7 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
         signal.signal(number, signal.SIG_DFL)
     status, lifeline, out, err = _keep_descriptors(status, lifeline, out, err)
     try:
-        unshare_namespaces(command.sandbox, command.view)
+        user = unshare_namespaces(command.sandbox, command.view)
         init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
         ns.adopt_orphans()
         exec_r, exec_w = os.pipe()
@@ -59,7 +60,7 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
         _report(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
         os._exit(START_ERROR)
     if program == 0:
-        run_and_exit(lambda: exec_program(command, shim, out, err), err)
+        run_and_exit(lambda: exec_program(command, shim, out, err, user=user), err)
     for end in (exec_w, out, err):
         os.close(end)
     _report(status, f"pid {program}\n")
@@ -122,6 +123,7 @@ def _start_init(*ends: int) -> int:
     started, starting = os.pipe()
     init = os.fork()
     if init == 0:
+        privileges.drop()  # a replica of the same user may trace it
         ns.die_with_parent()
         for end in ends:
             os.close(end)

@@ -117,9 +117,8 @@ class Supervisor:
         self.outcome = self.outcome or problem
         return environments
 
-    def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
+    def _run_helper(self, name: str, command: Command) -> bool:
         """Run a program of the emulator's own. Return whether it ended before the job was decided."""
-        command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
         helper = self.loop.launch(name, command, self.service_log, is_replica=False)
         self._run_until(lambda: self._is_decided() or not self.loop.unfinished())
         return helper.ended and not self._is_decided()
