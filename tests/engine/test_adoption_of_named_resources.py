@@ -119,7 +119,7 @@ def test_an_adopted_resource_gets_our_labels(steps: Steps) -> None:
 
 
 def test_afterwards_the_option_can_go_and_changes_are_made_in_place(steps: Steps) -> None:
-    assert "4 unchanged" in steps.kept.ok().output
+    assert "5 unchanged" in steps.kept.ok().output
     assert "2 updated" in steps.changed.ok().output
     assert steps.description == "changed"
 

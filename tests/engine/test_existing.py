@@ -126,8 +126,8 @@ def test_import_prints_what_adopts_each_kind(shared_engine: Engine, steps: Steps
     launcher.ensure(engine.data_dir)
     sources = [imported(engine, name) for name in NAMED]
     engine.write("".join(sources))
-    assert "+ 4 created" in engine.up().ok().output
-    assert "5 unchanged" in engine.preview("--refresh").ok().output
+    assert "+ 5 created" in engine.up().ok().output
+    assert "6 unchanged" in engine.preview("--refresh").ok().output
 
 
 def imported(engine: Engine, name: str) -> str:

@@ -167,7 +167,7 @@ def test_an_edit_of_the_record_leaves_the_directory_known(steps: Steps) -> None:
 
 def test_refresh_export_and_import_keep_the_internals(steps: Steps) -> None:
     for output in (steps.refreshed, steps.imported):
-        assert "8 unchanged" in output
+        assert "9 unchanged" in output
 
 
 def test_a_plan_is_kept(steps: Steps) -> None:
