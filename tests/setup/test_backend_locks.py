@@ -88,7 +88,7 @@ def test_the_lock_of_a_running_pulumi_is_respected(
         stack.unlock(layout, report, stack="local", force=False)
 
 
-def test_the_lock_of_a_killed_pulumi_names_its_remedy(
+def test_the_lock_of_a_killed_pulumi_is_no_obstacle(
     layout: Layout, started: list[subprocess.Popen[str]]
 ) -> None:
     process = start(started, "-c", WAIT, "pulumi up")
@@ -96,8 +96,7 @@ def test_the_lock_of_a_killed_pulumi_names_its_remedy(
     process.kill()
     process.wait()
     assert [lock.process_runs for lock in locks(layout)] == [False]
-    with pytest.raises(ChoreError, match=r"which was killed[\s\S]*make unlock$"):
-        stack.refuse_if_locked(layout, "local")
+    stack.refuse_if_locked(layout, "local")
 
 
 def test_a_reused_process_id_is_not_a_holder(layout: Layout, started: list[subprocess.Popen[str]]) -> None:
@@ -204,8 +203,7 @@ def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, 
         up.kill()
         up.communicate()
 
-    with pytest.raises(ChoreError, match="was killed"):
-        stack.refuse_if_locked(layout, "local")
+    stack.refuse_if_locked(layout, "local")
     backend_locks.end(backend_locks.orphaned_processes(layout.pulumi_home))
     assert stack.remove_lock(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
     assert locks(layout) == []

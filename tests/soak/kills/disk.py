@@ -43,10 +43,11 @@ class Disk:
         """Give back what `fill` took."""
         self._filler.unlink(missing_ok=True)
 
-    def remove(self) -> None:
-        """Unmount it; the folder itself stays."""
-        if self.is_mounted:
-            subprocess.run(["umount", "--lazy", self.folder], check=False)
+
+def remove(folder: Path) -> None:
+    """Unmount the disk at the folder, if there is one; the folder itself stays."""
+    if folder.is_mount():
+        subprocess.run(["umount", "--lazy", folder], check=False)
 
 
 def make(folder: Path) -> Disk:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 import tempfile
 import threading
 import time
@@ -15,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from soak.kills.history import History, Outcome
+from soak.kills.lane import remove
 from soak.kills.strikes import Victim
 
 
 @dataclass
 class Report:
-    """All that happened, as JSON in `file`. `done` has the numbers of the histories that were begun."""
+    """All that happened, as JSON in `file`.
+
+    `done` has the numbers of the histories that were begun, `folder` the place of their lanes until the end.
+    """
 
     file: Path
     seed: int
@@ -29,6 +34,7 @@ class Report:
     missed: int = 0
     done: list[int] = field(default_factory=list)
     seconds: float = 0.0
+    folder: str = ""
 
     @classmethod
     def read(cls, file: Path) -> Report:
@@ -87,18 +93,24 @@ class Driver:
         self._clock = lambda: before + time.monotonic() - began
         numbers: Iterable[int] = self.only or itertools.count(max(self.report.done, default=-1) + 1)
         self._numbers = iter(numbers)
-        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-            threads = [threading.Thread(target=self._lane, args=(Path(folder),)) for _ in range(self.lanes)]
-            for thread in threads:
-                thread.start()
-            try:
-                for thread in threads:
+        if self.report.folder:
+            _clear(Path(self.report.folder))
+        self.report.folder = tempfile.mkdtemp(prefix="soak-")
+        self.report.write()
+        threads = [
+            threading.Thread(target=self._lane, args=(Path(self.report.folder),)) for _ in range(self.lanes)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                try:
                     thread.join()
-            except KeyboardInterrupt:
-                self._stop.set()
-                print("stopping after the steps that run", flush=True)
-                for thread in threads:
-                    thread.join()
+                except KeyboardInterrupt:
+                    self._stop.set()
+                    print("stopping after the steps that run", flush=True)
+        _clear(Path(self.report.folder))
+        self.report.folder = ""
         self.report.seconds = self._clock()
         self.report.write()
 
@@ -142,6 +154,13 @@ class Driver:
             self.report.write()
             print(_line(outcome, len(self.report.kills), self.kills), flush=True)
             return self._goes_on()
+
+
+def _clear(folder: Path) -> None:
+    """Remove all lanes in the folder with their processes, and the folder."""
+    for each in folder.glob("*"):
+        remove(each)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _line(outcome: Outcome, count: int, kills: int) -> str:

@@ -98,7 +98,8 @@ class History:
                 command, unlocked = self._up()
                 output = command.output
                 if command.code:
-                    findings.append(f"up failed: {_reason(output)}")
+                    healed = "the next one succeeds" if not self._up()[0].code else "so does the next one"
+                    findings.append(f"up fails, {healed}: {_reason(output)}")
             if not findings:
                 findings += self._compare(later)
         except Hung as hung:
@@ -232,7 +233,7 @@ def _one(found: list[psutil.Process], share: float) -> list[psutil.Process]:
 
 def _reason(output: str) -> str:
     """Return the first error that the output names, without numbers, so that equal findings are equal."""
-    lines = [line.strip() for line in output.splitlines() if "error" in line.lower()]
-    first = next((line for line in lines if "update failed" not in line and "**failed**" not in line), "")
-    first = first or next(iter(reversed([line for line in output.splitlines() if line.strip()])), "no output")
-    return re.sub(r"\d[\d.]{4,}", "N", first)[:300]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line.partition("error: ")[2] for line in lines if "error: " in line]
+    reasons = [error for error in errors if "update failed" not in error] or lines[-1:] or ["no output"]
+    return re.sub(r"\d[\d.]{4,}", "N", reasons[0])[:300]

@@ -200,16 +200,8 @@ class Lane:
     # Processes
 
     def processes(self) -> list[psutil.Process]:
-        """Return all processes of the lane: those that have its folder in their arguments or environment."""
-        mark = str(self.folder).encode()
-        found = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(OSError):
-                place = Path("/proc", str(process.pid))
-                text = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
-                if mark in text and process.pid != os.getpid():
-                    found.append(process)
-        return [one for one in found if is_alive(one)]
+        """Return all processes of the lane."""
+        return processes_of(self.folder)
 
     def emulator(self) -> list[psutil.Process]:
         return [one for one in self.processes() if is_module(one, "vertex_emulator")]
@@ -233,10 +225,7 @@ class Lane:
                 emulator_reset.stop_and_end_jobs(self.data_dir)
         self._wait(lambda: not self.processes(), 10.0)
         left = [" ".join(words(one))[:200] for one in self.processes()]
-        for one in self.processes():
-            kill(one)
-        self.disk.remove()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(self.folder)
         return left
 
     def _wait(self, condition: Callable[[], bool], seconds: float) -> bool:
@@ -246,6 +235,27 @@ class Lane:
                 return False
             time.sleep(0.2)
         return True
+
+
+def processes_of(folder: Path) -> list[psutil.Process]:
+    """Return the processes that have the folder in their arguments or environment."""
+    mark = str(folder).encode()
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError):
+            place = Path("/proc", str(process.pid))
+            text = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
+            if mark in text and process.pid != os.getpid():
+                found.append(process)
+    return [one for one in found if is_alive(one)]
+
+
+def remove(folder: Path) -> None:
+    """Kill all processes of a lane, of a soak that was killed as well, and remove its disk and folder."""
+    for one in processes_of(folder):
+        kill(one)
+    disk.remove(folder / "disk")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def kill(process: psutil.Process) -> None:
