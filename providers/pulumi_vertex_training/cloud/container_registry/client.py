@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pulumi_vertex_training.cloud import errors, retry
+from pulumi_vertex_training.cloud import errors, imports, retry
 from pulumi_vertex_training.cloud.container_registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -223,6 +223,7 @@ def ask(
     It is a success, or its status is in `also`. `tail` is relative to the repository, or a location that the
     registry returned. With `once`, there are no retries.
     """
+    imports.load_transport()
     from google.api_core.exceptions import RetryError
     from requests import HTTPError
 
