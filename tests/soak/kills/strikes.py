@@ -83,7 +83,7 @@ def drawn(chance: random.Random, desired: Desired, changes: Sequence[Change], *,
         methods = [(method, 1) for change in removals for method in change.calls()]
     elif verb == "refresh":
         methods = []
-    methods = [*methods, ("*", chance.randrange(1, 8))]
+    methods = [*methods, ("*", chance.randrange(1, 5))]
     method, nth = chance.choice(methods)
     way = chance.choices(("call", "resource", "share"), (50, 35, 15))[0]
     seconds = round(1.6 * chance.random() ** 1.5, 3)
