@@ -13,6 +13,9 @@ from soak.kills.service import Job, Service
 KEPT_RUNS = 10
 """The default of `keep_runs`: earlier runs of a job whose records are kept."""
 
+_INTERNAL = ":StackKey"
+"""Type of the record that a stack has beside the declared resources."""
+
 Deployment = Mapping[str, Any]
 
 
@@ -46,7 +49,7 @@ def _of_state(desired: Desired, deployment: Deployment) -> Iterator[str]:
     found = Counter(
         (one["type"].rpartition(":")[2], _name(one))
         for one in deployment.get("resources", [])
-        if "dynamic" in one["type"].split("$")[-1] and one["custom"] and not one["type"].startswith("pulumi:")
+        if one["type"].startswith("pulumi-python:dynamic") and not one["type"].endswith(_INTERNAL)
     )
     wanted = desired.resources()
     for (kind, slot), count in (found - wanted).items():
