@@ -57,7 +57,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_first_call_imports_under_the_lock(call: str) -> None:
-    """Without it, imports of the provider's threads deadlock now and then, and Python makes one fail."""
+    """Imports without the lock deadlock now and then in the threads of a provider; Python lets one fail."""
     done = subprocess.run(
         [sys.executable, "-c", CHECK, HEAD + CALLS[call]], capture_output=True, text=True, check=False
     )

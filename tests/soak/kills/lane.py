@@ -147,7 +147,7 @@ class Lane:
     # State and service
 
     def deployment(self) -> dict[str, Any]:
-        """Return the state, as the backend holds it; empty if there is none, or if it is being written."""
+        """Return the state, as the backend holds it; empty before the first, or while it is written."""
         name = project_name(_CLONE)
         file = self.local / "state" / ".pulumi" / "stacks" / name / "local.json"
         for _ in range(20):
