@@ -91,6 +91,8 @@ class History:
             self.lane.write(now)
             command, struck, in_flight = self._struck(strike)
             output = command.output
+            if strike.verb == "down":
+                self.lane.forgive()
             if not struck and command.code:
                 findings.append("the command failed before anything was killed")
             self.lane.write(later)
@@ -140,7 +142,7 @@ class History:
                 found = [f"the emulator does not answer: {error}"]
             if not found or time.monotonic() > until:
                 self.lane.look(control)
-                return [*found, *checks.doubled(self.lane.seen)]
+                return [*found, *checks.doubled(self.lane.counted())]
             time.sleep(0.3)
 
     def _end(self) -> list[str]:

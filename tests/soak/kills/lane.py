@@ -78,11 +78,16 @@ class Command:
 
 @dataclass
 class Lane:
-    """The project. `seen` has every job that was ever on its emulator, by name, with its last state."""
+    """The project.
+
+    `seen` has every job that was ever on its emulator, by name, with its last state. Those in `forgiven` were
+    there before a `down`: what is declared afterwards runs again.
+    """
 
     folder: Path
     disk: disk.Disk = field(init=False)
     seen: dict[str, Job] = field(default_factory=dict)
+    forgiven: set[str] = field(default_factory=set)
     _number: int = 0
 
     def __post_init__(self) -> None:
@@ -196,6 +201,15 @@ class Lane:
     def look(self, control: Control) -> None:
         """Record the jobs of this moment."""
         self.seen.update({job.name: job for job in service.runs(control)})
+
+    def forgive(self) -> None:
+        """Count no job of this moment among the runs of its declaration."""
+        self.look(self.control())
+        self.forgiven |= set(self.seen)
+
+    def counted(self) -> dict[str, Job]:
+        """Return the jobs that a declaration may have only one of."""
+        return {name: job for name, job in self.seen.items() if name not in self.forgiven}
 
     # Processes
 
