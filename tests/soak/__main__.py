@@ -47,6 +47,8 @@ def _kills(arguments: list[str]) -> int:
         options.report.parent.mkdir(parents=True, exist_ok=True)
         report = driver.Report(file=options.report, seed=options.seed or runner.any_seed())
     print(f"seed {report.seed}, {len(report.kills)} kills so far; the report is {report.file}", flush=True)
+    if os.geteuid():
+        print("no disk is ever full: only root can mount one", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     only = tuple(map(int, options.history.split(","))) if options.history else ()
     limits = {"kills": options.kills, "seconds": options.minutes * 60, "lanes": options.lanes}

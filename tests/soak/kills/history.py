@@ -68,7 +68,7 @@ class History:
         try:
             for step in range(STEPS):
                 strike = strikes.drawn(chance, now, changes, has_disk=self.lane.disk.is_mounted)
-                # Tags that a killed update set are in no state: an image that is removed next stays with them.
+                # Tags of a killed update are in no state: an image that is removed next stays with them.
                 again = strike.again and Change(slot="image", what="changed") not in changes
                 later, more = desired.changed(now, chance) if again else (now, ())
                 outcome = self._step(step, strike, now, later, (*changes, *more))
