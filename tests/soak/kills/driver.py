@@ -51,7 +51,7 @@ class Report:
     def findings(self) -> Counter[str]:
         """Return the findings without the parts that differ each time, and how often each was made."""
         everything = (finding for one in (*self.kills, *self.ends) for finding in one["findings"])
-        return Counter(re.sub(r"\d+", "N", each) for each in everything)
+        return Counter(re.sub(r"[0-9a-f]{16,}|\d+", "N", each) for each in everything)
 
     def table(self) -> str:
         """Return the tables of victims and of what was in flight, and the findings."""
