@@ -15,14 +15,14 @@ help:
 	@echo 'make preview      show what `make up` would change, property by property'
 	@echo 'make down         delete everything in the stack, and stop the emulator'
 	@echo 'make logs         print the log of the stack'"'"'s job (ARGS=--follow: as it is written)'
-	@echo 'make unlock       remove the lock of a killed `make up`, and end its processes'
+	@echo 'make unlock       remove the lock of a killed `pulumi`, and end its processes'
 	@echo
 	@echo 'make test         run the tests, or some of them: make test ARGS="tests/topology -k chief"'
 	@echo '                  the slow tests, which `make test` skips: make test ARGS="-m slow"'
 	@echo 'make check        check format, lint, strict types and package dependencies'
 	@echo 'make format       format the code for `make check`'
 	@echo 'make bench        print the budget table with the figures of this machine'
-	@echo 'make soak         run random histories of jobs on the real engine (minutes): make soak ARGS="--sequences 50"'
+	@echo 'make soak         kill processes at random points, deploy again, and compare (hours): make soak ARGS="--kills 50"'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl'

@@ -46,7 +46,7 @@ def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
 
 
 def soak(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Run random histories of jobs on the real engine, and compare them with a model."""
+    """Kill processes on the real engine, deploy again, and compare what exists with what is declared."""
     env = _prepare(layout, report)
     return run_openly([layout.python, layout.root / "tests" / "soak", *arguments], cwd=layout.root, env=env)
 

@@ -59,7 +59,7 @@ def _tools(layout: Layout, report: Report, stack: str) -> Ready:
 def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
     """Deploy. The stack `local` needs no confirmation; for others, `pulumi up` asks."""
     report.line(target(layout, stack))
-    refuse_if_locked(layout, stack)
+    release_if_killed(layout, report, stack)
     ready = prepare(layout, report, stack=stack)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
     return _become(layout, _printing_commands(layout, ready), ["up", "--stack", stack, *consent, *arguments])
@@ -77,7 +77,7 @@ def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[s
 
 def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
     """Delete everything in the stack. For `local`, stop the emulator afterwards."""
-    refuse_if_locked(layout, stack)
+    release_if_killed(layout, report, stack)
     repair_files(layout, report, stack)
     if is_empty(layout, stack):
         report.line(f"Stack {stack} has no resources.")
@@ -229,8 +229,18 @@ def _existing(folder: Path) -> Path:
     return folder
 
 
+def release_if_killed(layout: Layout, report: Report, stack: str) -> None:
+    """Remove the lock of a `pulumi` that was killed on this machine. Raises ChoreError for any other lock."""
+    refuse_if_locked(layout, stack)
+    held = _locks(layout, stack)
+    for lock in held:
+        report.line(f"Stack {stack} is locked by {lock}, which was killed. Removing the lock.")
+    if held and unlock(layout, report, stack=stack, force=False):
+        raise ChoreError(f"The lock of stack {stack} cannot be removed. See the message above.")
+
+
 def refuse_if_locked(layout: Layout, stack: str) -> None:
-    """Explain a lock in our own backend and its remedy, before Pulumi fails. Raises ChoreError."""
+    """Explain a lock of a running process, or of another host, before Pulumi fails. Raises ChoreError."""
     for lock in _locks(layout, stack):
         if lock.process_runs:
             raise ChoreError(f"Stack {stack}: another pulumi is running, {lock}. Wait for it to end.")
@@ -238,11 +248,6 @@ def refuse_if_locked(layout: Layout, stack: str) -> None:
             raise ChoreError(
                 f"Stack {stack} is locked by {lock}. If that process has ended, run `make unlock FORCE=1`."
             )
-        raise ChoreError(
-            f"Stack {stack} is locked by {lock}, which was killed. What it did is recorded. "
-            f"Remove the lock, then run the command again:\n"
-            f"  make unlock{'' if stack == environment.LOCAL_STACK else f' STACK={stack}'}"
-        )
 
 
 def is_empty(layout: Layout, stack: str) -> bool:

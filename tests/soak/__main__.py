@@ -1,21 +1,64 @@
-"""`make soak`: random histories of jobs on the real engine, compared with a model (docs/rerun.md)."""
+"""`make soak`: kills over all kinds of resource (`soak.kills`).
+
+`make soak ARGS=jobs`: random histories of jobs on the real engine, compared with a model (docs/rerun.md).
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+sys.path[:0] = [str(Path(__file__).resolve().parents[each]) for each in (1, 2)]
 
 from soak import runner  # noqa: E402
+from soak.kills import driver  # noqa: E402
 from soak.limits import DEFECTS, EXCLUDED  # noqa: E402
+
+_REPORT = Path(".local/soak-report.json")
 
 
 def main(arguments: list[str]) -> int:
-    """Return 0 if the engine did what the model forecast, else 1."""
-    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    """Return 0 if all was as expected, else 1."""
+    return _jobs(arguments[1:]) if arguments[:1] == ["jobs"] else _kills(arguments)
+
+
+def _kills(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="make soak",
+        description="Kill processes at random points, each time followed by one `make up`, and compare.",
+    )
+    parser.add_argument("--kills", type=int, default=1000, help="stop after so many (default: 1000)")
+    parser.add_argument("--minutes", type=float, default=120.0, help="stop after so many (default: 120)")
+    parser.add_argument("--seed", type=int, help="seed of all histories (default: random)")
+    parser.add_argument("--history", help="only these histories of the seed, as in 3,7")
+    parser.add_argument("--lanes", type=int, default=2, help="histories that run side by side (default: 2)")
+    parser.add_argument("--report", type=Path, default=_REPORT, help=f"report in JSON (default: {_REPORT})")
+    parser.add_argument("--resume", action="store_true", help="continue the report, with its seed")
+    options = parser.parse_args(arguments)
+    if options.resume:
+        try:
+            report = driver.Report.read(options.report)
+        except (OSError, ValueError, TypeError) as error:
+            parser.error(f"{options.report} cannot be continued: {error}")
+    else:
+        options.report.parent.mkdir(parents=True, exist_ok=True)
+        report = driver.Report(file=options.report, seed=options.seed or runner.any_seed())
+    print(f"seed {report.seed}, {len(report.kills)} kills so far; the report is {report.file}", flush=True)
+    if os.geteuid():
+        print("no disk is ever full: only root can mount one", flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    only = tuple(map(int, options.history.split(","))) if options.history else ()
+    limits = {"kills": options.kills, "seconds": options.minutes * 60, "lanes": options.lanes}
+    driver.Driver(report=report, only=only, **limits).run()
+    print(report.table(), flush=True)
+    return 1 if report.findings() else 0
+
+
+def _jobs(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make soak ARGS=jobs", description="Random histories of jobs.")
     parser.add_argument(
         "--sequences", type=int, default=200, help="number of declarations with a history, 10 to a stack"
     )

@@ -21,14 +21,14 @@ EXCLUDED = (
     "`never`, set after a deployment was killed between recording a run and submitting it: the page does not "
     "specify whether that run is still due.",
 )
-"""Histories that no sequence has, or that no check covers, with the reasons. `make soak` prints them."""
+"""Histories that no sequence has, or that no check covers. `make soak ARGS=jobs` prints them."""
 
 
 DEFECTS = {
     "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and submitting "
     "its job, runs with the new declaration, but its record has the old one.",
 }
-"""Known defects, which are not reported unless `make soak ARGS="--strict"` asks for them.
+"""Known defects, which are not reported unless `make soak ARGS="jobs --strict"` asks for them.
 
 Delete an entry when its defect is fixed.
 """

@@ -47,7 +47,7 @@ class Failure:
             *(f"  {number}. {_line(self.plan, number, part.slots)}" for number in steps),
             "the output of the last command:",
             self.disagreement.output[-_OUTPUT_CHARACTERS:],
-            f"to run it again: make soak ARGS='--seed {self.plan.seed} --stacks 1 {only}'",
+            f"to run it again: make soak ARGS='jobs --seed {self.plan.seed} --stacks 1 {only}'",
         ]
         return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Random histories of jobs on the real engine, as many as fit the time: `make soak` runs more of them."""
+"""Random histories of jobs on the real engine, as many as fit; `make soak ARGS=jobs` runs more."""
 
 from __future__ import annotations
 

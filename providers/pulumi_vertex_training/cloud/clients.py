@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from pulumi_vertex_training.cloud import imports
 from pulumi_vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.lean_import import import_lean
@@ -55,13 +55,12 @@ def has_middleware() -> bool:
 
 
 def cached_per_endpoint(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
-    """Cache the result for each endpoint; the first caller creates it while others wait."""
-    lock = threading.RLock()
+    """Cache the result for each endpoint. Only one is created at a time: see `imports`."""
     cached = functools.cache(make)
 
     @functools.wraps(make)
     def get(endpoint: Endpoint) -> R:
-        with lock:
+        with imports.LOCK:
             return cached(endpoint)
 
     return get
@@ -102,6 +101,7 @@ def _renewed_token(endpoint: Endpoint) -> str | None:
 @cached_per_endpoint
 def session(endpoint: Endpoint) -> Session:
     """Return an HTTP session that sends the endpoint's credentials. It is safe for threads."""
+    imports.load_transport()
     from google.auth.transport.requests import AuthorizedSession
 
     made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]

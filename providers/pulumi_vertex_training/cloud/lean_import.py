@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from pulumi_vertex_training.cloud import imports
+
 AIPLATFORM_PACKAGES = frozenset({"google.cloud.aiplatform_v1", "google.cloud.aiplatform_v1.types"})
 
 
@@ -30,7 +32,8 @@ def import_lean(name: str, *, packages: frozenset[str] = AIPLATFORM_PACKAGES) ->
     under its locks. Raises ImportError.
     """
     _install(packages)
-    return importlib.import_module(name)
+    with imports.LOCK:
+        return importlib.import_module(name)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud import clients, imports, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
 from pulumi_vertex_training.cloud.translation import translated
@@ -65,6 +65,7 @@ def pages(endpoint: Endpoint, url: str, *, query: Query) -> Iterator[Json]:
 def _send(
     endpoint: Endpoint, method: str, url: str, query: Query | None, body: Mapping[str, Any] | None
 ) -> Json:
+    imports.load_transport()
     from google.api_core import exceptions
     from requests.exceptions import InvalidJSONError
 
@@ -99,6 +100,7 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
             document = json.loads(content)
             return document if isinstance(document, dict) else None
     except TimeoutError as error:
+        imports.load_transport()
         from requests.exceptions import ReadTimeout
 
         raise ReadTimeout(f"no answer in {retry.CALL_TIMEOUT:g} s") from error
@@ -116,6 +118,7 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
 
 
 def _refusal(url: str, status: int, content: bytes) -> GoogleAPICallError:
+    imports.load_transport()
     import requests
     from google.api_core import exceptions
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pulumi_vertex_training.cloud import imports
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _SECONDS_CLOUD = 60.0
 
 @functools.lru_cache(maxsize=4)
 def _retry(local: bool, seconds: float | None) -> Retry:
+    imports.load_transport()
     from google.api_core.retry import Retry
 
     # Retry draws each delay at random between zero and the current back-off.
@@ -40,6 +42,7 @@ def for_idempotent(endpoint: Endpoint, *, seconds: float | None = None) -> Retry
 
 def is_transient(error: BaseException) -> bool:
     """Return whether a retry may succeed: 408, 429, 5xx except 501, or no or a broken connection."""
+    imports.load_transport()
     import requests
     import urllib3
     from google.api_core.exceptions import GoogleAPICallError
@@ -67,6 +70,7 @@ def is_transient(error: BaseException) -> bool:
 
 def was_refused(error: BaseException) -> bool:
     """Return whether nothing listens at the address, so that nothing was sent."""
+    imports.load_transport()
     from urllib3.exceptions import NewConnectionError
 
     return _any_in_chain(error, lambda one: isinstance(one, (NewConnectionError, ConnectionRefusedError)))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.cloud import errors
+from pulumi_vertex_training.cloud import errors, imports
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 
 _OF_STATUS: Mapping[str, type[errors.CloudError]] = {
@@ -111,6 +111,7 @@ class _Finding:
 
 
 def _of_google_api(error: Exception) -> _Finding | None:
+    imports.load_transport()
     from google.api_core import exceptions
 
     if isinstance(error, exceptions.RetryError):

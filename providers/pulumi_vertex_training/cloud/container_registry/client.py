@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pulumi_vertex_training.cloud import errors, retry
+from pulumi_vertex_training.cloud import errors, imports, retry
 from pulumi_vertex_training.cloud.container_registry import bodies
 from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor
 from pulumi_vertex_training.cloud.container_registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
@@ -267,6 +267,7 @@ def ask(
     registry returned. At most `most` bytes of the answer are read, none with `stream`. With `once`, there are
     no retries.
     """
+    imports.load_transport()
     from google.api_core.exceptions import RetryError
     from requests import HTTPError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pulumi_vertex_training.cloud import clients, rest, retry
+from pulumi_vertex_training.cloud import clients, imports, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
 from pulumi_vertex_training.cloud.translation import translated
@@ -156,8 +156,9 @@ def _timeout_error(endpoint: Endpoint, operation: Operation, action: str, second
 
 
 def _message(wire: Mapping[str, Any]) -> Any:
-    from google.cloud.artifactregistry_v1.types import Repository
-    from google.protobuf import json_format
+    with imports.LOCK:
+        from google.cloud.artifactregistry_v1.types import Repository
+        from google.protobuf import json_format
 
     message = Repository.pb()()
     return Repository.wrap(json_format.ParseDict(dict(wire), message))

@@ -12,7 +12,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import quote
 
-from pulumi_vertex_training.cloud import clients, rest, retry
+from pulumi_vertex_training.cloud import clients, imports, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.translation import translated
@@ -56,6 +56,7 @@ def abort_upload(endpoint: Endpoint, bucket: str, upload: Upload) -> None:
 
 
 def _request(endpoint: Endpoint, method: str, url: str, params: dict[str, str]) -> str:
+    imports.load_transport()
     from google.api_core import exceptions
 
     def send() -> str:

@@ -1,0 +1,211 @@
+"""Compare the declared resources with Pulumi's state and with the service. Each complaint is one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from soak.kills.desired import JOBS, Desired
+from soak.kills.service import Job, Service
+
+KEPT_RUNS = 10
+"""The default of `keep_runs`: earlier runs of a job whose records are kept."""
+
+_INTERNAL = ":StackKey"
+"""Type of the record that a stack has beside the declared resources."""
+
+Deployment = Mapping[str, Any]
+
+
+def complaints(desired: Desired, deployment: Deployment, service: Service) -> Iterator[str]:
+    """Yield what differs after a deployment that succeeded."""
+    resources = _resources(deployment)
+    yield from _of_state(desired, deployment)
+    ids = {(kind, slot): one["id"] for (kind, slot), one in resources.items()}
+    yield from _of_storage(desired, resources, ids, service)
+    yield from _of_registry(desired, ids, service)
+    yield from _of_jobs(desired, ids, service)
+    yield from _of_others(desired, ids, service)
+
+
+def doubled(seen: Mapping[str, Job]) -> Iterator[str]:
+    """Yield the declarations that ran twice at any time; `seen` has every job by its name."""
+    by_salt: dict[tuple[str, str], list[Job]] = {}
+    for job in seen.values():
+        by_salt.setdefault((job.name.split("/")[-2], job.salt), []).append(job)
+    for (collection, salt), jobs in by_salt.items():
+        if collection == "customJobs" and salt.partition("-")[0] not in JOBS:
+            continue  # trials and the jobs behind pipelines
+        good = [job for job in jobs if job.state != "FAILED"]
+        if len(good) > 1:
+            yield f"{salt} ran {len(good)} times: {', '.join(map(str, good))}"
+
+
+def _of_state(desired: Desired, deployment: Deployment) -> Iterator[str]:
+    for pending in deployment.get("pending_operations") or []:
+        yield f"the state still has a pending operation: {pending['type']} {_name(pending['resource'])}"
+    found = Counter(
+        (one["type"].rpartition(":")[2], _name(one))
+        for one in deployment.get("resources", [])
+        if one["type"].startswith("pulumi-python:dynamic") and not one["type"].endswith(_INTERNAL)
+    )
+    wanted = desired.resources()
+    for (kind, slot), count in (found - wanted).items():
+        yield f"the state has {count} {kind} {slot} more than declared"
+    for (kind, slot), count in (wanted - found).items():
+        yield f"the state has {count} {kind} {slot} less than declared"
+    for one in deployment.get("resources", []):
+        for mark in ("delete", "pendingReplacement"):
+            if one.get(mark):
+                yield f"the state has {one['type'].rpartition(':')[2]} {_name(one)} with the mark {mark}"
+
+
+def _of_storage(
+    desired: Desired, resources: Mapping[Any, Any], ids: Mapping[Any, str], service: Service
+) -> Iterator[str]:
+    named = {slot: ids.get(("StagingBucket", slot), "") for slot in ("staging", "spare", "train")}
+    wanted = {name: slot for slot, name in named.items() if slot in desired.slots}
+    yield from _difference("bucket", wanted, [one["name"] for one in service.buckets])
+    for bucket in service.buckets:
+        slot = wanted.get(bucket["name"])
+        if slot is not None:
+            yield from _labels(desired, slot, f"bucket {slot}", bucket.get("labels", {}))
+    staged = [ids[key] for key in (("StagedFile", "file"), ("StagedPackage", "package")) if key in ids]
+    yield from _difference("object", staged, service.objects)
+    if "file" in desired.slots and ("StagedFile", "file") in resources:
+        text = f"version-{desired.slots['file'].version} " * 500
+        if (
+            resources["StagedFile", "file"]["outputs"].get("sha256")
+            != hashlib.sha256(text.encode()).hexdigest()
+        ):
+            yield "the staged file has other content than declared"
+
+
+def _of_registry(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iterator[str]:
+    wanted = {
+        ids.get(("ImageRepository", slot), ""): slot
+        for slot in ("trainers", "train")
+        if slot in desired.slots
+    }
+    yield from _difference("repository", wanted, [one["name"] for one in service.repositories])
+    for one in service.repositories:
+        slot = wanted.get(one["name"])
+        if slot is not None:
+            yield from _labels(desired, slot, f"repository {slot}", one.get("labels", {}))
+    images = {one["uri"]: one.get("tags", []) for one in service.images}
+    own = [uri for uri in images if "/trainers-" in uri]  # those of `train` are kept by default
+    yield from _difference("image", [ids[key] for key in (("TrainingImage", "image"),) if key in ids], own)
+    if ("TrainingImage", "train") in ids and ids["TrainingImage", "train"] not in images:
+        yield "the image of train is not in its repository"
+    if "image" in desired.slots and own:
+        tag = f"note-{desired.slots['image'].note}"
+        if images[own[0]] != [tag]:
+            yield f"the image has the tags {images[own[0]]}, declared is {tag}"
+
+
+def _of_jobs(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iterator[str]:
+    for slot in JOBS:
+        yield from _one_run(desired, slot, ids.get(("CustomJob", slot)), service.jobs)
+    unknown = [job for job in service.jobs if job.slot not in JOBS and not job.has_ended]
+    for job in unknown:
+        yield f"custom job {job} is live, and belongs to nothing"
+    for slot, kind, jobs in (
+        ("search", "HyperparameterTuningJob", service.tuning_jobs),
+        ("pipeline", "TrainingPipeline", service.pipelines),
+    ):
+        yield from _one_run(desired, slot, ids.get((kind, slot)), jobs)
+        for job in jobs:
+            live = [each for each in service.inner.get(job.name, ()) if not each.has_ended]
+            if len(live) != (0 if job.has_ended else 1):
+                yield f"{slot} {job} has {len(live)} live custom jobs"
+
+
+def _one_run(desired: Desired, slot: str, recorded: str | None, jobs: Iterable[Job]) -> Iterator[str]:
+    """Yield complaints unless one run of the slot is live, or has succeeded if its program ends."""
+    mine = [job for job in jobs if job.slot == slot]
+    live = [job for job in mine if not job.has_ended]
+    ended = [job for job in mine if job.has_ended]
+    if slot not in desired.slots:
+        for job in live:
+            yield f"{slot} is not declared, but its job {job} is live"
+        for job in ended:
+            if slot not in ("short", "long", "train"):
+                yield f"{slot} is not declared, but the record of its job {job} exists"
+        return
+    good = [job for job in ended if job.state == "SUCCEEDED"] if slot == "short" else live
+    now = [job for job in good if job.salt == desired.salt(slot)]
+    if len(now) != 1:
+        yield f"{slot}: {len(now)} good runs of {desired.salt(slot)}; there are {', '.join(map(str, mine))}"
+    elif recorded is not None and not _same(now[0].name, recorded):
+        yield f"{slot}: the job in the state is {recorded.rpartition('/')[2]}, the good run is {now[0]}"
+    for job in live:
+        if job not in now:
+            yield f"{slot}: an earlier run {job} is live"
+    kept = KEPT_RUNS + 1 if slot in ("short", "long", "train") else 0
+    if len(ended) > kept:
+        yield f"{slot}: {len(ended)} records of ended runs, at most {kept} are kept"
+
+
+def _of_others(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iterator[str]:
+    models = [f"{one['name'].partition('@')[0]}@{one['versionId']}" for one in service.versions]
+    yield from _difference("model", [ids[key] for key in (("Model", "model"),) if key in ids], models)
+    for one in service.versions:
+        if "model" in desired.slots:
+            note, version = (
+                f"{word}-{getattr(desired.slots['model'], word)}" for word in ("note", "version")
+            )
+            if one.get("versionDescription") != note:
+                yield f"the model's description is {one.get('versionDescription')}, declared is {note}"
+            if version not in str(one["containerSpec"]):
+                yield f"the model's container is not that of {version}"
+    machines = [key for key in (("PersistentResource", "gpus"),) if key in ids]
+    names = [one["name"] for one in service.persistent_resources]
+    yield from _difference("persistent resource", [ids[key] for key in machines], names)
+    for one in service.persistent_resources:
+        if "gpus" in desired.slots:
+            slot, pool = desired.slots["gpus"], one["resourcePools"][0]
+            wanted = (f"version-{slot.version}", 1 + slot.note % 3)
+            if (pool["id"], int(pool["replicaCount"])) != wanted:
+                yield f"the pool is {pool['id']} with {pool['replicaCount']} machines, declared is {wanted}"
+    for one in service.datasets:
+        yield f"dataset {one['name']} belongs to nothing"
+
+
+def _difference(noun: str, wanted: Iterable[str], found: Iterable[str]) -> Iterator[str]:
+    """Compare names; a project appears as its id or as its number."""
+    wanted_names, found_names = Counter(map(_local, wanted)), Counter(map(_local, found))
+    for name in (found_names - wanted_names).elements():
+        yield f"{noun} {name} exists, but is not declared"
+    for name in (wanted_names - found_names).elements():
+        yield f"{noun} {name or '(no id in the state)'} is declared, but does not exist"
+
+
+def _labels(desired: Desired, slot: str, noun: str, labels: Mapping[str, str]) -> Iterator[str]:
+    wanted = {"note": f"note-{desired.slots[slot].note}"}
+    if slot != "train":
+        wanted["version"] = f"version-{desired.slots[slot].version}"
+    for name, value in wanted.items():
+        if labels.get(name) != value:
+            yield f"the label {name} of {noun} is {labels.get(name)}, declared is {value}"
+
+
+def _resources(deployment: Deployment) -> dict[tuple[str, str], Any]:
+    return {
+        (one["type"].rpartition(":")[2], _name(one)): one
+        for one in deployment.get("resources", [])
+        if one.get("id") and not one.get("delete") and not one.get("pendingReplacement")
+    }
+
+
+def _name(resource: Mapping[str, Any]) -> str:
+    return str(resource["urn"].rpartition("::")[2])
+
+
+def _same(one: str, other: str) -> bool:
+    return _local(one) == _local(other)
+
+
+def _local(name: str) -> str:
+    return name.partition("/locations/")[2] or name
