@@ -137,9 +137,8 @@ def steps(shared_engine: Engine) -> Steps:
 
     write(engine, {**declared, "protected": {**declared["protected"], "machine": OTHER_MACHINE}}, printed.out)
     protected = engine.preview()
-    for name in ("protected", "gone"):
-        custom_jobs.cancel(engine.endpoint(), submitted[name].name)
-    until_ended(engine, submitted["protected"], submitted["gone"])
+    custom_jobs.cancel(engine.endpoint(), submitted["protected"].name)
+    until_ended(engine, submitted["protected"])
     declared["protected"] = {"adopt": ids["protected"], "rerun": "always"}
     declared["plain"] = {"adopt": ids["plain"], "machine": OTHER_MACHINE}
     write(engine, declared, printed.out)
@@ -147,6 +146,8 @@ def steps(shared_engine: Engine) -> Steps:
     engine.up().ok()
     changed = names(engine)
 
+    custom_jobs.cancel(engine.endpoint(), submitted["gone"].name)  # no deployment records that it has ended
+    until_ended(engine, submitted["gone"])
     custom_jobs.delete(engine.endpoint(), submitted["gone"].name)
     engine.run(*REFRESH, "--target", URN.format("gone")).ok()
     engine.up().ok()

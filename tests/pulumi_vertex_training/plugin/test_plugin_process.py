@@ -227,7 +227,7 @@ def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:
 
 
 def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
-    declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)]}
+    declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)], **PLACE}
     inputs, _ = plugin.check(RUN, run_of(declared))
     id_, first = plugin.create(RUN, inputs)
     assert (first["key"], first["generation"]) == (f"{id_}-1", 1)
