@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
@@ -13,9 +13,10 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import Hype
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT, KEY_INPUT
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.plugin.stack_key import StackKeyProvider
 from support.small_engine import Declared, Outputs
 
 TARGET = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
@@ -27,13 +28,21 @@ OF_JOB = {"on_replace": "delete", "keep_runs": 10}
 """The policies in a job's record only. The invariants of these tests count records, so none is kept."""
 
 
+STACK_KEY = Declared(name="vertex-training", provider=StackKeyProvider(), inputs={})
+
+
+def keyed(name: str, inputs: Mapping[str, Any]) -> Callable[[Outputs], Mapping[str, Any]]:
+    """Return the inputs with the key of a resource, which a program makes of the stack's key."""
+    return lambda known: {**inputs, KEY_INPUT: f"{known[STACK_KEY.name]['key']}-{name}"}
+
+
 def marks(name: str) -> dict[str, str]:
     return {"project": "engine-test", "stack": "test", "resource": name}
 
 
 def bucket(name: str) -> Declared:
     inputs = {"name": name, "force_destroy": True, **TARGET}
-    return Declared(name="bucket", provider=StagingBucketProvider(), inputs=inputs)
+    return Declared(name="bucket", provider=StagingBucketProvider(), inputs=keyed("bucket", inputs))
 
 
 def runnable(
@@ -119,7 +128,7 @@ def model(name: str, spec: str, note: str) -> Declared:
         "marks": marks(name),
         **TARGET,
     }
-    return Declared(name=name, provider=ModelProvider(), inputs=inputs)
+    return Declared(name=name, provider=ModelProvider(), inputs=keyed(name, inputs))
 
 
 def persistent_resource(name: str, spec: str, note: str) -> Declared:
@@ -134,5 +143,8 @@ def persistent_resource(name: str, spec: str, note: str) -> Declared:
         **TARGET,
     }
     return Declared(
-        name=name, provider=PersistentResourceProvider(), inputs=inputs, delete_before_replace=True
+        name=name,
+        provider=PersistentResourceProvider(),
+        inputs=keyed(name, inputs),
+        delete_before_replace=True,
     )

@@ -50,7 +50,7 @@ def read(file: Path) -> list[Call]:
     return list(calls.values())
 
 
-_NOT_COMPARED = ("__provider", "asked_by", "lookups", "__declaration", "__found")
+_NOT_COMPARED = ("__provider", "asked_by", "lookups", "__declaration", "__found", "__key")
 """Keys that the real program hands over beside the inputs; the small engine does not."""
 
 

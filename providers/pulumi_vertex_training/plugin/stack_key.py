@@ -37,3 +37,7 @@ class StackKeyProvider(Provider):
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         return ReadResult(id_, outbound(inbound(props)))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Do nothing: the record is in the state alone."""

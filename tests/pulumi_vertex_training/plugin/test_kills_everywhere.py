@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,8 @@ from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
-from pulumi_vertex_training.plugin.stack_key import StackKeyProvider
-from support.small_engine import Declared, Outputs, SmallEngine, kills
+from support.in_process_programs import STACK_KEY, keyed
+from support.small_engine import Declared, SmallEngine, kills
 from support.waiting import TIMEOUT
 from vertex_emulator.control import Control
 
@@ -39,12 +38,6 @@ PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 PARENT = "projects/local/locations/us-central1"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 _NUMBERS = itertools.count(1)
-_KEY = Declared(name="vertex-training", provider=StackKeyProvider(), inputs={})
-
-
-def keyed(name: str, inputs: Mapping[str, Any]) -> Callable[[Outputs], Mapping[str, Any]]:
-    """Return the inputs with the key of a resource, as a program makes it."""
-    return lambda known: {**inputs, KEY_INPUT: f"{known[_KEY.name]['key']}-{name}"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -72,7 +65,7 @@ class ModelTrial:
             "marks": {"project": "p", "stack": "s", "resource": self.id},
             **PLACE,
         }
-        return [_KEY, Declared(name=self.id, provider=ModelProvider(), inputs=keyed(self.id, inputs))]
+        return [STACK_KEY, Declared(name=self.id, provider=ModelProvider(), inputs=keyed(self.id, inputs))]
 
     def there(self) -> list[tuple[str, str, str]]:
         """Return the full names of the versions, with the specs that they were declared with."""
@@ -113,7 +106,7 @@ class ResourceTrial:
             inputs=keyed(self.id, inputs),
             delete_before_replace=True,
         )
-        return [_KEY, made]
+        return [STACK_KEY, made]
 
     def there(self) -> list[tuple[str, str, str]]:
         name = f"{PARENT}/persistentResources/{self.id}"
@@ -147,7 +140,7 @@ class BucketTrial:
             "marks": {"project": "p", "stack": "s", "resource": self.id},
         }
         provider = StagingBucketProvider()
-        return [_KEY, Declared(name=self.id, provider=provider, inputs=keyed(self.id, inputs))]
+        return [STACK_KEY, Declared(name=self.id, provider=provider, inputs=keyed(self.id, inputs))]
 
     def there(self) -> list[tuple[str, str, str]]:
         name = f"local-p-s-{self.id}"
@@ -173,7 +166,7 @@ class RepositoryTrial:
             "marks": {"project": "p", "stack": "s", "resource": self.id},
         }
         provider = ImageRepositoryProvider()
-        return [_KEY, Declared(name=self.id, provider=provider, inputs=keyed(self.id, inputs))]
+        return [STACK_KEY, Declared(name=self.id, provider=provider, inputs=keyed(self.id, inputs))]
 
     def there(self) -> list[tuple[str, str, str]]:
         name = f"{PARENT}/repositories/p-s-{self.id}"
@@ -200,7 +193,7 @@ class StagedTrial:
         source = {"bucket": self.id, "source": f"{self.id}.txt", "prefix": "files"}
         file = keyed("file", {**PLACE, **source})
         return [
-            _KEY,
+            STACK_KEY,
             Declared(name="bucket", provider=StagingBucketProvider(), inputs=bucket),
             Declared(name=self.id, provider=StagedFileProvider(), inputs=file),
         ]
