@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from suites import installing, left_out_plugin, results
+from suites import account, installing, left_out_plugin, results
 from suites.catalog import GoSuite, PythonSuite, Suite
 from suites.testbench import in_front_of
 from support.emulator import PROJECT, running
@@ -43,12 +43,12 @@ def run(suite: Suite) -> results.Results:
             with running(work / "data") as daemon:
                 return _run_program(suite, program, daemon, work)
         python, source = installing.python_for(suite.requirements), installing.source_of(suite)
-        with running(work / "data") as daemon, _environment(suite, daemon) as environment:
+        with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
             return _run_pytest(suite, python, source, environment, work)
 
 
 @contextmanager
-def _environment(suite: PythonSuite, daemon: Daemon) -> Iterator[dict[str, str]]:
+def _environment(suite: PythonSuite, daemon: Daemon, work: Path) -> Iterator[dict[str, str]]:
     """Yield the variables that lead the suite's clients to the emulator, and nowhere else."""
     # Whatever would leave this machine is refused at once, so no test reaches Google.
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY"), _NOWHERE)
@@ -70,6 +70,12 @@ def _environment(suite: PythonSuite, daemon: Daemon) -> Iterator[dict[str, str]]
         location="us-central1",
         environment=os.environ,
     )
+    if suite.setting == "account":
+        with account.key_file(daemon, work) as key:
+            del shell["STORAGE_EMULATOR_HOST"]  # with it, Google's client has no credentials
+            credentials = {"GOOGLE_APPLICATION_CREDENTIALS": str(key), "API_ENDPOINT_OVERRIDE": daemon.url}
+            yield {**shell, **proxies, **local, **credentials}
+        return
     yield {**shell, **proxies, **local}
 
 
