@@ -58,7 +58,7 @@ def source_of(suite: PythonSuite, *, cache: Path | None = None) -> Path:
         if not folder.exists():
             with tempfile.TemporaryDirectory(dir=cache) as new:
                 _download(suite, Path(new))
-                _unpack(next(Path(new).glob("*.tar.gz")), suite.folder, Path(new) / "source")
+                unpack(next(Path(new).glob("*.tar.gz")), suite.folder, Path(new) / "source")
                 (Path(new) / "source").rename(folder)
     return folder
 
@@ -69,7 +69,7 @@ def _download(suite: PythonSuite, folder: Path) -> None:
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-def _unpack(archive: Path, part: str, folder: Path) -> None:
+def unpack(archive: Path, part: str, folder: Path) -> None:
     """Unpack only `part`, so that the code beside it is that of the installed wheel."""
     with tarfile.open(archive) as tar:
         for member in tar.getmembers():

@@ -118,7 +118,7 @@ class RetryTests:
         return identifier
 
     def to_json(self, identifier: str) -> dict[str, Any] | None:
-        """Return the state of a retry test, or None if there is none of that id."""
+        """Return the state of a retry test, or None for an unknown id."""
         with self._lock:
             left = self._left.get(identifier)
             if left is None:

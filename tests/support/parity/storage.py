@@ -129,9 +129,9 @@ STORAGE = Section(
             feature="notifications",
             google="sends changes to a topic of Pub/Sub",
             likeness="not",
-            here="there are none, and creation is refused",
+            here="lists are empty, and creation is refused",
             source=API,
-            tests=(f"{GOOGLE}::test_notifications_are_none",),
+            tests=(f"{GOOGLE}::test_the_list_of_notifications_is_empty",),
         ),
     ),
 )
