@@ -55,9 +55,8 @@ def read(suite: Suite, junit: Path) -> Results:
         if case.find("failure") is not None or case.find("error") is not None:
             failed.add(name)
         elif why is not None or case.get("status") == "skipped":
-            message = (why is not None and why.get("message")) or case.findtext(
-                "system-err", "no reason given"
-            )
+            message = why.get("message") if why is not None else None
+            message = message or case.findtext("system-err") or "no reason given"
             counter = left_out if message.startswith(PREFIX) else skipped
             counter[message.removeprefix(PREFIX).strip()] += 1
         else:

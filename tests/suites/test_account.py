@@ -53,7 +53,7 @@ def test_another_key_gets_no_token(key: Path, tmp_path: Path) -> None:
     )
     other._token_uri = ours._token_uri
     with pytest.raises(RefreshError, match="invalid_grant"):
-        other.refresh(Request())  # type: ignore[no-untyped-call]
+        other.refresh(Request())
 
 
 def test_only_the_owner_reads_the_key(key: Path) -> None:

@@ -22,7 +22,7 @@ def archive(folder: Path, *names: str) -> Path:
     return file
 
 
-def test_code_beside_the_tests_stays_in_the_archive(tmp_path: Path) -> None:
+def test_only_the_part_is_unpacked(tmp_path: Path) -> None:
     file = archive(tmp_path, "d-1/tests/test_a.py", "d-1/google/cloud/d.py", "d-1/tests_of_others/b.py")
     unpack(file, "tests", tmp_path / "source")
     found = [path.relative_to(tmp_path / "source") for path in (tmp_path / "source").rglob("*.py")]
