@@ -162,10 +162,7 @@ SUITES: tuple[Suite, ...] = (
         ),
         not_passed=(
             Reason(tests="export_data", why="exports a dataset of a project of Google's"),
-            Reason(tests="image_dataset", why="imports image data; datasets here have tables and files only"),
-            Reason(
-                tests="test_model_upload|test_model_version", why="uploads a file of a bucket of Google's"
-            ),
+            Reason(tests="test_model_|image_dataset", why="reads a file of a bucket of Google's"),
             Reason(tests="project_id_inference", why="its job installs the SDK from GitHub, with git"),
             Reason(
                 tests="from_local_script_custom_container",
