@@ -95,7 +95,7 @@ def checked(policy: Mapping[str, Any], *, uniform: bool, enforced: bool) -> list
             raise StorageError(
                 412,
                 "conditionNotMet",
-                "To set a policy with conditions, please enable uniform bucket-level access of the bucket first.",
+                "To set a policy with conditions, first enable uniform bucket-level access of the bucket.",
             )
         if policy.get("version") != _WITH_CONDITIONS:
             raise invalid("The version of a policy with conditions must be at least 3. Set version to 3.")
