@@ -8,7 +8,7 @@ UPGRADE ?=
 VERSION ?=
 export STACK ARGS FORCE UPGRADE VERSION
 
-.PHONY: help up preview down logs unlock test check format bench soak setup tools lock generate descriptors version release
+.PHONY: help up preview down logs unlock test check format bench soak suites setup tools lock generate descriptors version release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -23,6 +23,7 @@ help:
 	@echo 'make format       format the code for `make check`'
 	@echo 'make bench        print the budget table with the figures of this machine'
 	@echo 'make soak         kill processes at random points, deploy again, and compare (hours): make soak ARGS="--kills 50"'
+	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl'
@@ -41,7 +42,7 @@ up preview down logs:
 unlock:
 	@scripts/chore $@ --stack "$$STACK" --force "$$FORCE"
 
-test bench soak:
+test bench soak suites:
 	@scripts/chore $@ --args="$$ARGS"
 
 check format setup tools generate descriptors release:

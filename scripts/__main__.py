@@ -71,6 +71,8 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             return quality.bench(here, report, arguments=extra)
         case "soak":
             return quality.soak(here, report, arguments=extra)
+        case "suites":
+            return quality.suites(here, report, arguments=extra)
         case "check":
             return quality.check(here, report)
         case "format":
@@ -105,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         "test",
         "bench",
         "soak",
+        "suites",
         "check",
         "format",
         "lock",

@@ -51,6 +51,12 @@ def soak(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     return run_openly([layout.python, layout.root / "tests" / "soak", *arguments], cwd=layout.root, env=env)
 
 
+def suites(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
+    """Run test suites that others wrote against the emulator."""
+    env = _prepare(layout, report)
+    return run_openly([layout.python, layout.root / "tests" / "suites", *arguments], cwd=layout.root, env=env)
+
+
 def format_code(layout: Layout, report: Report) -> int:
     """Format the code and apply the linter's fixes."""
     python_packages.ensure(layout, report, development=True)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from google.cloud.aiplatform_v1 import types as api
 
-from support.parity.page import PAGE, Row, Section, fields_without_row, missing_tests, page
+from suites.catalog import SUITES
+from support.parity.page import PAGE, Likeness, Row, Section, fields_without_row, missing_tests, page
 from support.parity.sections import SECTIONS
 
 EACH = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.title)
@@ -68,6 +69,27 @@ def test_sameness_known_from_a_client_has_a_test_with_that_client(section: Secti
     rows = [row for row in section.rows if "client" in row.bases and row.likeness == "same"]
     named = {row.feature: [test for test in row.tests if test.startswith(RUNS_CLIENTS)] for row in rows}
     assert [feature for feature, tests in named.items() if not tests] == []
+
+
+@EACH
+def test_rows_rest_on_suites_that_are_run(section: Section) -> None:
+    named = {name for row in section.rows for name in row.suites}
+    assert named <= {suite.name for suite in SUITES}
+
+
+@pytest.mark.parametrize(
+    ("likeness", "source", "word"),
+    [
+        ("same", "API reference", "as documented"),
+        ("same", "API reference; suite: gcsfs", "the same"),
+        ("same", "captured responses", "the same"),
+        ("like", "API reference", "in its own way"),
+    ],
+)
+def test_a_word_is_no_stronger_than_its_sources(likeness: Likeness, source: str, word: str) -> None:
+    assert f"**{word}**: h" in page(
+        [Section(title="t", rows=(replace(ROW, likeness=likeness, source=source),))]
+    )
 
 
 def test_an_unknown_source_is_rejected() -> None:

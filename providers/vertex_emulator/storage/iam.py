@@ -95,11 +95,10 @@ def checked(policy: Mapping[str, Any], *, uniform: bool, enforced: bool) -> list
             raise StorageError(
                 412,
                 "conditionNotMet",
-                "Bucket must have uniform bucket-level access enabled before IAM conditions are added to its "
-                "policy.",
+                "To set a policy with conditions, first enable uniform bucket-level access of the bucket.",
             )
         if policy.get("version") != _WITH_CONDITIONS:
-            raise invalid("A policy with conditions must have version 3. Set version to 3.")
+            raise invalid("The version of a policy with conditions must be at least 3. Set version to 3.")
     public = sorted({member for each in found for member in each["members"]} & _PUBLIC)
     if public and enforced:
         raise public_access_prevented(f"The policy names {' and '.join(public)}.")

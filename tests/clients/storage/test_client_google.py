@@ -103,7 +103,7 @@ def test_the_projects_service_account(client: Any) -> None:
     assert client.get_service_account_email().endswith("@gs-project-accounts.iam.gserviceaccount.com")
 
 
-def test_notifications_are_none(bucket: Any) -> None:
+def test_the_list_of_notifications_is_empty(bucket: Any) -> None:
     assert list(bucket.list_notifications()) == []
 
 

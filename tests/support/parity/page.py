@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "parity.md"
 
 Likeness = Literal["same", "like", "not"]
-Basis = Literal["seen", "client", "documented", "ours"]
+Basis = Literal["seen", "client", "suite", "documented", "ours"]
 SOURCES: dict[str, Basis] = {
     "captured responses": "seen",
     "logs of real jobs": "seen",
@@ -30,9 +30,13 @@ SOURCES: dict[str, Basis] = {
     "guide": "documented",
     "documentation of the query language": "documented",
 }
-"""The known sources; a page of the documentation, in quotes, and "ours: REASON" are sources as well."""
+"""The known sources. Others are a page of the documentation, in quotes, "suite: NAME", and "ours: REASON"."""
 
 WORDS: dict[Likeness, str] = {"same": "the same", "like": "in its own way", "not": "not done"}
+AS_DOCUMENTED = "as documented"
+"""The word for "same" in a row that rests on documentation alone."""
+
+_SUITE = "suite: "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,17 @@ class Row:
         """The basis of each source."""
         return tuple(map(_basis, self.source.split("; ")))
 
+    @property
+    def word(self) -> str:
+        """The likeness in words, no stronger than its sources."""
+        by_documents = self.likeness == "same" and set(self.bases) == {"documented"}
+        return AS_DOCUMENTED if by_documents else WORDS[self.likeness]
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The suites of others that the row rests on, by their names in tests/suites/catalog.py."""
+        return tuple(e.removeprefix(_SUITE) for e in self.source.split("; ") if e.startswith(_SUITE))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
@@ -82,16 +97,19 @@ the tests. A test fails if the page is not up to date, if it names a test that d
 or if a field of Google's installed API has no row.
 
 Each row has a feature, the behaviour of Google Cloud, the source of that knowledge, and the behaviour of
-the emulator: **the same**; **in its own way**, with the means of a laptop; or **not done**, in which case
-the job runs and its log reports that. The tests in the row check the emulator.
+the emulator: **the same**, where answers of the real service, a client or a suite of others show it; **as
+documented**, where only documentation does; **in its own way**, with the means of a laptop; or **not done**:
+the job runs and its log reports that, and other calls are refused by name. The tests in the row check the
+emulator.
 
 No test here calls Google Cloud. Its behaviour is known from these sources:
 
 * **seen**: published responses, logs and errors of the real service; the tests contain them;
 * **client**: Google's own programs and message definitions; the tests run them against the emulator, or
   record their requests;
-* **documented**: Google's documentation, not compared with the real service: "the same" means "as
-  documented";
+* **suite**: tests that others wrote, run unchanged against the emulator
+  ([numbers of the last run](clients.md#their-own-test-suites));
+* **documented**: Google's documentation, not compared with the real service;
 * **ours**: no source of Google's. Such a row is never "the same".
 """
 
@@ -102,20 +120,13 @@ def page(sections: Sequence[Section]) -> str:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    titles = [
-        "the same, as seen or as a client needs it",
-        "the same, as documented",
-        *list(WORDS.values())[1:],
-    ]
+    titles = [WORDS["same"], AS_DOCUMENTED, WORDS["like"], WORDS["not"]]
     lines = [
         f"| | {' | '.join(titles)} | tests |",
         "| --- | " + "--- | " * (len(titles) + 1),
     ]
     for section in sections:
-        same = [row for row in section.rows if row.likeness == "same"]
-        documented = sum(set(row.bases) == {"documented"} for row in same)
-        others = [sum(row.likeness == each for row in section.rows) for each in ("like", "not")]
-        counts = [len(same) - documented, documented, *others]
+        counts = [sum(row.word == title for row in section.rows) for title in titles]
         tests = len({name for row in section.rows for name in row.tests})
         lines.append(f"| {section.title} | {' | '.join(map(str, counts))} | {tests} |")
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -128,20 +139,22 @@ def _section(section: Section) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for row in section.rows:
-        here = f"**{WORDS[row.likeness]}**: {row.here}"
+        here = f"**{row.word}**: {row.here}"
         tests = "<br>".join(map(_link, row.tests))
         lines.append(f"| {row.feature} | {row.google} | {_known_from(row)} | {here} | {tests} |")
     return "\n".join(lines) + "\n"
 
 
 def _known_from(row: Row) -> str:
-    sources = [each.removeprefix("ours: ") for each in row.source.split("; ")]
+    sources = [each.removeprefix("ours: ").removeprefix(_SUITE) for each in row.source.split("; ")]
     return "<br>".join(f"**{basis}**: {each}" for basis, each in zip(row.bases, sources, strict=True))
 
 
 def _basis(source: str) -> Basis:
     if source.startswith("ours: "):
         return "ours"
+    if source.startswith(_SUITE):
+        return "suite"
     is_title = source.startswith('"') and source.endswith('"')
     return "documented" if is_title else SOURCES[source]
 

@@ -6,6 +6,17 @@ from support.parity.custom_jobs import CUSTOM_JOBS
 from support.parity.interface import INTERFACE
 from support.parity.persistent_resources import PERSISTENT_RESOURCES
 from support.parity.pipelines import DATASETS, MODELS, PIPELINES
+from support.parity.storage import REGISTRY, STORAGE
 from support.parity.tuning_jobs import TUNING_JOBS
 
-SECTIONS = (INTERFACE, CUSTOM_JOBS, TUNING_JOBS, PIPELINES, DATASETS, MODELS, PERSISTENT_RESOURCES)
+SECTIONS = (
+    INTERFACE,
+    CUSTOM_JOBS,
+    TUNING_JOBS,
+    PIPELINES,
+    DATASETS,
+    MODELS,
+    PERSISTENT_RESOURCES,
+    STORAGE,
+    REGISTRY,
+)

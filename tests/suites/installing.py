@@ -1,0 +1,105 @@
+"""Fetch suites with the package registries' own clients, and keep them in the user's cache folder."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts.layout import layout
+from suites.catalog import GoSuite, PythonSuite
+
+
+@contextmanager
+def locked(cache: Path) -> Iterator[None]:
+    """Hold the lock of the cached suites."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "suites.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def python_for(requirements: Sequence[str], *, cache: Path | None = None) -> Path:
+    """Return the Python of an environment with the requirements. It is made once."""
+    cache = cache or layout().cache
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    key = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
+    folder = cache / f"suites-python-{version}-{key}"
+    with locked(cache):
+        if not (folder / "complete").exists():
+            venv.create(folder, clear=True, with_pip=True)
+            command: list[str | Path] = [
+                folder / "bin" / "python",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                *requirements,
+            ]
+            subprocess.run(command, check=True, stdout=sys.stderr)
+            (folder / "complete").touch()
+    return folder / "bin" / "python"
+
+
+def source_of(suite: PythonSuite, *, cache: Path | None = None) -> Path:
+    """Return a folder with the suite's part of its source distribution. It is fetched once."""
+    cache = cache or layout().cache
+    folder = cache / f"suites-{suite.distribution}-{suite.version}-{suite.folder}"
+    with locked(cache):
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=cache) as new:
+                _download(suite, Path(new))
+                unpack(next(Path(new).glob("*.tar.gz")), suite.folder, Path(new) / "source")
+                (Path(new) / "source").rename(folder)
+    return folder
+
+
+def _download(suite: PythonSuite, folder: Path) -> None:
+    options: list[str | Path] = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", folder]
+    command = [sys.executable, "-m", "pip", "download", *options, f"{suite.distribution}=={suite.version}"]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def unpack(archive: Path, part: str, folder: Path) -> None:
+    """Unpack only `part`, so that the code beside it is that of the installed wheel."""
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            _, _, name = member.name.partition("/")
+            if name == part or name.startswith(f"{part}/"):
+                member.name = name
+                tar.extract(member, folder, filter="data")
+
+
+def program_of(suite: GoSuite, *, cache: Path | None = None) -> Path:
+    """Return the suite's program. It is built once. Raises FileNotFoundError without Go."""
+    cache = cache or layout().cache
+    folder = cache / f"suites-{suite.name}-{suite.version}"
+    program = folder / suite.name
+    go = shutil.which("go")
+    if go is None and not program.exists():
+        raise FileNotFoundError("Go is needed to build it. Install Go.")
+    with locked(cache):
+        if not program.exists():
+            folder.mkdir(exist_ok=True)
+            # `go install` would ask for the list of all versions, which not every module proxy provides.
+            found = subprocess.run(
+                [str(go), "mod", "download", "-json", f"{suite.module}@{suite.version}"],
+                check=True,
+                capture_output=True,
+                text=True,
+                cwd=folder,
+            ).stdout
+            subprocess.run(
+                [str(go), "build", "-o", folder / "new", "."], check=True, cwd=json.loads(found)["Dir"]
+            )
+            (folder / "new").rename(program)
+    return program

@@ -1,0 +1,81 @@
+"""The results of a suite, from the junit.xml that it wrote."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from suites.catalog import GoSuite, Reason, Suite
+from suites.left_out_plugin import PREFIX
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The tests of one run. `left_out` and `skipped` count by reason; a test that also erred has failed."""
+
+    suite: Suite
+    passed: frozenset[str]
+    failed: frozenset[str]
+    left_out: tuple[tuple[str, int], ...]
+    skipped: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> int:
+        return len(self.passed) + len(self.failed) + sum(n for _, n in (*self.left_out, *self.skipped))
+
+    def explained(self) -> tuple[tuple[str, int], ...]:
+        """Return the reasons why tests did not pass, with their number."""
+        reasons = (_reason(name, self.suite.not_passed) for name in self.failed)
+        return _counts(Counter(each.why for each in reasons if each is not None))
+
+    def unexplained(self) -> list[str]:
+        """Return the failed tests for which the catalog has no reason."""
+        return sorted(name for name in self.failed if _reason(name, self.suite.not_passed) is None)
+
+    def outdated(self) -> list[str]:
+        """Return the catalog's reasons that no failed test has any more."""
+        found = {_reason(name, self.suite.not_passed) for name in self.failed}
+        return [each.why for each in self.suite.not_passed if each not in found]
+
+
+def read(suite: Suite, junit: Path) -> Results:
+    """Return the results in a junit.xml. Raises ValueError if it has no tests."""
+    passed, failed = set(), set()
+    left_out: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
+    for number, case in enumerate(ElementTree.parse(junit).iter("testcase")):
+        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+        if isinstance(suite, GoSuite):
+            name = f"{case.get('name')}#{number}"  # its names are not unique
+        why = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed.add(name)
+        elif why is not None or case.get("status") == "skipped":
+            message = why.get("message") if why is not None else None
+            message = message or case.findtext("system-err") or "no reason given"
+            counter = left_out if message.startswith(PREFIX) else skipped
+            counter[message.removeprefix(PREFIX).strip()] += 1
+        else:
+            passed.add(name)
+    passed -= failed  # in pytest, an error at the end of a test is a second entry
+    if not passed and not failed:
+        raise ValueError(f"{junit} has no tests")
+    return Results(
+        suite=suite,
+        passed=frozenset(passed),
+        failed=frozenset(failed),
+        left_out=_counts(left_out),
+        skipped=_counts(skipped),
+    )
+
+
+def _reason(name: str, reasons: Sequence[Reason]) -> Reason | None:
+    return next((each for each in reasons if re.search(each.tests, name)), None)
+
+
+def _counts(counter: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counter.items(), key=lambda pair: (-pair[1], pair[0])))

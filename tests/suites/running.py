@@ -1,0 +1,135 @@
+"""Run a suite against an emulator of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from suites import account, installing, left_out_plugin, results
+from suites.catalog import GoSuite, PythonSuite, Suite
+from suites.testbench import in_front_of
+from support.emulator import PROJECT, running
+from vertex_emulator.addresses import variables
+from vertex_emulator.daemon import Daemon
+from vertex_emulator.launcher import Emulator
+
+_NOWHERE = "http://127.0.0.1:1"
+_SECONDS = 120
+_ALSO = (
+    "OCI_API_BLOBS_DIGEST_HEADER",
+    "OCI_API_BLOBS_UPLOAD_CANCEL",
+    "OCI_API_MANIFESTS_DIGEST_HEADER",
+)
+"""Tests of the registry that are off by default, because the specification does not require them."""
+
+
+def run(suite: Suite) -> results.Results:
+    """Fetch a suite, run it, and return its results. Its output goes to stderr.
+
+    Raises FileNotFoundError without a program that it needs, CalledProcessError if it cannot be fetched, and
+    ValueError if it ran no test.
+    """
+    with tempfile.TemporaryDirectory(prefix="suite-") as temporary:
+        work = Path(temporary)
+        if isinstance(suite, GoSuite):
+            program = installing.program_of(suite)
+            with running(work / "data") as daemon:
+                return _run_program(suite, program, daemon, work)
+        python, source = installing.python_for(suite.requirements), installing.source_of(suite)
+        with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
+            return _run_pytest(suite, python, source, environment, work)
+
+
+@contextmanager
+def _environment(suite: PythonSuite, daemon: Daemon, work: Path) -> Iterator[dict[str, str]]:
+    """Yield the variables that lead the suite's clients to the emulator, and nowhere else."""
+    # Whatever would leave this machine is refused at once, so no test reaches Google.
+    proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY"), _NOWHERE)
+    local = dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1,localhost")
+    if suite.setting == "testbench":
+        with in_front_of(daemon.storage_url) as address:
+            yield {**proxies, **local, "STORAGE_EMULATOR_HOST": address}
+        return
+    shell = variables(
+        Emulator(
+            url=daemon.url,
+            token=daemon.token,
+            storage_url=daemon.storage_url,
+            pid=os.getpid(),
+            data_dir=daemon.folder.root,
+            version="",
+        ),
+        project=PROJECT,
+        location="us-central1",
+        environment=os.environ,
+    )
+    if suite.setting == "account":
+        with account.key_file(daemon, work) as key:
+            del shell["STORAGE_EMULATOR_HOST"]  # with it, Google's client has no credentials
+            credentials = {"GOOGLE_APPLICATION_CREDENTIALS": str(key), "API_ENDPOINT_OVERRIDE": daemon.url}
+            yield {**shell, **proxies, **local, **credentials}
+        return
+    yield {**shell, **proxies, **local}
+
+
+def _run_pytest(
+    suite: PythonSuite, python: Path, source: Path, environment: Mapping[str, str], work: Path
+) -> results.Results:
+    junit, programs = work / "junit.xml", work / "programs"
+    shutil.copytree(source, work / "source")
+    programs.mkdir()
+    shutil.copy(left_out_plugin.__file__, programs)
+    # The conformance tests start storage-testbench with docker. Here it already runs.
+    docker = programs / "docker"
+    docker.write_text("#!/bin/sh\n")
+    docker.chmod(0o755)
+    left_out = [(each.tests, each.why) for each in suite.left_out]
+    paths = [str(programs), environment.get("PYTHONPATH", "")]
+    command: list[str | Path] = [python, "-m", "pytest", *suite.tests, "-p", "left_out_plugin"]
+    command += ["--quiet", "--color=no", f"--timeout={_SECONDS}", f"--junitxml={junit}", "--tb=short"]
+    if suite.workers:
+        command += ["-n", str(suite.workers)]
+    subprocess.run(
+        command,
+        check=False,
+        cwd=work / "source",
+        stdout=sys.stderr,
+        env={
+            **os.environ,
+            **environment,
+            **dict(suite.variables),
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "SUITES_LEFT_OUT": json.dumps(left_out),
+            "SUITES_ALIASES": json.dumps(suite.aliases),
+        },
+    )
+    return results.read(suite, junit)
+
+
+def _run_program(suite: GoSuite, program: Path, daemon: Daemon, work: Path) -> results.Results:
+    subprocess.run(
+        [program],
+        check=False,
+        cwd=work,
+        stdout=sys.stderr,
+        env={
+            **os.environ,
+            "OCI_REGISTRY": daemon.url.removeprefix("http://"),
+            "OCI_TLS": "disabled",
+            "OCI_USERNAME": "oauth2accesstoken",
+            "OCI_PASSWORD": daemon.token,
+            "OCI_REPO1": "docker.io/conformance/one",
+            "OCI_REPO2": "docker.io/conformance/two",
+            **dict.fromkeys(_ALSO, "true"),
+            "OCI_RESULTS_DIR": str(work / "results"),
+        },
+    )
+    return results.read(suite, work / "results" / "junit.xml")

@@ -1,0 +1,98 @@
+"""Results of suites: counts, reasons, and their place in docs/clients.md."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suites.catalog import SUITES, GoSuite, PythonSuite, Reason
+from suites.page import BEGIN, END, PAGE, reasons, table, written
+from suites.results import Results, read
+
+SUITE = PythonSuite(
+    name="s",
+    distribution="d",
+    version="1",
+    folder="tests",
+    tests=("tests",),
+    requirements=("d==1",),
+    not_passed=(Reason(tests="::test_known", why="needs Google"), Reason(tests="::test_gone", why="was so")),
+)
+JUNIT = """<testsuites><testsuite>
+<testcase classname="tests.a" name="test_passes"/>
+<testcase classname="tests.a" name="test_known"><failure message="x"/></testcase>
+<testcase classname="tests.a" name="test_new"><failure message="x"/></testcase>
+<testcase classname="tests.a" name="test_errs_at_its_end"/>
+<testcase classname="tests.a" name="test_errs_at_its_end"><error message="x"/></testcase>
+<testcase classname="tests.a" name="test_left"><skipped message="left out: needs FUSE"/></testcase>
+<testcase classname="tests.a" name="test_own"><skipped message="no | network"/></testcase>
+</testsuite></testsuites>"""
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    file = tmp_path / "junit.xml"
+    file.write_text(JUNIT)
+    return read(SUITE, file)
+
+
+def test_each_test_counts_once(results: Results) -> None:
+    assert (results.total, len(results.passed), len(results.failed)) == (6, 1, 3)
+    assert (results.left_out, results.skipped) == ((("needs FUSE", 1),), (("no | network", 1),))
+
+
+def test_a_failure_has_a_reason_or_is_reported(results: Results) -> None:
+    assert results.explained() == (("needs Google", 1),)
+    assert results.unexplained() == ["tests/a.py::test_errs_at_its_end", "tests/a.py::test_new"]
+
+
+def test_a_reason_that_nothing_needs_is_reported(results: Results) -> None:
+    assert results.outdated() == ["was so"]
+
+
+def test_equal_names_of_a_go_program_are_tests_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "junit.xml"
+    file.write_text('<r><testcase name="a"/><testcase name="a"/><testcase name="a" status="skipped"/></r>')
+    found = read(GoSuite(name="s", module="m", version="v0-1-c"), file)
+    assert (found.total, len(found.passed), found.skipped) == (3, 2, (("no reason given", 1),))
+
+
+def test_a_run_without_tests_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "junit.xml"
+    file.write_text("<testsuites/>")
+    with pytest.raises(ValueError, match="no tests"):
+        read(SUITE, file)
+
+
+def test_the_tables(results: Results) -> None:
+    assert "| s | d 1 | 6 | 1 | 3 | 1 | 1 |" in table([results])
+    why = reasons([results])
+    assert "| s | 1 | not passed | needs Google |" in why
+    assert "| s | 1 | skipped by itself | no / network |" in why
+    assert "not explained: `tests/a.py::test_new`" in why
+
+
+def test_only_the_part_between_the_comments_is_written(results: Results) -> None:
+    found = [replace(results, suite=suite) for suite in SUITES]
+    text = written(f"before\n{BEGIN}old\n{END}after\n", found, today="2026-01-02")
+    assert text.startswith(f"before\n{BEGIN}") and text.endswith(f"{END}after\n")
+    assert "Run on 2026-01-02" in text and "old" not in text
+
+
+def test_numbers_of_some_suites_are_not_written(results: Results) -> None:
+    with pytest.raises(ValueError, match="No results of storage-system"):
+        written(f"{BEGIN}{END}", [replace(results, suite=suite) for suite in SUITES[1:]], today="")
+
+
+def test_the_page_has_a_row_for_each_pinned_suite() -> None:
+    part = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    rows = re.findall(r"^\| ([\w-]+) \| ([^|]+) \| \d+ \| \d+ \|", part, re.MULTILINE)
+    assert rows == [(suite.name, suite.source) for suite in SUITES]
+
+
+def test_the_page_explains_every_test_that_did_not_pass() -> None:
+    part = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    assert "not explained" not in part
