@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from vertex_emulator import vertex_ai
 from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
+from vertex_emulator.artifact_registry import service as artifact_registry
 from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
@@ -38,6 +40,9 @@ from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
 from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
+
+if TYPE_CHECKING:
+    from vertex_emulator.grpc_server.server import GrpcServer
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +89,8 @@ class Daemon:
         self._code = settings.code
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._grpc: GrpcServer | None = None
+        self._grpc_thread = threading.Thread(target=self._start_grpc, name="gRPC", daemon=True)
         self._undo: list[Callable[[], object]] = []
         try:
             lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
@@ -139,8 +146,17 @@ class Daemon:
                 *self.registry.routes(),
             ]
             self._faults = Faults()
+            self._requests = RequestLog()
+            self._authenticator = Authenticator(
+                token=self.token,
+                storage_secret=data_folder.storage_secret(self.token),
+                service_token=data_folder.service_token(self.token),
+                metadata_secret=data_folder.metadata_secret(self.token),
+                tickets=self.storage.tickets,
+            )
             self._server = self._listen(settings.port, services)
             self._undo.append(self._server.stop)
+            self._undo.append(self._stop_grpc)
             self._undo.append(self._faults.clear)
         except BaseException:
             self._close_parts()
@@ -151,12 +167,19 @@ class Daemon:
         return self._server.url
 
     @property
+    def grpc_address(self) -> str | None:
+        """The address of the gRPC server, which this waits for; None if it could not be started."""
+        self._grpc_thread.join()
+        return None if self._grpc is None else self._grpc.address
+
+    @property
     def storage_url(self) -> str:
         """The value of STORAGE_EMULATOR_HOST."""
         return f"{self.url}/s/{data_folder.storage_secret(self.token)}"
 
     def start(self) -> None:
         """Serve requests in threads, and write emulator.json."""
+        self._grpc_thread.start()
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
         write_auth_file(self.folder, url=self.url, token=self.token)
@@ -219,7 +242,7 @@ class Daemon:
         self.storage.clock_changed()
 
     def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
-        requests = RequestLog()
+        requests, authenticator = self._requests, self._authenticator
         admin = Admin(
             version=__version__,
             instance=self.instance,
@@ -227,13 +250,6 @@ class Daemon:
             info=self._info,
             requests=requests,
             shut_down=self.request_stop,
-        )
-        authenticator = Authenticator(
-            token=self.token,
-            storage_secret=data_folder.storage_secret(self.token),
-            service_token=data_folder.service_token(self.token),
-            metadata_secret=data_folder.metadata_secret(self.token),
-            tickets=self.storage.tickets,
         )
         calls = frozenset(route.call for route in services if route.call)
         faults = self._faults
@@ -277,19 +293,55 @@ class Daemon:
                 return listen(port)
             except (OSError, OverflowError) as error:
                 raise _port_error(port, error) from error
-        row = self._database.row("SELECT value FROM settings WHERE name = 'port'")
+        last = self._last_port("port")
         server = None
-        if row is not None:
+        if last:
             try:
-                server = listen(int(row["value"]))
+                server = listen(last)
             except OSError:
-                log.info("The last port, %s, is in use: using another port", row["value"])
+                log.info("The last port, %s, is in use: using another port", last)
         server = server or listen(0)
-        self._database.execute(
-            "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (str(server.server_port),),
-        )
+        self._remember_port("port", server.server_port)
         return server
+
+    def _start_grpc(self) -> None:
+        """Listen for gRPC, beside the first requests: its library takes a moment to load."""
+        try:
+            from vertex_emulator.grpc_server.calls import Surroundings
+            from vertex_emulator.grpc_server.server import GrpcServer
+
+            self._grpc = GrpcServer(
+                (*vertex_ai.SERVICES, *artifact_registry.SERVICES),
+                {**self._jobs.bindings(), **self.artifacts.bindings()},
+                Surroundings(
+                    authenticator=self._authenticator,
+                    requests=self._requests,
+                    faults=self._faults,
+                    on_request=self._idle.touch,
+                    is_stopping=lambda: self._server.stopping,
+                    data_dir=self.folder.root,
+                ),
+                port=self._last_port("grpc port"),
+            )
+            self._remember_port("grpc port", self._grpc.port)
+        except Exception:
+            log.exception("The emulator does not answer gRPC: its server could not be started")
+
+    def _stop_grpc(self) -> None:
+        if self._grpc_thread.ident is not None:
+            self._grpc_thread.join()
+        if self._grpc is not None:
+            self._grpc.stop()
+
+    def _last_port(self, name: str) -> int:
+        row = self._database.row("SELECT value FROM settings WHERE name = ?", (name,))
+        return 0 if row is None else int(row["value"])
+
+    def _remember_port(self, name: str, port: int) -> None:
+        self._database.execute(
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, str(port)),
+        )
 
     def _info(self) -> Mapping[str, Any]:
         return {
@@ -297,6 +349,7 @@ class Daemon:
             "instance": self.instance,
             "pid": os.getpid(),
             "url": self.url,
+            "grpc": self.grpc_address,
             "started": self.started,
             "dataDir": str(self.folder.root),
             "python": sys.executable,

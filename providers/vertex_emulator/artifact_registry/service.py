@@ -31,6 +31,7 @@ from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.methods import Binding
 from vertex_emulator.rpc.operations import Operations
 
+SERVICES = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
 _API = "/v1/projects/([^/]+)/services/([^/:]+)"
 _HERE = ("aiplatform", "artifactregistry", "logging", "storage")
 
@@ -52,8 +53,7 @@ class ArtifactService:
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the methods, and of the state of an API, which gcloud reads."""
-        services = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
-        return [*rpc.routes(services, self.bindings()), Route("GET", _API, _api)]
+        return [*rpc.routes(SERVICES, self.bindings()), Route("GET", _API, _api)]
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods by full name."""

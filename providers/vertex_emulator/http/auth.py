@@ -111,10 +111,11 @@ class Authenticator:
         if ticket:
             return AuthenticatedRequest(path=path, base_url=f"http://{host}", storage_only=True)
         if not (path == HEALTH and method == "GET"):
-            self._check_token(path, headers)
+            self.check_token(path, headers)
         return AuthenticatedRequest(path=path, base_url=f"http://{host}")
 
-    def _check_token(self, path: str, headers: Headers) -> None:
+    def check_token(self, path: str, headers: Headers) -> None:
+        """Check the token in the headers of a request for `path`. Raises `HttpError` 401, 403."""
         registry = is_registry(path)
         given = headers.get("authorization")
         if given is None:
