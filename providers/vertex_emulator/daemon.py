@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import secrets
+import socket
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.server import EmulatorServer
+from vertex_emulator.http.server import EmulatorServer, listen
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
@@ -38,11 +39,13 @@ from vertex_emulator.replica_images import unpacking
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
+from vertex_emulator.token_renewal import replaced_secrets, token_for
 from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
 
 if TYPE_CHECKING:
     from vertex_emulator.grpc_server.server import GrpcServer
+    from vertex_emulator.proxy.server import ProxyServer
 
 log = logging.getLogger(__name__)
 
@@ -90,13 +93,13 @@ class Daemon:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._grpc: GrpcServer | None = None
+        self._proxy: ProxyServer | None = None
         self._grpc_thread = threading.Thread(target=self._start_grpc, name="gRPC", daemon=True)
         self._undo: list[Callable[[], object]] = []
         try:
             lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
             if not settings.lock_until_exit:
                 self._undo.append(lock.release)
-            self.token = data_folder.ensure_token(self.folder)
             self._database = connect(self.folder.database)
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
@@ -146,6 +149,10 @@ class Daemon:
                 *self.registry.routes(),
             ]
             self._faults = Faults()
+            listener = self._open_port(settings.port)
+            self._undo.append(listener.close)
+            port = int(listener.getsockname()[1])
+            self.token = token_for(self.folder, self._database, port=port, live_jobs=self._jobs.live_jobs())
             self._requests = RequestLog()
             self._authenticator = Authenticator(
                 token=self.token,
@@ -153,8 +160,9 @@ class Daemon:
                 service_token=data_folder.service_token(self.token),
                 metadata_secret=data_folder.metadata_secret(self.token),
                 tickets=self.storage.tickets,
+                replaced=replaced_secrets(self._database),
             )
-            self._server = self._listen(settings.port, services)
+            self._server = self._serve_at(listener, services)
             self._undo.append(self._server.stop)
             self._undo.append(self._stop_grpc)
             self._undo.append(self._faults.clear)
@@ -171,6 +179,14 @@ class Daemon:
         """The address of the gRPC server, which this waits for; None if it could not be started."""
         self._grpc_thread.join()
         return None if self._grpc is None else self._grpc.address
+
+    @property
+    def proxy_url(self) -> str | None:
+        """The value of https_proxy, which has a secret; None if the proxy could not be started."""
+        self._grpc_thread.join()
+        if self._proxy is None:
+            return None
+        return f"http://emulator:{data_folder.proxy_secret(self.token)}@127.0.0.1:{self._proxy.port}"
 
     @property
     def storage_url(self) -> str:
@@ -241,7 +257,25 @@ class Daemon:
         self.scheduler.clock_changed()
         self.storage.clock_changed()
 
-    def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
+    def _open_port(self, port: int | None) -> socket.socket:
+        """Listen at the port, or without one at the last one if it is free. Raises `PortError`."""
+        if port is not None:
+            try:
+                return listen(port)
+            except (OSError, OverflowError) as error:
+                raise _port_error(port, error) from error
+        last = self._last_port("port")
+        listener = None
+        if last:
+            try:
+                listener = listen(last)
+            except OSError:
+                log.info("The last port, %s, is in use: using another port", last)
+        listener = listener or listen(0)
+        self._remember_port("port", listener.getsockname()[1])
+        return listener
+
+    def _serve_at(self, listener: socket.socket, services: Sequence[Route]) -> EmulatorServer:
         requests, authenticator = self._requests, self._authenticator
         admin = Admin(
             version=__version__,
@@ -275,34 +309,17 @@ class Daemon:
         storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
         metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
 
-        def listen(number: int) -> EmulatorServer:
-            return EmulatorServer(
-                number,
-                authenticator=authenticator,
-                router=router,
-                requests=requests,
-                data_dir=self.folder.root,
-                on_request=self._idle.touch,
-                faults=faults,
-                storage_router=storage_router,
-                metadata_router=metadata_router,
-            )
-
-        if port is not None:
-            try:
-                return listen(port)
-            except (OSError, OverflowError) as error:
-                raise _port_error(port, error) from error
-        last = self._last_port("port")
-        server = None
-        if last:
-            try:
-                server = listen(last)
-            except OSError:
-                log.info("The last port, %s, is in use: using another port", last)
-        server = server or listen(0)
-        self._remember_port("port", server.server_port)
-        return server
+        return EmulatorServer(
+            listener,
+            authenticator=authenticator,
+            router=router,
+            requests=requests,
+            data_dir=self.folder.root,
+            on_request=self._idle.touch,
+            faults=faults,
+            storage_router=storage_router,
+            metadata_router=metadata_router,
+        )
 
     def _start_grpc(self) -> None:
         """Listen for gRPC, beside the first requests: its library takes a moment to load."""
@@ -326,10 +343,26 @@ class Daemon:
             self._remember_port("grpc port", self._grpc.port)
         except Exception:
             log.exception("The emulator does not answer gRPC: its server could not be started")
+        try:
+            from vertex_emulator.proxy.authority import Authority
+            from vertex_emulator.proxy.server import ProxyServer
+
+            self._proxy = ProxyServer(
+                self._last_port("proxy port"),
+                secret=data_folder.proxy_secret(self.token),
+                authority=Authority(self.folder.root / "proxy"),
+                serve_http=self._server.serve_google_host,
+                grpc_address=lambda: None if self._grpc is None else self._grpc.address,
+            )
+            self._remember_port("proxy port", self._proxy.port)
+        except Exception:
+            log.exception("The emulator has no proxy: it could not be started")
 
     def _stop_grpc(self) -> None:
         if self._grpc_thread.ident is not None:
             self._grpc_thread.join()
+        if self._proxy is not None:
+            self._proxy.stop()
         if self._grpc is not None:
             self._grpc.stop()
 

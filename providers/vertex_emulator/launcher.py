@@ -1,36 +1,39 @@
-"""Finds, starts and stops the emulator of a data folder, from any process.
+"""Starts and stops the emulator of a data folder, from any process.
 
-Any number of threads and processes may call `ensure` at once: one of them starts the only daemon. A server at
-a port is trusted only after it has proved that it knows the token. A stale emulator.json (killed daemon,
-reboot, reused process ID or port) is therefore harmless, and no secret is sent to another program.
+Any number of threads and processes may call `ensure` at once: one of them starts the only daemon.
 """
 
 from __future__ import annotations
 
-import hmac
-import http.client
 import json
 import os
 import re
-import secrets
 import select
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vertex_emulator import extras, installed_code
+from vertex_emulator import extras
 from vertex_emulator.interpreter import VARIABLE, interpreter
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
-from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
-from vertex_training import __version__
+from vertex_emulator.kernel.locks import LockHeldError, locked
+from vertex_emulator.lookup import (
+    PROBE_SECONDS,
+    Emulator,
+    EmulatorBusyError,
+    LauncherError,
+    call,
+    find,
+    lock_holder,
+)
 
-_PROBE_SECONDS = 5.0
+__all__ = ["Emulator", "EmulatorBusyError", "LauncherError", "data_dir_of", "ensure", "find", "stop"]
+
 _START_SECONDS = 30.0
 _STOP_SECONDS = 20.0
 _MAX_LOG = 5 * 1024 * 1024
@@ -47,58 +50,6 @@ The daemon outlives its caller and gets none of the caller's secrets.
 """
 
 
-class LauncherError(Exception):
-    """The emulator could not be started, reached or stopped; the message has the remedy."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Emulator:
-    """A running emulator.
-
-    `storage_url` is the value of STORAGE_EMULATOR_HOST and contains the storage secret.
-    """
-
-    url: str
-    token: str = field(repr=False)
-    storage_url: str = field(repr=False)
-    pid: int
-    data_dir: Path
-    version: str
-    code: str | None = None
-
-    @property
-    def is_outdated(self) -> bool:
-        """True if it runs another version than this one, or if its code has changed since it started."""
-        return self.version != __version__ or installed_code.has_changed(self.code)
-
-
-def find(data_dir: Path | None = None, *, probe_seconds: float = _PROBE_SECONDS) -> Emulator | None:
-    """Return the emulator of the folder (default: the user's) if it responds within `probe_seconds`, or None.
-
-    Starts nothing. Raises `LauncherError` if the folder cannot be read.
-    """
-    folder = _folder(data_dir)
-    try:
-        record = data_folder.read_record(folder)
-        token = data_folder.read_token(folder) if record is not None else None
-    except DataFolderError as error:
-        raise LauncherError(str(error)) from error
-    if record is None or token is None:
-        return None
-    version = _probe(record.url, token=token, instance=record.instance, seconds=probe_seconds)
-    if version is None:
-        return None
-    return Emulator(
-        url=record.url,
-        token=token,
-        storage_url=f"{record.url}/s/{data_folder.storage_secret(token)}",
-        pid=record.pid,
-        data_dir=folder.root,
-        version=version,
-        code=record.code,
-    )
-
-
 def ensure(
     data_dir: Path | None = None,
     *,
@@ -113,7 +64,10 @@ def ensure(
     """
     folder = _folder(data_dir)
     until = time.monotonic() + timeout
-    running = find(folder.root)
+    try:
+        running = find(folder.root)
+    except EmulatorBusyError:
+        running = None  # it is waited for below
     if running is not None and not running.is_outdated:
         return _at_port(running, port)
     # An interpreter that the variable names reports its own missing packages.
@@ -133,42 +87,42 @@ def ensure(
 
 
 def stop(
-    data_dir: Path | None = None, *, timeout: float = _STOP_SECONDS, probe_seconds: float = _PROBE_SECONDS
+    data_dir: Path | None = None, *, timeout: float = _STOP_SECONDS, probe_seconds: float = PROBE_SECONDS
 ) -> bool:
     """Stop the emulator and wait until it has ended. Return False if none was running. Jobs keep running.
 
     Raises `LauncherError`.
     """
     folder = _folder(data_dir)
-    running = find(folder.root, probe_seconds=probe_seconds)
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            running = find(folder.root, probe_seconds=probe_seconds)
+            break
+        except EmulatorBusyError:
+            if time.monotonic() >= until:
+                raise
     if running is None:
-        if (holder := _lock_holder(folder)) is None:
-            return False
-        # The emulator may be starting or stopping.
-        until = time.monotonic() + timeout
-        while time.monotonic() < until:
-            if (running := find(folder.root, probe_seconds=probe_seconds)) is not None:
-                break
-            if _lock_holder(folder) is None:
-                return False
-            time.sleep(0.05)
-        else:
-            raise LauncherError(_not_responding(folder, holder))
+        return False
     _shut_down(folder, running, timeout=timeout)
     return True
 
 
 def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float) -> Emulator:
     """Start the daemon, or return the running one. Called under the start lock."""
-    message: dict[str, Any] = {}
     while True:
-        running = find(folder.root)
+        try:
+            running = find(folder.root)
+        except EmulatorBusyError:
+            if time.monotonic() >= until:
+                raise
+            continue
         if running is not None and not running.is_outdated:
             return _at_port(running, port)
         if running is not None:
             _shut_down(folder, running, timeout=max(until - time.monotonic(), 1.0))
         if time.monotonic() >= until:
-            raise LauncherError(_not_responding(folder, message.get("held")))
+            raise EmulatorBusyError(folder, pid=lock_holder(folder), why="another process serves its folder")
         log_size = _log_size(folder)
         message = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until)
         if "error" in message:
@@ -257,66 +211,25 @@ def _environment(caller: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in caller.items() if _PASSED_VARIABLES.fullmatch(name)}
 
 
-def _probe(url: str, *, token: str, instance: str, seconds: float) -> str | None:
-    """Return the version of the emulator at `url`, or None if there is no response or another server."""
-    nonce = secrets.token_hex(16)
-    status, answer = _call(url, "GET", f"/_local/health?nonce={nonce}", timeout=seconds)
-    if status != 200 or answer.get("instance") != instance:
-        return None
-    expected = data_folder.health_proof(token, instance=instance, nonce=nonce)
-    if not hmac.compare_digest(str(answer.get("proof", "")).encode(), expected.encode()):
-        return None
-    return str(answer.get("version", ""))
-
-
 def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None:
     until = time.monotonic() + timeout
-    status, answer = _call(
-        running.url, "POST", "/_local/shutdown", timeout=_PROBE_SECONDS, token=running.token
-    )
-    if status not in (0, 200):
-        raise LauncherError(
-            f"The emulator at {running.url} (process {running.pid}) refused to stop: {answer}. See "
-            f"{folder.log}."
-        )
-    while _lock_holder(folder) == running.pid:
+    status = 0
+    while lock_holder(folder) == running.pid:
+        if status != 200:
+            status, answer = call(
+                running.url, "POST", "/_local/shutdown", timeout=PROBE_SECONDS, token=running.token
+            )
+            if status not in (0, 200, 503):
+                raise LauncherError(
+                    f"The emulator at {running.url} (process {running.pid}) refused to stop: {answer}. See "
+                    f"{folder.log}."
+                )
         if time.monotonic() >= until:
             raise LauncherError(
-                f"The emulator of {folder.root} (process {running.pid}) has not stopped within "
+                f"The emulator of {folder.root} (process {running.pid}) is busy: it has not stopped within "
                 f"{timeout:.0f} seconds. See {folder.log}, or end it with: kill {running.pid}"
             )
         time.sleep(0.01)
-
-
-def _call(
-    url: str, method: str, path: str, *, timeout: float, token: str | None = None
-) -> tuple[int, dict[str, Any]]:
-    """Return status and JSON response, or status 0 without a response. Never uses a proxy."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
-    try:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        connection.request(method, path, headers=headers)
-        response = connection.getresponse()
-        value = json.loads(response.read(1 << 20))
-        return response.status, value if isinstance(value, dict) else {}
-    except (OSError, OverflowError, http.client.HTTPException, ValueError):
-        return 0, {}
-    finally:
-        connection.close()
-
-
-def _lock_holder(folder: DataFolder) -> int | None:
-    """Return the process that serves the folder, None if no process does, or -1 if its ID is unknown."""
-    if not folder.lock.exists():
-        return None
-    try:
-        FileLock(folder.lock, note=False).release()
-    except LockHeldError as error:
-        return error.holder or -1
-    except DataFolderError as error:
-        raise LauncherError(str(error)) from error
-    return None
 
 
 def _at_port(running: Emulator, port: int | None) -> Emulator:
@@ -326,15 +239,6 @@ def _at_port(running: Emulator, port: int | None) -> Emulator:
             "it first: vertex-training emulator stop"
         )
     return running
-
-
-def _not_responding(folder: DataFolder, holder: object) -> str:
-    known = isinstance(holder, int) and holder > 0
-    who, how = (f"Process {holder}", f" with: kill {holder}") if known else ("Another process", "")
-    return (
-        f"{who} serves the data folder {folder.root} but does not respond. See {folder.log}. If it hangs, "
-        f"end it{how}, and try again."
-    )
 
 
 def data_dir_of(data_dir: Path | None) -> Path:

@@ -16,7 +16,7 @@ from vertex_emulator.http.messages import Handler, HttpError, Request, Response,
 from vertex_emulator.kernel.projects import project_number
 
 LIFETIME_SECONDS = 3600
-"""The lifetime in the response. A token is in fact valid as long as the emulator's data folder exists."""
+"""The lifetime in the response. A token is in fact valid until a start of the emulator renews it."""
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _UNIVERSE = "googleapis.com"

@@ -90,11 +90,16 @@ def location_hint(location: str) -> str:
 
 
 def find_emulator(data_dir: Path | None) -> Emulator | None:
-    """Return the running emulator of the folder, by default the user's folder, or None."""
+    """Return the running emulator of the folder, by default the user's folder, or None.
+
+    Raises `CommandError`, also for an emulator that is running but busy.
+    """
     from vertex_emulator import launcher
 
     try:
         return launcher.find(data_dir)
+    except launcher.EmulatorBusyError as error:
+        raise CommandError(str(error)) from error
     except launcher.LauncherError as error:
         raise CommandError(str(error), path="--data-dir") from error
 

@@ -75,11 +75,27 @@ def credentials(endpoint: Endpoint) -> Any:
     from pulumi_vertex_training.cloud.credentials import BearerToken
 
     if endpoint.token is not None:
-        return BearerToken(endpoint.token)
+        return BearerToken(endpoint.token, renewed=functools.partial(_renewed_token, endpoint))
     import google.auth
 
     found, _project = google.auth.default(scopes=_SCOPES)
     return found
+
+
+def _renewed_token(endpoint: Endpoint) -> str | None:
+    """Return the token of an emulator that was started again at the same address, or None.
+
+    The server at the address has to prove first that it is the emulator: it gets no token for a 401.
+    """
+    if endpoint.data_dir is None:
+        return None
+    from vertex_emulator import launcher
+
+    try:
+        running = launcher.find(endpoint.data_dir)
+    except launcher.LauncherError:
+        return None
+    return running.token if running is not None and running.url == endpoint.url else None
 
 
 @cached_per_endpoint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 EndpointKind = Literal["google", "emulator"]
@@ -23,7 +24,8 @@ class Endpoint:
     Application Default Credentials. `storage_url` replaces storage.googleapis.com for Google; for the
     emulator it is the address for clients without credentials, which is not used here. `addresses` are pairs
     of a host of Google's other services and the URL that replaces it. `allow_unknown_types` makes the
-    emulator accept unknown machine types; it has no effect on Google.
+    emulator accept unknown machine types; it has no effect on Google. `data_dir` is the emulator's data
+    folder, which has the new token after the emulator was started again, or None if it is unknown.
 
     Raises ValueError for an emulator without `url` or `token`.
     """
@@ -36,6 +38,7 @@ class Endpoint:
     storage_url: str | None = field(default=None, repr=False)
     addresses: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     allow_unknown_types: bool = False
+    data_dir: Path | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):

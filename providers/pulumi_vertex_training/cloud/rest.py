@@ -103,8 +103,8 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
         return None
     finally:
         connection.close()
-    if answer.status in retry.TRANSIENT_CODES:
-        return None
+    if answer.status in retry.TRANSIENT_CODES or (answer.status == 401 and endpoint.data_dir is not None):
+        return None  # the session tries again, after a 401 with the token of the emulator's last start
     raise _refusal(url, answer.status, content)
 
 

@@ -245,16 +245,17 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
     local = endpoint.is_emulator
     if issubclass(kind, errors.Unauthenticated):
         if local:
-            return (
-                "The token is not this emulator's: `vertex-training emulator status` shows the running one."
-            )
+            return "See `vertex-training emulator status`: each start of the emulator may renew its token."
         return (
             "Run `gcloud auth application-default login`, or use the emulator: "
             "`pulumi config set vertex-training:endpoint emulator`."
         )
     if issubclass(kind, errors.Unavailable):
         if local:
-            return "Start the emulator with `vertex-training emulator start`."
+            return (
+                "See `vertex-training emulator status`. If it is not running, start it with "
+                "`vertex-training emulator start`."
+            )
         return "Check the network and the location's name, then run the same command again."
     if issubclass(kind, errors.UnexpectedAnswer):
         return "Check the address, the location and the proxy settings; the answer was ignored."

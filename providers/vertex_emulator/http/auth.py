@@ -20,9 +20,10 @@ page is an object in a bucket.
 from __future__ import annotations
 
 import base64
+import enum
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,6 +39,7 @@ _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
 _METADATA = re.compile(r"/m/([^/]*)(/.*)")
 _CONTROLS = "/_local/"
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
+_GCR_PATH = re.compile(r"^(/v2/[^/]+/)(?!(?:[a-z]+\.)?gcr\.io/)(?=.*/(?:manifests|blobs|tags|referrers)/)")
 _BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
 """Artifact Registry's user name for access tokens, and that of Google's docker-credential-gcr."""
 _BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
@@ -48,12 +50,21 @@ _XML_PATH_OUTSIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_B
 _TARGET = re.compile(r"/[!-~]*")
 
 
+class Access(enum.IntEnum):
+    """What a client has shown: nothing, a secret or ticket for services, or the emulator's token."""
+
+    NONE = 0
+    SERVICES = 1
+    OWNER = 2
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuthenticatedRequest:
     """An authenticated request. `base_url` includes the prefix with a secret, and `path` does not."""
 
     path: str
     base_url: str
+    access: Access = Access.SERVICES
     storage_only: bool = False
     metadata_only: bool = False
 
@@ -69,20 +80,35 @@ class Tickets(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Authenticator:
-    """The checks that every request passes before it reaches a service."""
+    """The checks that every request passes before it reaches a service.
+
+    `replaced` returns when a secret of an earlier start was replaced, or None for any other text.
+    """
 
     token: str
     storage_secret: str
     service_token: str | None = None
     metadata_secret: str | None = None
     tickets: Tickets | None = None
+    replaced: Callable[[str], str | None] = lambda _: None
 
     def authenticate(
-        self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Headers,
+        query: Mapping[str, list[str]] | None = None,
+        *,
+        google_host: str | None = None,
     ) -> AuthenticatedRequest:
-        """Authenticate a request. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
+        """Authenticate a request. `path` is the raw path without query. Raises `HttpError` 400, 401, 403.
+
+        `google_host` is the host of Google that the client has connected to, through the proxy.
+        """
         if not _TARGET.fullmatch(path):
             raise HttpError(400, "", "The request target must be an ASCII path that begins with /.")
+        if google_host is not None:
+            return self._authenticate_at(google_host, method, path, headers, query)
         host = _check_host(headers)
         prefixed = _PREFIX.fullmatch(path)
         inner = prefixed[2] if prefixed else path
@@ -91,13 +117,13 @@ class Authenticator:
             _check_browser(headers)
         if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
             if not _same(metadata[1], self.metadata_secret):
-                raise _unauthenticated("The secret in the path does not belong to this emulator.")
+                raise self._foreign(metadata[1], "secret in the path")
             return AuthenticatedRequest(
                 path=metadata[2], base_url=f"http://{host}/m/{metadata[1]}", metadata_only=True
             )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
-                raise _unauthenticated("The secret in the path does not belong to this emulator.")
+                raise self._foreign(prefixed[1], "secret in the path")
             if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
                 raise HttpError(
                     403,
@@ -110,12 +136,34 @@ class Authenticator:
             )
         if ticket:
             return AuthenticatedRequest(path=path, base_url=f"http://{host}", storage_only=True)
-        if not (path == HEALTH and method == "GET"):
-            self.check_token(path, headers)
-        return AuthenticatedRequest(path=path, base_url=f"http://{host}")
+        is_health = path == HEALTH and method == "GET"
+        access = Access.NONE if is_health else self.check_token(path, headers)
+        return AuthenticatedRequest(path=path, base_url=f"http://{host}", access=access)
 
-    def check_token(self, path: str, headers: Headers) -> None:
-        """Check the token in the headers of a request for `path`. Raises `HttpError` 401, 403."""
+    def _authenticate_at(
+        self, host: str, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None
+    ) -> AuthenticatedRequest:
+        """Authenticate a request to a host of Google, which has no prefixes and no controls."""
+        given = headers.get("host", "").lower().removesuffix(":443")
+        if given != host:
+            raise HttpError(421, "", f"The Host header is {given!r}, but the connection is to {host}.")
+        ticket = bool(query and self.tickets and self.tickets.accept(method, path, query, headers))
+        if not ticket:
+            _check_browser(headers)
+        access = Access.NONE if ticket else self.check_token(path, headers)
+        bucket = host.removesuffix(".storage.googleapis.com")
+        inner = google_path(host, path)
+        if inner.startswith(_CONTROLS):
+            raise HttpError(404, "", f"{host} does not have the path {path}.")
+        return AuthenticatedRequest(
+            path=inner,
+            base_url=f"https://{'storage.googleapis.com' if bucket != host else host}",
+            storage_only=ticket or host.endswith("storage.googleapis.com"),
+            access=access,
+        )
+
+    def check_token(self, path: str, headers: Headers) -> Access:
+        """Return the access that the headers of a request for `path` show. Raises `HttpError` 401, 403."""
         registry = is_registry(path)
         given = headers.get("authorization")
         if given is None:
@@ -135,9 +183,34 @@ class Authenticator:
                     "The token of the metadata server gives access to Google's services only. For paths "
                     "below /_local, send the emulator's own token.",
                 )
-            return
+            return Access.SERVICES
         if not _same(token.strip(), self.token):
-            raise _unauthenticated("The token does not belong to this emulator.", registry=registry)
+            raise self._foreign(token.strip(), "token", registry=registry)
+        return Access.OWNER
+
+    def _foreign(self, secret: str, what: str, *, registry: bool = False) -> HttpError:
+        """Return the error for a secret that does not belong to this emulator, or not any more."""
+        when = self.replaced(secret)
+        if when is None:
+            return _unauthenticated(f"The {what} does not belong to this emulator.", registry=registry)
+        return _unauthenticated(
+            f"The {what} was replaced at {when}, when the emulator started again: while it did not run, "
+            "another program could have used its port. In a shell, set the variables again with "
+            '`eval "$(vertex-training emulator env)"`.',
+            registry=registry,
+        )
+
+
+def google_path(host: str, path: str) -> str:
+    """Return the emulator's path for a path of a host of Google.
+
+    BUCKET.storage.googleapis.com has the objects of one bucket, and gcr.io those of the repository `gcr.io`.
+    """
+    if host.endswith(".storage.googleapis.com"):
+        return f"/{host.removesuffix('.storage.googleapis.com')}{path}"
+    if host == "gcr.io" or host.endswith(".gcr.io"):
+        return _GCR_PATH.sub(rf"\1{host}/", path)
+    return path
 
 
 def is_registry(path: str) -> bool:

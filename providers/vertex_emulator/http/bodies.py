@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
+from vertex_emulator.http.head import is_field_line
 from vertex_emulator.http.messages import HttpError, Request
 
 _MAX_CHUNK_LINE = 1024
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
+_CRLF = b"\r\n"
 _MAX_TRAILERS = 100
+_BODILESS = ("GET", "HEAD")
 
 
 class BodyCutShortError(ConnectionError):
-    """The client closed the connection, or broke the framing, before the body was complete."""
+    """The client closed the connection before the body was complete."""
+
+
+class BodyFramingError(BodyCutShortError):
+    """The chunks of the body are malformed, so the end of the body is unknown."""
 
 
 class WireBody:
@@ -67,28 +76,35 @@ class WireBody:
         return data
 
     def _next_chunk(self) -> bool:
-        line = self._line()
-        digits = line.partition(b";")[0].strip()
-        if not digits or len(digits) > 15 or digits.strip(b"0123456789abcdefABCDEF"):
-            raise BodyCutShortError("a chunk of the body has no size")
-        self._left = int(digits, 16)
+        found = _CHUNK_LINE.fullmatch(self._line())
+        if found is None:
+            raise BodyFramingError("a chunk of the body has no size")
+        self._left = int(found[1], 16)
         if self._left:
             return True
         for _ in range(_MAX_TRAILERS):
-            if not self._line().strip():
+            line = self._line()
+            if line == _CRLF:
                 self.complete = True
                 return False
-        raise BodyCutShortError("the body has too many trailers")
+            if not is_field_line(line):
+                raise BodyFramingError("a trailer of the body is not 'NAME: VALUE'")
+        raise BodyFramingError(f"the body has more than {_MAX_TRAILERS - 1} trailers")
 
     def _line(self) -> bytes:
         line = self._stream.readline(_MAX_CHUNK_LINE + 1)
-        if not line.endswith(b"\n"):
-            raise BodyCutShortError("a line between chunks is cut short or too long")
-        return line
+        if line.endswith(b"\n"):
+            return line
+        if len(line) > _MAX_CHUNK_LINE:
+            raise BodyFramingError(f"a line between chunks is longer than {_MAX_CHUNK_LINE} bytes")
+        raise BodyCutShortError("a line between chunks is cut short")
 
     def _end_of_line(self) -> None:
-        if self._line().strip():
-            raise BodyCutShortError("a chunk is longer than its size")
+        line = self._stream.read(len(_CRLF))
+        if line != _CRLF:
+            if len(line) < len(_CRLF):
+                raise BodyCutShortError("a chunk has no end")
+            raise BodyFramingError("a chunk is longer than its size")
 
 
 def body_length(headers: Mapping[str, str], *, method: str) -> int | None:
@@ -98,14 +114,16 @@ def body_length(headers: Mapping[str, str], *, method: str) -> int | None:
     if encoding is not None:
         if given is not None:
             raise HttpError(400, "", "A request has either Content-Length or Transfer-Encoding, not both.")
-        if encoding.strip().lower() != "chunked":
+        if encoding.lower() != "chunked":
             raise HttpError(501, "", f"Transfer-Encoding {encoding!r} is not supported; send 'chunked'.")
+        if method in _BODILESS:
+            raise HttpError(400, "", f"{method} must not have a body.")
         return None
     if given is None:
         return 0
     if not (given.isascii() and given.isdigit() and len(given) <= 15):
         raise HttpError(400, "", f"Content-Length {given!r} is not a number of bytes.")
-    if int(given) and method in ("GET", "HEAD"):
+    if int(given) and method in _BODILESS:
         raise HttpError(400, "", f"{method} must not have a body.")
     return int(given)
 

@@ -1,8 +1,8 @@
 """One connection: it reads requests, calls their handlers and sends the responses until one side closes it.
 
-It extends the standard library's handler with answers in one packet (buffered, no Nagle delay), chunked
-bodies in both directions, 100 Continue only when a handler reads the body, bounded draining of unread bodies
-so that the connection can be used again, and deadlines for slow clients.
+Answers leave in one packet (buffered, no Nagle delay). Bodies may be chunked in both directions, 100 Continue
+is sent only when a handler reads the body, unread bodies are drained within bounds so that the connection can
+be used again, and slow clients have deadlines: seconds for a connection that never showed a secret.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler
+from email.utils import formatdate
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from socketserver import StreamRequestHandler
+from typing import Protocol, cast
 from urllib.parse import parse_qs
 
 from vertex_emulator.http import auth
-from vertex_emulator.http.bodies import WireBody, body_length
+from vertex_emulator.http.bodies import BodyFramingError, WireBody, body_length
+from vertex_emulator.http.deadlines import Limits, SocketReader
+from vertex_emulator.http.head import Head, read_head
 from vertex_emulator.http.messages import (
     Body,
     ErrorForm,
@@ -32,29 +36,17 @@ from vertex_emulator.http.messages import (
     Router,
     google_error,
 )
+from vertex_emulator.http.open_connections import OpenConnection
 from vertex_emulator.http.request_log import RequestLog, without_secrets
 from vertex_emulator.kernel.database import is_out_of_space
 
 log = logging.getLogger(__name__)
 
-MAX_REQUEST_LINE = 16 * 1024
 MAX_QUERY_FIELDS = 200
-_IDLE_SECONDS = 120.0
 _MAX_DRAIN = 16 * 1024 * 1024
 _LINGER_SECONDS = 5.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """A server's limits.
-
-    They are seconds for the head of a request, seconds without progress of a body in either direction, and
-    the number of simultaneous connections.
-    """
-
-    head_seconds: float = 20.0
-    body_seconds: float = 60.0
-    connections: int = 256
+_SERVER = "vertex-training-emulator"
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
 @dataclass(frozen=True)
@@ -86,50 +78,21 @@ class ServerState(Protocol):
 
     def router_of(self, authenticated: auth.AuthenticatedRequest) -> Router: ...
 
+    def place_of(self, connection: socket.socket) -> OpenConnection | None: ...
+
+    def admit(self, place: OpenConnection, access: auth.Access) -> bool: ...
+
     def request_began(self) -> None: ...
 
     def request_ended(self) -> None: ...
 
 
-class _SocketReader(io.RawIOBase):
-    """Reads a socket, with deadlines for the head of a request and for its body."""
-
-    def __init__(self, connection: socket.socket, limits: Limits) -> None:
-        self._connection = connection
-        self._limits = limits
-        self._deadline: float | None = None
-        self._seconds = _IDLE_SECONDS
-
-    def await_request(self) -> None:
-        """Wait for a request: long for the first byte, then until the deadline for the whole head."""
-        self._seconds, self._deadline = _IDLE_SECONDS, None
-
-    def await_body(self) -> None:
-        """Wait for a body: each piece has a timeout."""
-        self._seconds, self._deadline = self._limits.body_seconds, None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        seconds = self._seconds
-        if self._deadline is not None:
-            seconds = self._deadline - time.monotonic()
-            if seconds <= 0:
-                raise TimeoutError("the head of the request took too long")
-        self._connection.settimeout(seconds)
-        size = self._connection.recv_into(buffer)
-        if self._seconds == _IDLE_SECONDS and self._deadline is None:
-            self._deadline = time.monotonic() + self._limits.head_seconds
-        return size
+_NO_HEAD = Head(method="GET", target="", minor=1, headers=Headers(), keep_alive=False, expects_continue=False)
 
 
-class Connection(BaseHTTPRequestHandler):
+class Connection(StreamRequestHandler):
     """Answers the requests of one connection in order."""
 
-    protocol_version = "HTTP/1.1"
-    server_version = "vertex-training-emulator"
-    sys_version = ""
     disable_nagle_algorithm = True
     wbufsize = 64 * 1024
     body: WireBody
@@ -140,89 +103,109 @@ class Connection(BaseHTTPRequestHandler):
         super().setup()
         self._server = cast(ServerState, self.server)
         self.connection.settimeout(self._server.limits.body_seconds)
-        self._reader = _SocketReader(self.connection, self._server.limits)
+        self._reader = SocketReader(self.connection, self._server.limits)
         self.rfile.close()
-        self.rfile = cast(Any, io.BufferedReader(self._reader, 64 * 1024))
+        self.rfile = self._stream = io.BufferedReader(self._reader, 64 * 1024)
+        self._place = self._server.place_of(self.connection)
+        self._head = _NO_HEAD
 
-    def handle_one_request(self) -> None:
-        self.close_connection = True
-        try:
-            self._reader.await_request()
-            self.raw_requestline = self.rfile.readline(MAX_REQUEST_LINE + 1)
-            if not self.raw_requestline:
-                return
-            self._server.request_began()
+    def handle(self) -> None:
+        """Answer requests until one side closes the connection."""
+        place = self._place
+        self._close = place is None
+        while place is not None and not self._close:
+            place.wait()
+            self._close = True
             try:
-                self._answer_one()
-            finally:
-                self._server.request_ended()
-        except (TimeoutError, ConnectionError):
-            self.close_connection = True
+                self._reader.await_request(proven=place.access is not auth.Access.NONE)
+                self._answer_next(place)
+            except (TimeoutError, ConnectionError):
+                return
 
-    def _answer_one(self) -> None:
-        self.body = WireBody(cast(BinaryIO, self.rfile), length=0)
-        self._expects_continue = self._unframed = False
-        if len(self.raw_requestline) > MAX_REQUEST_LINE:
-            self.requestline = self.request_version = self.command = ""
-            self.send_error(414, f"The request line is longer than {MAX_REQUEST_LINE} bytes.")
+    def _answer_next(self, place: OpenConnection) -> None:
+        self._head = _NO_HEAD
+        self._unframed = False
+        self.body = WireBody(self._stream, length=0)
+        try:
+            head = read_head(self._stream)
+        except HttpError as error:
+            self._unframed = True
+            self._send(error.response())
+            self._linger()
             return
-        if not self.parse_request():
+        if head is None:
             return
-        if self.request_version == "HTTP/0.9":
-            self.send_error(400, "The request line is not 'METHOD PATH HTTP/1.1'.")
-            return
+        self._head, self._close, place.idle = head, not head.keep_alive, False
+        self._server.request_began()
+        try:
+            self._answer(head, place)
+        finally:
+            self._server.request_ended()
+
+    def _answer(self, head: Head, place: OpenConnection) -> None:
         began = time.perf_counter()
         moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        raw_path, _, query = self.path.partition("?")
+        raw_path, _, query = head.target.partition("?")
         self._logged_path = "(rejected before its path was read)"
         self._call, self._fault = "", None
         response = Response(499)
         try:
-            response = self._respond(raw_path, query)
+            response = self._respond(head, place, raw_path, query)
         finally:
             # Before the response is sent, so that a client that has it finds it in the log.
             self._server.requests.add(
                 time=moment,
-                method=self.command,
+                method=head.method,
                 target=without_secrets(self._logged_path, query),
                 status=response.status,
                 milliseconds=(time.perf_counter() - began) * 1000,
                 received=self.body.size,
                 sent=self._length(response),
-                client=self.headers.get("User-Agent", "")[:200],
+                client=head.headers.get("user-agent", "")[:200],
                 call=self._call,
                 fault=self._fault,
             )
         self._send(response)
         self._finish_body()
 
-    def _respond(self, raw_path: str, query: str) -> Response:
+    def _respond(self, head: Head, place: OpenConnection, raw_path: str, query: str) -> Response:
         error_form: ErrorForm | None = None
+        method, headers = head.method, head.headers
         try:
-            headers = Headers(list(self.headers.items()))
             try:
-                length = body_length(headers, method=self.command)
+                length = body_length(headers, method=method)
             except HttpError:
                 # The end of the body is unknown, and the body must not be read as the next request.
-                self.close_connection = self._unframed = True
+                self._close = self._unframed = True
                 raise
             self.body = WireBody(
-                cast(BinaryIO, self.rfile),
+                self._stream,
                 length=length,
-                before_reading=self._continue if self._expects_continue else None,
+                before_reading=self._continue if head.expects_continue else None,
             )
             self._reader.await_body()
             fields = _parse_query(query)
-            authenticated = self._server.authenticator.authenticate(self.command, raw_path, headers, fields)
+            authenticated = self._server.authenticator.authenticate(
+                method, raw_path, headers, fields, google_host=place.google_host
+            )
             self._logged_path = authenticated.path
+            if not self._server.admit(place, authenticated.access):
+                self._close = True
+                raise HttpError(
+                    503,
+                    "",
+                    "Programs without the emulator's own token have too many open connections. Close some "
+                    "and retry.",
+                    headers={"Retry-After": "1"},
+                )
             if self._server.stopping:
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
             auth.check_content_type(authenticated, headers, has_body=length != 0)
             self._server.on_request()
             router = self._server.router_of(authenticated)
-            handler, match, self._call, error_form = router.find(self.command, authenticated.path)
+            handler, match, self._call, error_form = router.find(method, authenticated.path)
             request = Request(
-                method=self.command,
+                method=method,
                 path=authenticated.path,
                 query=fields,
                 headers=headers,
@@ -239,19 +222,22 @@ class Connection(BaseHTTPRequestHandler):
             if error_form is None and auth.is_registry(raw_path):
                 error_form = self._server.router.error_form(raw_path)
             return (error_form or google_error)(error).response()
+        except BodyFramingError as error:
+            self._close = self._unframed = True
+            return HttpError(400, "", f"The body cannot be read: {error}.").response()
         except ConnectionError:
             raise
         except TimeoutError:
-            self.close_connection = True
+            self._close = True
             seconds = self._server.limits.body_seconds
             return HttpError(
                 408, "", f"No more of the request arrived for {seconds:.0f} seconds. Send it again."
             ).response()
         except Exception as error:
             if is_out_of_space(error):
-                log.error("No space left: %s %s: %s", self.command, self._logged_path, error)
+                log.error("No space left: %s %s: %s", method, self._logged_path, error)
                 return _no_space(self._server.data_dir).response()
-            log.exception("%s %s failed", self.command, self._logged_path)
+            log.exception("%s %s failed", method, self._logged_path)
             return HttpError(
                 500,
                 "",
@@ -263,12 +249,8 @@ class Connection(BaseHTTPRequestHandler):
         self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.wfile.flush()
 
-    def handle_expect_100(self) -> bool:
-        self._expects_continue = True
-        return True
-
     def _bodiless(self, response: Response) -> bool:
-        return self.command == "HEAD" or response.status in (204, 304)
+        return self._head.method == "HEAD" or response.status in (204, 304)
 
     def _length(self, response: Response) -> int | None:
         """Return the number of bytes in the response's body, or None for a stream."""
@@ -281,27 +263,30 @@ class Connection(BaseHTTPRequestHandler):
     def _send(self, response: Response) -> None:
         body = response.body
         self.connection.settimeout(self._server.limits.body_seconds)
-        self.close_connection = self.close_connection or self._must_close()
-        self.send_response(response.status)
+        self._close = self._close or self._must_close()
+        lines = [
+            f"HTTP/1.1 {response.status} {_REASONS.get(response.status, '')}",
+            f"Server: {_SERVER}",
+            f"Date: {formatdate(usegmt=True)}",
+        ]
         chunked = not isinstance(body, (bytes, FileRange))
         if response.status not in (204, 304):
-            self.send_header("Content-Type", _one_line(response.content_type))
+            lines.append(f"Content-Type: {_one_line(response.content_type)}")
             if isinstance(body, bytes):
-                self.send_header("Content-Length", str(len(body)))
+                lines.append(f"Content-Length: {len(body)}")
             elif isinstance(body, FileRange):
-                self.send_header("Content-Length", str(body.length))
-            elif self.request_version == "HTTP/1.1":
-                self.send_header("Transfer-Encoding", "chunked")
+                lines.append(f"Content-Length: {body.length}")
+            elif self._head.minor:
+                lines.append("Transfer-Encoding: chunked")
             else:
-                chunked, self.close_connection = False, True
-        self.send_header("X-Content-Type-Options", "nosniff")
+                chunked, self._close = False, True
+        lines.append("X-Content-Type-Options: nosniff")
         # An object may be a web page, whose scripts must not use the secret in its address.
-        self.send_header("Content-Security-Policy", "sandbox")
-        for name, value in response.headers.items():
-            self.send_header(name, _one_line(value))
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
+        lines.append("Content-Security-Policy: sandbox")
+        lines.extend(f"{name}: {_one_line(value)}" for name, value in response.headers.items())
+        if self._close:
+            lines.append("Connection: close")
+        self.wfile.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         try:
             if not self._bodiless(response):
                 if isinstance(body, bytes):
@@ -321,7 +306,7 @@ class Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
         if part.length and self.connection.sendfile(part.file, part.start, part.length) < part.length:
             # The file became shorter: closing shows the client that the content is incomplete.
-            self.close_connection = True
+            self._close = True
 
     def _send_stream(self, parts: Iterator[bytes], *, chunked: bool) -> None:
         self.wfile.flush()
@@ -335,13 +320,16 @@ class Connection(BaseHTTPRequestHandler):
 
     def _must_close(self) -> bool:
         remaining = self.body.remaining
-        return self._server.stopping or self.body.expecting or remaining is None or remaining > _MAX_DRAIN
+        if self._server.stopping or self.body.expecting or remaining is None or remaining > _MAX_DRAIN:
+            return True
+        # Nobody waits for a body that a client without a secret promises.
+        return remaining > 0 and (self._place is None or self._place.access is auth.Access.NONE)
 
     def _finish_body(self) -> None:
         """Read the unread rest of the body: up to the next request, or so that closing loses no answer."""
         if not self._unframed and (self.body.complete or self.body.expecting):
             return
-        if not self.close_connection:
+        if not self._close:
             while self.body.read(65536):
                 pass
             return
@@ -354,24 +342,10 @@ class Connection(BaseHTTPRequestHandler):
         """
         self.connection.shutdown(socket.SHUT_WR)
         until = time.monotonic() + _LINGER_SECONDS
-        self.connection.settimeout(_LINGER_SECONDS)
-        while time.monotonic() < until and self.connection.recv(1 << 20):
-            pass
-
-    def send_error(self, code: int, message: str | None = None, _explain: str | None = None) -> None:
-        """Answer a request that the base class, which calls this, cannot parse."""
-        self.close_connection = True
-        self.command = self.command or "GET"
-        # For HTTP/0.9, the base class would leave out the status line.
-        self.request_version = "HTTP/1.1"
-        self._send(HttpError(code, "", message or f"The request is not HTTP/1.1 ({code}).").response())
-        self._linger()
-
-    def log_message(self, *_: Any) -> None:
-        return
-
-    def version_string(self) -> str:
-        return self.server_version
+        while (left := until - time.monotonic()) > 0:
+            self.connection.settimeout(left)
+            if not self.connection.recv(1 << 20):
+                return
 
 
 def _parse_query(query: str) -> dict[str, list[str]]:

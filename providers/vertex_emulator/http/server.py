@@ -2,37 +2,57 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import socket
 import threading
 from collections.abc import Callable
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
 from typing import Any, cast
 
 from vertex_emulator.http import auth
-from vertex_emulator.http.connection import Connection, Faults, Limits
+from vertex_emulator.http.connection import Connection, Faults
+from vertex_emulator.http.deadlines import Limits
 from vertex_emulator.http.messages import HttpError, Router
+from vertex_emulator.http.open_connections import (
+    OpenConnection,
+    OpenConnections,
+    most_connections,
+    shut_down,
+)
 from vertex_emulator.http.request_log import RequestLog
 
 log = logging.getLogger(__name__)
 
+_BACKLOG = 128
+_PAUSE_SECONDS = 0.25
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
-class EmulatorServer(ThreadingHTTPServer):
-    """The server. It calls `on_request` for every authenticated request.
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens at the port of 127.0.0.1; 0 means any. Raises OSError, OverflowError."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+class EmulatorServer(TCPServer):
+    """The server at the port of `listener`. It calls `on_request` for every authenticated request.
 
     `storage_router` has the routes for the storage secret and signed URLs, `metadata_router` those for the
     metadata secret. `faults` are the faults that tests inject.
     """
 
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
     def __init__(
         self,
-        port: int,
+        listener: socket.socket,
         *,
         authenticator: auth.Authenticator,
         router: Router,
@@ -54,16 +74,15 @@ class EmulatorServer(ThreadingHTTPServer):
         self.on_request = on_request
         self.faults = faults
         self.stopping = False
+        self.pauses = 0
         self._serving = False
         self._state = threading.Condition()
-        self._connections: dict[socket.socket, threading.Thread] = {}
         self._active = 0
-        super().__init__(("127.0.0.1", port), Connection)
-
-    def server_bind(self) -> None:
-        # HTTPServer.server_bind looks up the host's name, which can take seconds if DNS is slow.
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
+        self.connections = OpenConnections(self.limits.connections or most_connections())
+        super().__init__(listener.getsockname(), Connection, bind_and_activate=False)
+        self.socket.close()  # the base class has made one of its own
+        self.socket = listener
+        self.server_port = int(listener.getsockname()[1])
 
     @property
     def url(self) -> str:
@@ -80,24 +99,39 @@ class EmulatorServer(ThreadingHTTPServer):
         self._serving = True
         self.serve_forever(poll_interval=0.1)
 
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Accept a connection. Without a free descriptor, close another one and pause, or this would spin."""
+        try:
+            return super().get_request()
+        except OSError as error:
+            if error.errno in _NO_DESCRIPTOR:
+                if self.pauses == 0:
+                    log.error("A connection cannot be accepted, and waits: %s", error.strerror)
+                self.pauses += 1
+                self.connections.make_room(seconds=_PAUSE_SECONDS)
+            raise
+
     def process_request(self, request: Any, client_address: Any) -> None:
         thread = threading.Thread(
             target=self._serve_connection, args=(request, client_address), name="connection", daemon=True
         )
-        with self._state:
-            full = len(self._connections) >= self.limits.connections
-            if not full:
-                self._connections[request] = thread
-        if full:
+        if not self.connections.add(OpenConnection(request, thread)):
             self._refuse_connection(request)
             return
         try:
             thread.start()
         except RuntimeError:  # a program has used up the user's limit of processes and threads
             log.error("No thread can be started. A connection was closed without a response.")
-            with self._state:
-                self._connections.pop(request)
+            self.connections.remove(request)
             self.shutdown_request(request)
+
+    def serve_google_host(self, connection: socket.socket, host: str) -> None:
+        """Answer the requests of a connection that its client made to a host of Google, in this thread."""
+        place = OpenConnection(connection, threading.current_thread(), google_host=host)
+        if not self.connections.add(place):
+            self._refuse_connection(connection)
+            return
+        self._serve_connection(connection, ("127.0.0.1", 0))
 
     def _serve_connection(self, request: socket.socket, client_address: Any) -> None:
         try:
@@ -108,13 +142,11 @@ class EmulatorServer(ThreadingHTTPServer):
             log.exception("A connection ended with an error")
         finally:
             self.shutdown_request(request)
-            with self._state:
-                self._connections.pop(request, None)
-                self._state.notify_all()
+            self.connections.remove(request)
 
     def _refuse_connection(self, request: socket.socket) -> None:
-        most = self.limits.connections
-        error = HttpError(503, "", f"More than {most} connections are open. Close some and retry.")
+        most = self.connections.most
+        error = HttpError(503, "", f"All {most} connections are in use. Close some and retry.")
         body = cast(bytes, error.response().body)
         head = (
             f"HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -125,6 +157,14 @@ class EmulatorServer(ThreadingHTTPServer):
         except OSError:
             log.info("A client closed its connection before it was rejected: too many connections are open")
         self.shutdown_request(request)
+
+    def place_of(self, connection: socket.socket) -> OpenConnection | None:
+        """Return the entry of a connection, or None if it was closed for another one."""
+        return self.connections.of(connection)
+
+    def admit(self, place: OpenConnection, access: auth.Access) -> bool:
+        """Record the access that a request showed. Return False if its kind has too many connections."""
+        return self.connections.admit(place, access)
 
     def request_began(self) -> None:
         with self._state:
@@ -143,12 +183,9 @@ class EmulatorServer(ThreadingHTTPServer):
         self.server_close()
         with self._state:
             self._state.wait_for(lambda: self._active == 0, timeout=grace)
-            connections = dict(self._connections)
-        for connection in connections:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-        for thread in connections.values():
-            if thread is not threading.current_thread():
-                thread.join(timeout=1.0)
+        connections = self.connections.all()
+        for each in connections:
+            shut_down(each.socket)
+        for each in connections:
+            if each.thread is not threading.current_thread():
+                each.thread.join(timeout=1.0)

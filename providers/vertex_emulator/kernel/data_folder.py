@@ -1,7 +1,7 @@
 """The data folder of one emulator, and the secrets in it.
 
 emulator.json       0600, the running daemon: url, pid, started, version, instance, code
-token               0600, the bearer token; stays the same across restarts
+token               0600, the bearer token; a start renews it, unless jobs are live at the same port
 emulator.lock       held (flock) by the one running daemon
 clock.json          the time, where it is not the machine's
 start.lock          held (flock) by the process that starts a daemon
@@ -215,6 +215,11 @@ def storage_secret(token: str) -> str:
 def metadata_secret(token: str) -> str:
     """Derive the secret in the path of the metadata server, which returns `service_token`."""
     return _derived(token, "metadata")
+
+
+def proxy_secret(token: str) -> str:
+    """Derive the password of the proxy, which gives access to no data."""
+    return _derived(token, "proxy")
 
 
 def service_token(token: str) -> str:

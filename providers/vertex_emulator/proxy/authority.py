@@ -1,9 +1,9 @@
 """The certificate authority of one data folder, whose certificates are for Google's hosts only.
 
-A root signs an intermediate certificate, and its key is thrown away. The intermediate's name constraints (RFC
-5280, 4.2.1.10) allow Google's domains and no address: whoever reads its key cannot pretend to be another site,
-even to a program that trusts the root. The constraints are not on the root, because Java ignores those of a
-root. Nothing is installed into a store of the system: programs get a bundle through a variable.
+A root signs an intermediate certificate, and its key is thrown away. The name constraints of the intermediate
+(RFC 5280, 4.2.1.10) allow Google's domains and no address: whoever reads its key cannot pretend to be another
+site, even to a program that trusts the root. The constraints are not on the root, because Java ignores those
+of a root. Nothing is installed into a store of the system: programs get a bundle through a variable.
 """
 
 from __future__ import annotations
@@ -213,6 +213,6 @@ def _write(path: Path, data: bytes, *, mode: int) -> None:
     """Write a file, which no program sees in part."""
     part = path.with_suffix(".part")
     part.unlink(missing_ok=True)
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        file.write(data)
+    part.touch(mode=mode, exist_ok=False)
+    part.write_bytes(data)
     part.replace(path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 HTTPS = 443
 
@@ -105,8 +106,6 @@ def upstream_of(host: str, environment: Mapping[str, str] | None = None) -> Upst
         return None
     authorization = None
     if parts.username is not None:
-        from base64 import b64encode
-
         credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
         authorization = f"Basic {b64encode(credentials).decode()}"
     return Upstream(parts.hostname, parts.port or 80, authorization)

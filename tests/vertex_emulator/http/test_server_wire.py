@@ -18,7 +18,7 @@ import pytest
 from support.emulator import call, send_bytes
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.http.auth import Authenticator
-from vertex_emulator.http.connection import Limits
+from vertex_emulator.http.deadlines import Limits
 from vertex_emulator.http.messages import (
     ANY_METHOD,
     HttpError,
@@ -29,7 +29,7 @@ from vertex_emulator.http.messages import (
     json_response,
 )
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.server import EmulatorServer
+from vertex_emulator.http.server import EmulatorServer, listen
 
 TOKEN = "a-token"
 AUTH = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -90,7 +90,7 @@ class Service:
 @contextmanager
 def serving(service: Service, limits: Limits | None = None) -> Iterator[EmulatorServer]:
     server = EmulatorServer(
-        0,
+        listen(0),
         authenticator=Authenticator(token=TOKEN, storage_secret="s3cret"),
         router=Router(service.routes()),
         requests=RequestLog(),
@@ -201,7 +201,7 @@ def test_no_header_is_smuggled_out(server: EmulatorServer) -> None:
         ("GET /items/a HTTP/3.0\r\n" + AUTH + "\r\n", 505),
         ("nonsense\r\n\r\n", 400),
         ("GET /items/a\r\n\r\n", 400),
-        ("GET /items/a HTTP/1.1\r\nAuthorization: Bearer a-token\r\n\r\n", 403),
+        ("GET /items/a HTTP/1.1\r\nAuthorization: Bearer a-token\r\n\r\n", 400),
         ("GET /items/a?" + "&".join(f"k{n}=" for n in range(300)) + " HTTP/1.1\r\n" + AUTH + "\r\n", 400),
         ("GET /items/a?x=%ff HTTP/1.1\r\n" + AUTH + "\r\n", 400),
         ("GET /items/a HTTP/1.0\r\n" + AUTH + "\r\n", 200),
@@ -215,11 +215,24 @@ def test_malformed_requests(server: EmulatorServer, request_: str, status: int) 
 
 
 @pytest.mark.parametrize(
-    "chunks", [b"zz\r\nhello\r\n", b"-5\r\nhello\r\n", b"5\r\nhelloX", b"5\r\nhel", b"5" * 2000]
+    ("chunks", "status"),
+    [
+        *((chunks, 400) for chunks in (b"zz\r\nhello\r\n", b"-5\r\nhello\r\n", b"5" * 2000)),
+        *((chunks, 400) for chunks in (b"5\nhello\r\n0\r\n\r\n", b"0x5\r\nhello\r\n", b" 5\r\nhello\r\n")),
+        *((chunks, 400) for chunks in (b"5\x0b\r\nhello\r\n", b"5;\x00\r\nhello\r\n", b"5 x\r\nhello\r\n")),
+        *((chunks, 400) for chunks in (b"5\r\nhello\n0\r\n\r\n", b"5\r\nhello  \r\n", b"5\r\nhelloXY")),
+        *((chunks, 400) for chunks in (b"0\r\nno colon\r\n\r\n", b"0\r\nA : b\r\n\r\n", b"0\r\n\n")),
+        *((chunks, None) for chunks in (b"5\r\nhelloX", b"5\r\nhel", b"5\r\nhello\r\n", b"0\r\nA: b\r\n")),
+    ],
 )
-def test_broken_chunks_end_the_connection(server: EmulatorServer, chunks: bytes) -> None:
+def test_broken_chunks_end_the_connection(server: EmulatorServer, chunks: bytes, status: int | None) -> None:
+    """Send a second request after the chunks: it is never answered."""
     head = f"POST /upload/storage/v1/echo HTTP/1.1\r\n{AUTH}Transfer-Encoding: chunked\r\n\r\n"
-    assert send_bytes(server.url, head.encode() + chunks) == b""
+    behind = b"" if status is None else f"GET /items/behind HTTP/1.1\r\n{AUTH}\r\n".encode()
+    received = send_bytes(server.url, head.encode() + chunks + behind)
+    assert received.startswith(b"" if status is None else f"HTTP/1.1 {status} ".encode())
+    assert received.count(b"HTTP/1.1") == (0 if status is None else 1)
+    assert b"behind" not in received
     assert ask(server, "GET", "/items/still-there").status == 200
 
 
@@ -332,7 +345,10 @@ def test_a_body_that_stops_is_answered(impatient: EmulatorServer) -> None:
 
 def test_too_many_connections(service: Service) -> None:
     with serving(service, Limits(connections=4)) as server:
-        held = [socket.create_connection(("127.0.0.1", server.server_port)) for _ in range(4)]
+        held = [connect(server) for _ in range(4)]
+        for connection in held:
+            connection.request("GET", "/items/a", headers=headers())
+            connection.getresponse().read()
         answers = {ask(server, "GET", "/items/a").status for _ in range(3)}
         assert answers == {503}
         for connection in held:
@@ -397,7 +413,7 @@ def test_threads_that_cannot_be_started_take_no_place(service: Service) -> None:
                     assert connection.recv(1) == b""
         finally:
             threading.stack_size(before)
-        assert server._connections == {}
+        assert len(server.connections) == 0
         assert call(server.url, "POST", "/json", body=[1], token=TOKEN).json() == [1]
 
 

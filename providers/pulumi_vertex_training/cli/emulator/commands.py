@@ -18,7 +18,7 @@ from vertex_emulator import addresses
 if TYPE_CHECKING:
     from pulumi_vertex_training.cloud.endpoint import Endpoint
     from vertex_emulator.control import Control
-    from vertex_emulator.launcher import Emulator
+    from vertex_emulator.launcher import Emulator, EmulatorBusyError
 
 _NOUNS = {
     "hyperparameterTuningJobs": "tuning jobs",
@@ -34,16 +34,27 @@ def start(options: argparse.Namespace, output: Output) -> None:
     """Start the emulator and return when it is ready. A running one is kept."""
     from vertex_emulator import launcher
 
-    before = target.find_emulator(options.data_dir)
     try:
+        before = _pid(options)
         emulator = launcher.ensure(options.data_dir, port=options.port)
     except launcher.LauncherError as error:
         raise CommandError(str(error)) from error
-    started = before is None or before.pid != emulator.pid
+    started = before != emulator.pid
     if output.as_json:
         output.document({**_facts(emulator), "started": started})
     else:
         output.line(f"The emulator is {'running' if started else 'already running'} at {_where(emulator)}.")
+
+
+def _pid(options: argparse.Namespace) -> int | None:
+    """Return the process of the running emulator, also of a busy one, or None. Raises `LauncherError`."""
+    from vertex_emulator import launcher
+
+    try:
+        running = launcher.find(options.data_dir)
+    except launcher.EmulatorBusyError as busy:
+        return busy.pid
+    return None if running is None else running.pid
 
 
 def stop(options: argparse.Namespace, output: Output) -> None:
@@ -61,17 +72,38 @@ def stop(options: argparse.Namespace, output: Output) -> None:
 
 
 def status(options: argparse.Namespace, output: Output) -> int:
-    """Print whether the emulator is running. Return 1 if it is not, for scripts."""
-    emulator = target.find_emulator(options.data_dir)
+    """Print whether the emulator is running. Return 1 if it is not, or is busy, for scripts."""
+    from pulumi_vertex_training.cloud.errors import Unavailable
+    from vertex_emulator import launcher
+    from vertex_emulator.kernel.data_folder import DataFolder
+
+    try:
+        emulator = launcher.find(options.data_dir)
+    except launcher.EmulatorBusyError as busy:
+        return _busy(busy, output)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error), path="--data-dir") from error
     if emulator is None:
         if output.as_json:
             output.document({"running": False, "dataDir": str(target.folder(options.data_dir))})
         else:
             output.line(str(target.not_running(options.data_dir)))
         return 1
-    live = _live_jobs(emulator)
+    try:
+        live = _live_jobs(emulator)
+    except Unavailable as error:
+        why = f"it did not answer at {emulator.url}"
+        busy = launcher.EmulatorBusyError(DataFolder(root=emulator.data_dir), pid=emulator.pid, why=why)
+        busy.__cause__ = error
+        return _busy(busy, output)
     if output.as_json:
-        document = {"running": True, **_facts(emulator), "outdated": emulator.is_outdated, "liveJobs": live}
+        document = {
+            "running": True,
+            "busy": False,
+            **_facts(emulator),
+            "outdated": emulator.is_outdated,
+            "liveJobs": live,
+        }
         output.document(document)
     else:
         jobs = "no live job" if live == 0 else "1 live job" if live == 1 else f"{live} live jobs"
@@ -82,6 +114,23 @@ def status(options: argparse.Namespace, output: Output) -> int:
                 "start`; its jobs keep running."
             )
     return 0
+
+
+def _busy(busy: EmulatorBusyError, output: Output) -> int:
+    """Print that the emulator is running but does not answer. Return 1."""
+    if output.as_json:
+        output.document(
+            {
+                "running": True,
+                "busy": True,
+                "dataDir": str(busy.folder.root),
+                "pid": busy.pid,
+                "why": busy.why,
+            }
+        )
+    else:
+        output.line(str(busy))
+    return 1
 
 
 def env(options: argparse.Namespace, output: Output) -> None:

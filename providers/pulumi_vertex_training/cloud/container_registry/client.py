@@ -304,9 +304,7 @@ def _reported_error(response: Response) -> tuple[str, str] | None:
 def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, name: ImageName) -> str:
     if issubclass(kind, errors.Unauthenticated):
         if endpoint.is_emulator:
-            return (
-                "The token is not this emulator's: `vertex-training emulator status` shows the running one."
-            )
+            return "See `vertex-training emulator status`: each start of the emulator may renew its token."
         if name.is_google_host:
             return "Run `gcloud auth application-default login`."
         return f"Only public images of {name.host} can be used; copy it to a repository of yours."

@@ -91,8 +91,11 @@ class RegistryHttp:
             )
 
         response = ask(known)
-        if response.status_code == 401 and own and not self._endpoint.is_emulator:
-            token = self._exchanged(name, actions, response.headers.get("WWW-Authenticate", ""))
+        if response.status_code == 401 and own:
+            if self._endpoint.is_emulator:
+                token = self._renewed(known)
+            else:
+                token = self._exchanged(name, actions, response.headers.get("WWW-Authenticate", ""))
             if token is not None:
                 response.close()
                 response = ask(token)
@@ -113,11 +116,18 @@ class RegistryHttp:
                 if found := self._tokens.get((name.host, name.path, granted)):
                     return found
         if self._endpoint.is_emulator:
-            return f"Bearer {self._endpoint.token}"
+            return f"Bearer {clients.credentials(self._endpoint).token}"
         if not name.is_google_host:
             return None
         token = self._access_token(required=actions == PUSH)
         return f"Bearer {token}" if token else None
+
+    def _renewed(self, refused: str | None) -> str | None:
+        """Return the header with the token of the emulator's last start, or None if that was refused."""
+        credentials = clients.credentials(self._endpoint)
+        credentials.refresh(None)
+        header = f"Bearer {credentials.token}"
+        return None if header == refused else header
 
     def _access_token(self, *, required: bool) -> str | None:
         """Return Google's access token. Without credentials, return None unless it is `required`.

@@ -1,0 +1,161 @@
+"""Finds the running emulator of a data folder, and tells a busy one from one that does not run.
+
+A server at a port is trusted only after it has proved that it knows the token. A stale emulator.json (killed
+daemon, reboot, reused process ID or port) is therefore harmless, and no secret is sent to another program.
+Whether an emulator runs is decided by the lock of its folder, not by its answer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hmac
+import http.client
+import json
+import os
+import secrets
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from vertex_emulator import installed_code
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+from vertex_training import __version__
+
+PROBE_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+
+
+class LauncherError(Exception):
+    """The emulator could not be started, reached or stopped; the message has the remedy."""
+
+
+class EmulatorBusyError(LauncherError):
+    """A process serves the data folder, but does not answer.
+
+    `pid` is None if it is unknown. `why` is a clause, without a full stop.
+    """
+
+    def __init__(self, folder: DataFolder, *, pid: int | None, why: str) -> None:
+        who, end = (f" (process {pid})", f", or end it with: kill {pid}") if pid else ("", "")
+        super().__init__(
+            f"The emulator of {folder.root}{who} is busy: {why}. Try again in a moment. If it stays busy, "
+            f"see {folder.log}{end}"
+        )
+        self.folder = folder
+        self.pid = pid
+        self.why = why
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emulator:
+    """A running emulator.
+
+    `storage_url` is the value of STORAGE_EMULATOR_HOST and contains the storage secret.
+    """
+
+    url: str
+    token: str = field(repr=False)
+    storage_url: str = field(repr=False)
+    pid: int
+    data_dir: Path
+    version: str
+    code: str | None = None
+
+    @property
+    def is_outdated(self) -> bool:
+        """True if it runs another version than this one, or if its code has changed since it started."""
+        return self.version != __version__ or installed_code.has_changed(self.code)
+
+
+def find(data_dir: Path | None = None, *, probe_seconds: float = PROBE_SECONDS) -> Emulator | None:
+    """Return the emulator of the folder (default: the user's), or None if it does not run.
+
+    Starts nothing. Raises `EmulatorBusyError` if a process serves the folder and does not answer within
+    `probe_seconds`, and `LauncherError` if the folder cannot be read.
+    """
+    folder = DataFolder(root=data_folder.chosen_data_dir(data_dir))
+    until = time.monotonic() + probe_seconds
+    while True:
+        found = _ask(folder, seconds=max(until - time.monotonic(), 0.01))
+        if isinstance(found, Emulator):
+            return found
+        holder = lock_holder(folder)
+        if holder is None:
+            return None
+        if time.monotonic() >= until:
+            raise EmulatorBusyError(
+                folder,
+                pid=holder if holder > 0 else None,
+                why=found or f"it has been starting or stopping for {probe_seconds:g} seconds",
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _ask(folder: DataFolder, *, seconds: float) -> Emulator | str:
+    """Return the emulator that emulator.json names, or why it did not answer; "" without its address."""
+    try:
+        record = data_folder.read_record(folder)
+        token = data_folder.read_token(folder) if record is not None else None
+    except DataFolderError as error:
+        raise LauncherError(str(error)) from error
+    if record is None or token is None:
+        return ""
+    nonce = secrets.token_hex(16)
+    status, answer = call(record.url, "GET", f"/_local/health?nonce={nonce}", timeout=seconds)
+    expected = data_folder.health_proof(token, instance=record.instance, nonce=nonce)
+    if status == 200 and hmac.compare_digest(str(answer.get("proof", "")).encode(), expected.encode()):
+        return Emulator(
+            url=record.url,
+            token=token,
+            storage_url=f"{record.url}/s/{data_folder.storage_secret(token)}",
+            pid=record.pid,
+            data_dir=folder.root,
+            version=str(answer.get("version", "")),
+            code=record.code,
+        )
+    if status == 503:
+        return "all its connections are in use"
+    return f"it did not answer at {record.url}"
+
+
+def call(
+    url: str, method: str, path: str, *, timeout: float, token: str | None = None
+) -> tuple[int, dict[str, Any]]:
+    """Return status and JSON response, or status 0 without a response. Never uses a proxy."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+    try:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+        value = json.loads(response.read(1 << 20))
+        return response.status, value if isinstance(value, dict) else {}
+    except (OSError, OverflowError, http.client.HTTPException, ValueError):
+        return 0, {}
+    finally:
+        connection.close()
+
+
+def lock_holder(folder: DataFolder) -> int | None:
+    """Return the process that serves the folder, None if no process does, or -1 if its ID is unknown.
+
+    Raises `LauncherError`.
+    """
+    try:
+        descriptor = os.open(folder.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise LauncherError(str(data_folder.unusable(folder.lock, error))) from error
+    try:
+        # Shared, so that two processes that ask at the same time do not take each other for the emulator.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(descriptor, 32, 0)
+        return int(text) if text.isdigit() else -1
+    finally:
+        os.close(descriptor)
+    return None
