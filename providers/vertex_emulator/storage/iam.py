@@ -65,16 +65,6 @@ class Policies:
             self._store.put_bucket(changed)
         return answer(request, _resource(changed, _WITH_CONDITIONS))
 
-    def access_lists(self, _: Request, match: re.Match[str]) -> Response:
-        """Reject calls on access control lists, which the emulator does not have."""
-        bucket = self._store.bucket(decode(match[1]))
-        if bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
-            raise invalid(
-                "Cannot use ACLs of a bucket or its objects when uniform bucket-level access is enabled. "
-                "Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access"
-            )
-        raise unsupported("access control lists", "Use uniform bucket-level access and IAM.")
-
     def test(self, request: Request, match: re.Match[str]) -> Response:
         """Return all requested permissions."""
         parameters.check(request, frozenset({"permissions"}))

@@ -8,14 +8,34 @@ from urllib.parse import quote
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.storage.disk import preconditions
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
+from vertex_emulator.storage.fields import access_lists
+from vertex_emulator.storage.fields.access_lists import Entries
 from vertex_emulator.storage.fields.bucket import location_type
 
 SELF = "https://www.googleapis.com/storage/v1"
 """The beginning of `selfLink`, which is independent of the emulator's address, as in the service."""
 
 
-def bucket_resource(bucket: Bucket) -> dict[str, Any]:
-    """Return the resource of a bucket."""
+def bucket_list(bucket: Bucket) -> Entries:
+    """Return the access control list of a bucket."""
+    found: Entries | None = bucket.settings.get("acl")
+    return access_lists.of_bucket("projectPrivate", bucket.project) if found is None else found
+
+
+def default_object_list(bucket: Bucket) -> Entries:
+    """Return the access control list that a bucket gives new objects, besides their owner."""
+    found: Entries | None = bucket.settings.get("defaultObjectAcl")
+    return access_lists.of_object("projectPrivate", bucket.project, owner=False) if found is None else found
+
+
+def object_list(stored: StoredObject, bucket: Bucket) -> Entries:
+    """Return the access control list of an object."""
+    found: Entries | None = stored.settings.get("acl")
+    return access_lists.of_object("projectPrivate", bucket.project) if found is None else found
+
+
+def bucket_resource(bucket: Bucket, *, full: bool = False) -> dict[str, Any]:
+    """Return the resource of a bucket, with its access control lists for projection=full."""
     resource: dict[str, Any] = {
         "kind": "storage#bucket",
         "selfLink": f"{SELF}/b/{bucket.name}",
@@ -30,6 +50,18 @@ def bucket_resource(bucket: Bucket) -> dict[str, Any]:
         "locationType": location_type(bucket.settings),
         **bucket.settings,
     }
+    resource.pop("acl", None)
+    resource.pop("defaultObjectAcl", None)
+    if full and not bucket.is_uniform:
+        link = f"{SELF}/b/{bucket.name}/acl"
+        resource["acl"] = [
+            access_lists.resource("bucketAccessControl", link, each, bucket=bucket.name)
+            for each in bucket_list(bucket)
+        ]
+        resource["defaultObjectAcl"] = [
+            access_lists.resource("objectAccessControl", "", each) for each in default_object_list(bucket)
+        ]
+        resource["owner"] = {"entity": f"project-owners-{project_number(bucket.project)}"}
     if resource["locationType"] != "region":
         resource.setdefault("rpo", "DEFAULT")
     if bucket.soft_deleted is not None:
@@ -38,8 +70,11 @@ def bucket_resource(bucket: Bucket) -> dict[str, Any]:
     return resource
 
 
-def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
-    """Return the resource of an object. The link to the content begins with `base_url`."""
+def object_resource(stored: StoredObject, base_url: str, *, full: Bucket | None = None) -> dict[str, Any]:
+    """Return the resource of an object. The link to the content begins with `base_url`.
+
+    For projection=full, with its access control list, `full` is its bucket.
+    """
     encoded = quote(stored.name, safe="")
     path = f"b/{stored.bucket}/o/{encoded}"
     resource: dict[str, Any] = {
@@ -61,6 +96,14 @@ def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
         "timeStorageClassUpdated": stored.class_updated or stored.created,
         "timeFinalized": stored.created,
     }
+    resource.pop("acl", None)
+    if full is not None and not full.is_uniform:
+        place = {"bucket": stored.bucket, "object": stored.name, "generation": str(stored.generation)}
+        resource["acl"] = [
+            access_lists.resource("objectAccessControl", f"{SELF}/{path}/acl", each, **place)
+            for each in object_list(stored, full)
+        ]
+        resource["owner"] = {"entity": access_lists.owner_of(full.project)}
     if stored.deleted is not None:
         resource["timeDeleted"] = stored.deleted
     if stored.components is not None:

@@ -18,6 +18,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.storage.access_lists import AccessLists
 from vertex_emulator.storage.batch import Batch
 from vertex_emulator.storage.buckets.calls import Buckets, RelatedCalls
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
@@ -87,6 +88,7 @@ class StorageService:
         self._listing = Listing(self.object_store)
         self._objects = Objects(self.object_store)
         self._policies = Policies(store)
+        self._access_lists = AccessLists(self.object_store)
         self._transfers = Transfers(self.object_store)
         sessions = Sessions(self.object_store)
         self._uploads = Uploads(self.object_store, sessions)
@@ -151,11 +153,7 @@ class StorageService:
                 self._buckets.lock_retention_policy,
                 "storage.buckets.lockRetentionPolicy",
             ),
-            Route(
-                ANY_METHOD,
-                f"{_BUCKET}/(?:o/[^/]+/)?(?:acl|defaultObjectAcl)(?:/.*)?",
-                self._policies.access_lists,
-            ),
+            *self._access_lists.routes(_BUCKET),
             Route("GET", f"{_BUCKET}/iam", self._policies.get, "storage.buckets.getIamPolicy"),
             Route("PUT", f"{_BUCKET}/iam", self._policies.set, "storage.buckets.setIamPolicy"),
             Route(

@@ -9,7 +9,6 @@ import pytest
 from google.api_core.exceptions import (
     BadRequest,
     Conflict,
-    MethodNotImplemented,
     NotFound,
     NotModified,
     PreconditionFailed,
@@ -243,7 +242,6 @@ def test_bad_fields_are_named(
     ("fields", "named"),
     [
         ({"ipFilter": {"mode": "Enabled"}}, "'ipFilter'"),
-        ({"acl": [{"entity": "allUsers", "role": "READER"}]}, "'acl'"),
         ({"hierarchicalNamespace": {"enabled": True}}, "'hierarchicalNamespace'"),
         ({"lable": {}}, "'lable'"),
         ({"versioning": {"enabled": True, "extra": 1}}, "versioning.extra"),
@@ -261,8 +259,6 @@ def test_what_is_not_supported_is_refused_by_name(
 
 
 def test_calls_and_parameters_that_are_not_supported(emulator: Daemon, bucket: Any) -> None:
-    with pytest.raises(MethodNotImplemented, match="access control lists"):
-        bucket.acl.reload()
     assert ask(emulator, "GET", f"{BUCKETS}?project=local&projection=some").status == 400
     assert ask(emulator, "GET", "/storage/v1/nonsense").status == 501
     assert ask(emulator, "POST", f"{BUCKETS}/{bucket.name}/relocate", {}).status == 501

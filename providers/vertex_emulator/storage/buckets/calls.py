@@ -13,8 +13,8 @@ from vertex_emulator.storage.disk import preconditions, soft_deletion
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.errors import StorageError, invalid, no_bucket, required
+from vertex_emulator.storage.fields import access_lists, checks, parameters
 from vertex_emulator.storage.fields import bucket as bucket_fields
-from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.bucket import location_type
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import check_bucket_name, decode, decode_token, encode_token
@@ -22,13 +22,6 @@ from vertex_emulator.storage.resources import bucket_resource
 
 _SHOWN = frozenset({"projection"})
 _LISTS = frozenset({"predefinedAcl", "predefinedDefaultObjectAcl"})
-_LIST_NAMES = {
-    "predefinedAcl": ("authenticatedRead", "private", "projectPrivate", "publicRead", "publicReadWrite"),
-    "predefinedDefaultObjectAcl": (
-        *("authenticatedRead", "bucketOwnerFullControl", "bucketOwnerRead"),
-        *("private", "projectPrivate", "publicRead"),
-    ),
-}
 
 
 class Buckets:
@@ -53,7 +46,7 @@ class Buckets:
         settings = bucket_fields.created(
             body, moment=moment, object_retention=parameters.flag(request, "enableObjectRetention")
         )
-        _check_lists(request, settings)
+        settings = _with_lists(request, settings, {}, project)
         with self._store.locked(name):
             if (taken := self._store.find_bucket(name)) is not None:
                 raise _taken(taken, project)
@@ -70,7 +63,7 @@ class Buckets:
             )
             self._store.put_bucket(bucket)
         self._changed()
-        return answer(request, bucket_resource(bucket))
+        return answer(request, _resource(request, bucket))
 
     def list(self, request: Request, _: re.Match[str]) -> Response:
         parameters.check(
@@ -86,7 +79,8 @@ class Buckets:
         )
         resource: dict[str, Any] = {"kind": "storage#buckets"}
         if found:
-            resource["items"] = [bucket_resource(bucket) for bucket in found[:limit]]
+            full = request.parameter("projection") == "full"
+            resource["items"] = [bucket_resource(bucket, full=full) for bucket in found[:limit]]
         if len(found) > limit:
             resource["nextPageToken"] = encode_token(found[limit - 1].record)
         return answer(request, resource)
@@ -100,7 +94,7 @@ class Buckets:
             if parameters.integer(request, "generation") not in (None, bucket.generation):
                 raise no_bucket()
         preconditions.from_request(request).check(bucket, reading=True)
-        return answer(request, bucket_resource(bucket))
+        return answer(request, _resource(request, bucket))
 
     def patch(self, request: Request, match: re.Match[str]) -> Response:
         return self._change(request, match, bucket_fields.patched)
@@ -119,7 +113,7 @@ class Buckets:
             preconditions.from_request(request).check(bucket)
             moment = self._store.clock.now()
             settings = settings_after(bucket.settings, body, current=bucket_resource(bucket), moment=moment)
-            _check_lists(request, settings)
+            settings = _with_lists(request, settings, bucket.settings, bucket.project)
             # Clients send back the policy that they have read; only a different policy is a choice.
             chosen = settings["softDeletePolicy"] != bucket.settings["softDeletePolicy"]
             changed = replace(
@@ -134,7 +128,7 @@ class Buckets:
                 if changed.retention_seconds != bucket.retention_seconds:
                     self._store.retain(name, changed.retention_seconds)
         self._changed()
-        return answer(request, bucket_resource(changed))
+        return answer(request, _resource(request, changed))
 
     def lock_retention_policy(self, request: Request, match: re.Match[str]) -> Response:
         """Lock the retention policy, so that it can only be extended."""
@@ -154,7 +148,7 @@ class Buckets:
                 updated=self._store.clock.now(),
             )
             self._store.put_bucket(changed)
-        return answer(request, bucket_resource(changed))
+        return answer(request, _resource(request, changed))
 
     def delete(self, request: Request, match: re.Match[str]) -> Response:
         """Delete a bucket, which may still have soft-deleted objects.
@@ -201,7 +195,7 @@ class Buckets:
             bucket = replace(deleted, soft_deleted=None, hard_delete=None, updated=self._store.clock.now())
             self._store.rename_bucket(deleted, bucket)
         self._changed()
-        return answer(request, bucket_resource(bucket))
+        return answer(request, _resource(request, bucket))
 
     def _soft_deleted(self, request: Request, name: str) -> Bucket:
         parameters.text(request, "generation")
@@ -223,19 +217,24 @@ def _taken(bucket: Bucket, project: str) -> StorageError:
     return StorageError(409, "conflict", message)
 
 
-def _check_lists(request: Request, settings: Mapping[str, Any]) -> None:
-    """Check the names of predefined access control lists, which have no effect in the emulator."""
-    for parameter, names in _LIST_NAMES.items():
-        value = request.parameter(parameter)
-        if value is None:
-            continue
-        if value not in names:
-            raise invalid(f"{parameter} must be one of {', '.join(names)}.", location=parameter)
-        if settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
-            raise invalid(
-                "Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. "
-                "Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access"
-            )
+def _with_lists(
+    request: Request, settings: dict[str, Any], before: Mapping[str, Any], project: str
+) -> dict[str, Any]:
+    """Return a bucket's settings with the predefined lists that the request names, and check all lists."""
+    name = parameters.predefined_list(request, "predefinedAcl", access_lists.OF_BUCKETS)
+    if name is not None:
+        settings["acl"] = access_lists.of_bucket(name, project)
+    name = parameters.predefined_list(request, "predefinedDefaultObjectAcl", access_lists.OF_OBJECTS)
+    if name is not None:
+        settings["defaultObjectAcl"] = access_lists.of_object(name, project, owner=False)
+    for field in ("acl", "defaultObjectAcl"):
+        if settings.get(field) != before.get(field):
+            access_lists.check_allowed(settings.get(field, ()), settings)
+    return settings
+
+
+def _resource(request: Request, bucket: Bucket) -> dict[str, Any]:
+    return bucket_resource(bucket, full=request.parameter("projection") == "full")
 
 
 def _after(request: Request) -> str:

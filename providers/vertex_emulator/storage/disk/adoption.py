@@ -173,10 +173,13 @@ class Adoption:
             md5=sums.md5,
             created=moment,
             updated=moment,
-            settings={
-                "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
-                **soft_deletion.defaults(owner),
-            },
+            settings=soft_deletion.with_access_list(
+                owner,
+                {
+                    "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
+                    **soft_deletion.defaults(owner),
+                },
+            ),
             state=state._replace(size=sums.size),
             retained_until=preconditions.retained_until(owner, moment),
         )

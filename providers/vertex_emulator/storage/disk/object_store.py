@@ -141,7 +141,7 @@ class ObjectStore(Adoption):
             md5=content.sums.md5,
             created=moment,
             updated=moment,
-            settings={**soft_deletion.defaults(owner), **settings},
+            settings=soft_deletion.with_access_list(owner, {**soft_deletion.defaults(owner), **settings}),
             aside=None if fits else aside_name(owner.name, name, generation),
             incoming=content.path.name,
             state=content.state,

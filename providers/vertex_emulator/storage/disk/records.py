@@ -105,6 +105,11 @@ class Bucket:
         return frozenset({self.etag})
 
     @property
+    def is_uniform(self) -> bool:
+        """Return whether the bucket has uniform access, and thus no access control lists."""
+        return bool(self.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"])
+
+    @property
     def keeps_versions(self) -> bool:
         return bool(self.settings.get("versioning", {}).get("enabled"))
 

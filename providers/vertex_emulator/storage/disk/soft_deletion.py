@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from vertex_emulator.kernel.clock import Clock, rfc3339
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.disk.files import aside_name
 from vertex_emulator.storage.disk.records import Bucket, StoredObject, bucket_of, object_of
-from vertex_emulator.storage.fields import bucket_options
+from vertex_emulator.storage.fields import access_lists, bucket_options
 
 _LAST = "9999-12-31T23:59:59.999Z"
 
@@ -49,6 +50,27 @@ def defaults(owner: Bucket) -> dict[str, Any]:
     if owner.settings.get("defaultEventBasedHold"):
         given["eventBasedHold"] = True
     return given
+
+
+def with_access_list(owner: Bucket, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a new object with its access control list, if it is not the default one.
+
+    `predefinedAcl` in the settings is the name of the list that the request asks for.
+    """
+    found = dict(settings)
+    name = found.pop("predefinedAcl", None)
+    if owner.is_uniform:
+        found.pop("acl", None)
+        return found
+    if name is not None:
+        found["acl"] = access_lists.of_object(name, owner.project)
+    elif "acl" not in found and (given := owner.settings.get("defaultObjectAcl")) is not None:
+        found["acl"] = access_lists.changed(
+            given, {"entity": access_lists.owner_of(owner.project), "role": "OWNER"}
+        )
+    if "acl" in found:
+        access_lists.check_allowed(found["acl"], owner.settings)
+    return found
 
 
 def default_class(owner: Bucket) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_emulator.storage.errors import invalid, unsupported
-from vertex_emulator.storage.fields import checks
+from vertex_emulator.storage.fields import access_lists, checks
 
 _MAX_RETENTION = 3_155_760_000
 _MAX_CORS = 100
@@ -160,20 +160,20 @@ def ip_filter(path: str, _value: Any) -> None:
     raise unsupported(f"the field {path!r} of a bucket", "It accepts requests from this machine only.")
 
 
-def access_lists(path: str, value: Any) -> None:
-    """Reject access control lists."""
-    if value not in ({}, []):
-        raise unsupported(f"the field {path!r} of a bucket", "Use uniform bucket-level access.")
+def access_list(path: str, value: Any) -> list[dict[str, str]] | None:
+    """Check `acl` or `defaultObjectAcl`. Return None for the default list."""
+    roles = access_lists.BUCKET_ROLES if path == "acl" else access_lists.OBJECT_ROLES
+    return None if value == {} else access_lists.entries(path, value, roles=roles)
 
 
 CHECKS: Mapping[str, checks.Check] = {
-    "acl": access_lists,
+    "acl": access_list,
     "autoclass": autoclass,
     "billing": billing,
     "cors": cors,
     "customPlacementConfig": placement,
     "defaultEventBasedHold": event_based_hold,
-    "defaultObjectAcl": access_lists,
+    "defaultObjectAcl": access_list,
     "encryption": encryption,
     "hierarchicalNamespace": hierarchical_namespace,
     "ipFilter": ip_filter,

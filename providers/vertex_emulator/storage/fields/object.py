@@ -8,7 +8,7 @@ from typing import Any
 from vertex_emulator.http.messages import Request
 from vertex_emulator.kernel import times
 from vertex_emulator.storage.errors import invalid, unsupported
-from vertex_emulator.storage.fields import checks
+from vertex_emulator.storage.fields import access_lists, checks, parameters
 
 _MAX_METADATA = 8 * 1024
 
@@ -48,7 +48,12 @@ def _retention(path: str, value: Any) -> dict[str, Any] | None:
     return sent
 
 
+def _access_list(path: str, value: Any) -> list[dict[str, str]]:
+    return access_lists.entries(path, value, roles=access_lists.OBJECT_ROLES)
+
+
 _SETTABLE: Mapping[str, checks.Check] = {
+    "acl": _access_list,
     "cacheControl": _line,
     "contentDisposition": _line,
     "contentEncoding": _line,
@@ -61,7 +66,7 @@ _SETTABLE: Mapping[str, checks.Check] = {
     "storageClass": checks.storage_class,
     "temporaryHold": checks.boolean,
 }
-_OF_CONTENT = _SETTABLE.keys() - {"storageClass", "eventBasedHold", "temporaryHold", "retention"}
+_OF_CONTENT = _SETTABLE.keys() - {"acl", "storageClass", "eventBasedHold", "temporaryHold", "retention"}
 _NOT_SETTINGS = frozenset(
     {
         *("bucket", "componentCount", "crc32c", "etag", "generation", "hardDeleteTime", "id", "kind"),
@@ -73,7 +78,7 @@ _NOT_SETTINGS = frozenset(
 """Fields that the service sets. Clients send them back with their changes, and they are ignored."""
 
 
-_KEPT = frozenset({"storageClass", "customTime"})
+_KEPT = frozenset({"acl", "storageClass", "customTime"})
 """Fields that an update does not remove."""
 
 
@@ -146,6 +151,12 @@ def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
     if not changed.get("metadata"):
         changed.pop("metadata", None)
     return changed
+
+
+def access_list_parameter(request: Request, name: str) -> dict[str, str]:
+    """Return the predefined access control list of a new object, which `disk.soft_deletion` expands."""
+    value = parameters.predefined_list(request, name, access_lists.OF_OBJECTS)
+    return {} if value is None else {"predefinedAcl": value}
 
 
 def encoding_parameter(request: Request) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from vertex_emulator.http.messages import Request, Response, json_response
 from vertex_emulator.storage.errors import StorageError, invalid, required, unsupported
@@ -12,30 +12,34 @@ from vertex_emulator.storage.errors import StorageError, invalid, required, unsu
 # Parameters that change neither the call nor, except for white space, the response.
 _ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser", "userProject"})
 
-# Clients send these parameters by default. The lists have no effect in the emulator.
-_ACCESS_LISTS = frozenset({"destinationPredefinedAcl", "predefinedAcl", "predefinedDefaultObjectAcl"})
-_LISTS = frozenset(
-    {
-        "authenticatedRead",
-        "bucketOwnerFullControl",
-        "bucketOwnerRead",
-        "private",
-        "projectPrivate",
-    }
-)
-
-
 # All other parameters of the API's description and of every Google API. The service ignores any other name.
 _KNOWN = frozenset(
     {
         *("$.xgafv", "access_token", "allowNonEmpty", "callback", "contentEncoding", "copySourceAcl"),
-        *("delimiter", "destinationKmsKeyName", "enableObjectRetention", "endOffset", "filter"),
+        *(
+            "delimiter",
+            "destinationKmsKeyName",
+            "destinationPredefinedAcl",
+            "enableObjectRetention",
+            "endOffset",
+            "filter",
+        ),
         *("generation", "ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch"),
         *("ifMetagenerationNotMatch", "ifSourceGenerationMatch", "ifSourceGenerationNotMatch"),
         *("ifSourceMetagenerationMatch", "ifSourceMetagenerationNotMatch", "includeFoldersAsPrefixes"),
         *("includeTrailingDelimiter", "key", "kmsKeyName", "matchGlob", "maxBytesRewrittenPerCall"),
         *("maxResults", "name", "oauth_token", "optionsRequestedPolicyVersion", "overrideUnlockedRetention"),
-        *("pageSize", "pageToken", "permissions", "prefix", "project", "projection", "restoreToken"),
+        *(
+            "pageSize",
+            "pageToken",
+            "permissions",
+            "predefinedAcl",
+            "predefinedDefaultObjectAcl",
+            "prefix",
+            "project",
+            "projection",
+            "restoreToken",
+        ),
         *("returnPartialSuccess", "rewriteToken", "serviceAccountEmail", "showDeletedKeys", "softDeleted"),
         *("sourceGeneration", "startOffset", "uploadType", "upload_id", "versions"),
     }
@@ -45,25 +49,29 @@ _KNOWN = frozenset(
 def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
     """Reject parameters that the API has and the call does not support, and other values of `alt`."""
     for name in request.query:
-        if name in supported or name in _ALWAYS:
-            continue
-        if name in _ACCESS_LISTS:
-            _check_list(request, name)
-        elif name in _KNOWN:
+        if name not in supported and name not in _ALWAYS and name in _KNOWN:
             raise unsupported(f"the parameter {name!r} of this call", "Leave it out.")
     if (alt := request.parameter("alt", "json")) not in alternatives:
         raise unsupported(f"alt={alt} for this call", f"Send alt={' or alt='.join(alternatives)}.")
-    # Clients patch with projection=full. As with uniform bucket-level access, it adds no list.
     if request.parameter("projection", "noAcl") not in ("noAcl", "full"):
         raise invalid("projection must be noAcl or full.", location="projection")
     reject_headers(request.headers)
 
 
-def _check_list(request: Request, name: str) -> None:
-    if request.parameter(name) not in _LISTS:
-        raise unsupported(
-            f"{name}={request.parameter(name)}", f"Leave it out, or send one of {', '.join(sorted(_LISTS))}."
-        )
+def predefined_list(request: Request, name: str, choices: Sequence[str]) -> str | None:
+    """Return the predefined access control list in the parameter `name`, if there is one."""
+    value = request.parameter(name)
+    if value is not None and value not in choices:
+        raise invalid(f"{name} must be one of {', '.join(choices)}, not {value!r}.", location=name)
+    return value
+
+
+T = TypeVar("T")
+
+
+def full(request: Request, read: Callable[[], T]) -> T | None:
+    """Return `read()` for a request of the resource with its access control lists, or else None."""
+    return read() if request.parameter("projection") == "full" else None
 
 
 def reject_headers(headers: Mapping[str, str]) -> None:

@@ -17,8 +17,8 @@ from vertex_emulator.storage.disk import preconditions
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import no_object
+from vertex_emulator.storage.fields import access_lists, parameters
 from vertex_emulator.storage.fields import object as object_fields
-from vertex_emulator.storage.fields import parameters
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 from vertex_emulator.storage.resources import object_resource
@@ -91,7 +91,7 @@ class Objects:
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
         preconditions.from_request(request).check(stored, reading=True)
-        return answer(request, object_resource(stored, request.base_url))
+        return answer(request, self._resource(request, stored))
 
     def _get_soft_deleted(self, request: Request, bucket: str, name: str) -> Response:
         parameters.text(request, "generation")
@@ -149,16 +149,26 @@ class Objects:
         bucket, name = decode(match[1]), decode(match[2])
         body = request.body.json()
         override = parameters.flag(request, "overrideUnlockedRetention")
+        predefined = object_fields.access_list_parameter(request, "predefinedAcl")
         self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored)
+            owner = self._object_store.store.bucket(bucket)
             settings = settings_after(stored.settings, body)
-            preconditions.check_retention_allowed(settings, self._object_store.store.bucket(bucket))
+            if (name_of_list := predefined.get("predefinedAcl")) is not None:
+                settings["acl"] = access_lists.of_object(name_of_list, owner.project)
+            if settings.get("acl") != stored.settings.get("acl"):
+                access_lists.check_allowed(settings.get("acl", ()), owner.settings)
+            preconditions.check_retention_allowed(settings, owner)
             now = self._object_store.store.clock.now()
             preconditions.check_retention_change(stored.settings, settings, override=override, now=now)
             changed = self._object_store.update(stored, settings)
-        return answer(request, object_resource(changed, request.base_url))
+        return answer(request, self._resource(request, changed))
+
+    def _resource(self, request: Request, stored: StoredObject) -> dict[str, Any]:
+        full = parameters.full(request, lambda: self._object_store.store.bucket(stored.bucket))
+        return object_resource(stored, request.base_url, full=full)
 
     def delete(self, request: Request, match: re.Match[str]) -> Response:
         """Delete an object.

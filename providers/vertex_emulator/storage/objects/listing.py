@@ -54,7 +54,8 @@ def object_text(row: ObjectRow, base_url: str) -> str:
 def _is_plain(row: ObjectRow) -> bool:
     """Return whether an object has none of the rare fields."""
     return (
-        row.deleted is None
+        '"acl":' not in row.settings
+        and row.deleted is None
         and row.components is None
         and row.soft_deleted is None
         and row.retained_until is None
@@ -132,7 +133,8 @@ class Listing:
     def list(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _SUPPORTED)
         page = self.page(_query(decode(match[1]), request), parameters.page_size(request))
-        if not request.parameter("fields"):
+        full = parameters.full(request, lambda: self._object_store.store.bucket(decode(match[1])))
+        if not request.parameter("fields") and (full is None or full.is_uniform):
             return Response(200, _text(page, request.base_url).encode("utf-8"), JSON)
         resource: dict[str, Any] = {"kind": "storage#objects"}
         if page.next is not None:
@@ -140,7 +142,9 @@ class Listing:
         if page.prefixes:
             resource["prefixes"] = page.prefixes
         if page.objects:
-            resource["items"] = [object_resource(object_of(row), request.base_url) for row in page.objects]
+            resource["items"] = [
+                object_resource(object_of(row), request.base_url, full=full) for row in page.objects
+            ]
         return answer(request, resource)
 
     def page(self, query: Query, limit: int) -> Page:

@@ -100,7 +100,6 @@ class Transfers:
     def compose(self, request: Request, match: re.Match[str]) -> Response:
         """Concatenate 1 to 32 objects."""
         parameters.check(request, _COMPOSE)
-        _check_list(request, "destinationPredefinedAcl")
         target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
         check_object_name(target.name)
         body = checks.document(request.body.json())
@@ -109,6 +108,7 @@ class Transfers:
         resource = checks.document({} if body.get("destination") is None else body["destination"])
         settings = object_fields.created(resource, bucket=target.bucket)
         settings |= soft_deletion.encryption("kmsKeyName", request.parameter("kmsKeyName"))
+        settings |= object_fields.access_list_parameter(request, "destinationPredefinedAcl")
         sources = self._components(target.bucket, body.get("sourceObjects"))
         stored = self._made_of(
             sources,
@@ -153,12 +153,12 @@ class Transfers:
 
     def _copied(self, request: Request, source: StoredObject, target: ObjectName) -> StoredObject:
         check_object_name(target.name)
-        _check_list(request, "destinationPredefinedAcl")
         body = checks.document(request.body.json())
         settings = object_fields.copied(source.settings, body, bucket=target.bucket)
         settings |= soft_deletion.encryption(
             "destinationKmsKeyName", request.parameter("destinationKmsKeyName")
         )
+        settings |= object_fields.access_list_parameter(request, "destinationPredefinedAcl")
         return self._made_of(
             [source],
             target,
@@ -277,10 +277,3 @@ def _sums(sources: Sequence[StoredObject]) -> Known:
         whole = checksums.combined(sums.crc32c, part.crc32c, part.size)
         sums = replace(sums, size=sums.size + part.size, crc32c=whole)
     return sums
-
-
-def _check_list(request: Request, parameter: str) -> None:
-    value = request.parameter(parameter)
-    names = ("authenticatedRead", "bucketOwnerFullControl", "bucketOwnerRead")
-    if value is not None and value not in (*names, "private", "projectPrivate", "publicRead"):
-        raise invalid(f"{parameter}: {value!r} is not a predefined access control list.", location=parameter)

@@ -130,7 +130,9 @@ def _malformed(why: str) -> StorageError:
 
 
 BLOCK = 1 << 20
-_PARAMETERS = preconditions.OBJECT | {"contentEncoding", "kmsKeyName", "name", "projection", "uploadType"}
+_PARAMETERS = preconditions.OBJECT | {
+    *("contentEncoding", "kmsKeyName", "name", "predefinedAcl", "projection", "uploadType")
+}
 
 
 class Uploads:
@@ -174,7 +176,8 @@ class Uploads:
 
     def _answer(self, request: Request, target: Target, data: Iterable[bytes]) -> Response:
         stored = self.store(target, data, preconditions.from_request(request))
-        return answer(request, object_resource(stored, request.base_url))
+        full = parameters.full(request, lambda: self._object_store.store.bucket(target.bucket))
+        return answer(request, object_resource(stored, request.base_url, full=full))
 
     def store(self, target: Target, data: Iterable[bytes], conditions: Preconditions) -> StoredObject:
         """Store an object. Raises `StorageError` 400, 404, 412."""

@@ -124,6 +124,7 @@ def target_of(
         settings={
             **settings,
             **object_fields.encoding_parameter(request),
+            **object_fields.access_list_parameter(request, "predefinedAcl"),
             **soft_deletion.encryption("kmsKeyName", request.parameter("kmsKeyName")),
         },
         expected=(
