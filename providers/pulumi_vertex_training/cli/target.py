@@ -65,7 +65,7 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
         return _google(choice, environment)
     running = find_emulator(choice.data_dir)
     if running is not None:
-        return _emulator(choice, running.url, running.token, running.storage_url)
+        return _emulator(choice, running.url, running.token, running.storage_url, data_dir=running.data_dir)
     if choice.data_dir is not None:
         raise not_running(choice.data_dir)
     url = environment.get("VERTEX_EMULATOR_HOST")
@@ -138,7 +138,9 @@ def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) ->
     return _emulator(choice, url.rstrip("/"), token, environment.get("STORAGE_EMULATOR_HOST"))
 
 
-def _emulator(choice: Choice, url: str, token: str, storage_url: str | None) -> Endpoint:
+def _emulator(
+    choice: Choice, url: str, token: str, storage_url: str | None, *, data_dir: Path | None = None
+) -> Endpoint:
     return Endpoint(
         kind="emulator",
         project=choice.project or EMULATOR_PROJECT,
@@ -146,6 +148,7 @@ def _emulator(choice: Choice, url: str, token: str, storage_url: str | None) -> 
         url=url,
         token=token,
         storage_url=storage_url,
+        data_dir=None if data_dir is None else str(data_dir),
     )
 
 

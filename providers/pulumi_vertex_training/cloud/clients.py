@@ -11,6 +11,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pulumi_vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
@@ -92,7 +93,7 @@ def _renewed_token(endpoint: Endpoint) -> str | None:
     from vertex_emulator import launcher
 
     try:
-        running = launcher.find(endpoint.data_dir)
+        running = launcher.find(Path(endpoint.data_dir))
     except launcher.LauncherError:
         return None
     return running.token if running is not None and running.url == endpoint.url else None

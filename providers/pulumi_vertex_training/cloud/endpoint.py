@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 EndpointKind = Literal["google", "emulator"]
@@ -38,7 +37,7 @@ class Endpoint:
     storage_url: str | None = field(default=None, repr=False)
     addresses: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     allow_unknown_types: bool = False
-    data_dir: Path | None = None
+    data_dir: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):

@@ -56,5 +56,5 @@ def _endpoint(emulator: launcher.Emulator, project: str, location: str) -> Endpo
         url=emulator.url,
         token=emulator.token,
         storage_url=emulator.storage_url,
-        data_dir=emulator.data_dir,
+        data_dir=str(emulator.data_dir),
     )

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from vertex_emulator.http.head import is_field_line
+from vertex_emulator.http.head import is_trailer
 from vertex_emulator.http.messages import HttpError, Request
 
 _MAX_CHUNK_LINE = 1024
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t -~\x80-\xff]*)?\r\n")
 _CRLF = b"\r\n"
 _MAX_TRAILERS = 100
 _BODILESS = ("GET", "HEAD")
@@ -87,8 +87,8 @@ class WireBody:
             if line == _CRLF:
                 self.complete = True
                 return False
-            if not is_field_line(line):
-                raise BodyFramingError("a trailer of the body is not 'NAME: VALUE'")
+            if not is_trailer(line):
+                raise BodyFramingError("a trailer of the body is not 'NAME: VALUE', or decides where it ends")
         raise BodyFramingError(f"the body has more than {_MAX_TRAILERS - 1} trailers")
 
     def _line(self) -> bytes:

@@ -141,6 +141,7 @@ class Connection(StreamRequestHandler):
             self._answer(head, place)
         finally:
             self._server.request_ended()
+        self._finish_body()
 
     def _answer(self, head: Head, place: OpenConnection) -> None:
         began = time.perf_counter()
@@ -166,7 +167,6 @@ class Connection(StreamRequestHandler):
                 fault=self._fault,
             )
         self._send(response)
-        self._finish_body()
 
     def _respond(self, head: Head, place: OpenConnection, raw_path: str, query: str) -> Response:
         error_form: ErrorForm | None = None

@@ -97,9 +97,10 @@ def _read_fields(stream: LineSource) -> list[tuple[str, str]] | None:
         fields.append((found[1].decode("ascii"), found[2].strip(_WHITE).decode("latin-1")))
 
 
-def is_field_line(line: bytes) -> bool:
-    """Return whether a line, with its end, is a header field, as in the trailers of a chunked body."""
-    return _FIELD_LINE.fullmatch(line) is not None
+def is_trailer(line: bytes) -> bool:
+    """Return whether a line, with its end, may follow a chunked body: a header field, but not of framing."""
+    found = _FIELD_LINE.fullmatch(line)
+    return found is not None and found[1].decode("ascii").lower() not in _ONCE
 
 
 def _head(method: str, target: str, minor: int, fields: list[tuple[str, str]]) -> Head:

@@ -161,7 +161,8 @@ def test_requests(emulator: Emulator, env: dict[str, str]) -> None:
 
 
 def test_a_clients_name_cannot_draw_on_the_terminal(emulator: Emulator, env: dict[str, str]) -> None:
-    headers = {"User-Agent": "a\x1b[31mb"}
+    assert call(emulator.url, "GET", JOBS, headers={"User-Agent": "a\x1b[31mb"}).status == 400
+    headers = {"User-Agent": "a\x9b31mb"}
     assert call(emulator.url, "GET", JOBS, token=emulator.token, headers=headers).status == 200
     assert "\x1b[31mb" not in run("emulator", "requests", env=env).out
 

@@ -38,6 +38,7 @@ def endpoint(vertex_emulator: VertexEmulator) -> Endpoint:
         location="us-central1",
         url=vertex_emulator.host,
         token=vertex_emulator.token,
+        data_dir=str(vertex_emulator.data_dir),
     )
 
 

@@ -219,7 +219,15 @@ def test_malformed_requests(server: EmulatorServer, request_: str, status: int) 
     [
         *((chunks, 400) for chunks in (b"zz\r\nhello\r\n", b"-5\r\nhello\r\n", b"5" * 2000)),
         *((chunks, 400) for chunks in (b"5\nhello\r\n0\r\n\r\n", b"0x5\r\nhello\r\n", b" 5\r\nhello\r\n")),
-        *((chunks, 400) for chunks in (b"5\x0b\r\nhello\r\n", b"5;\x00\r\nhello\r\n", b"5 x\r\nhello\r\n")),
+        *(
+            (chunks, 400)
+            for chunks in (
+                b"5 ;x\r\nhello\r\n",
+                b"5\x0b\r\nhello\r\n",
+                b"5;\x00\r\nhello\r\n",
+                b"5 x\r\nhello\r\n",
+            )
+        ),
         *((chunks, 400) for chunks in (b"5\r\nhello\n0\r\n\r\n", b"5\r\nhello  \r\n", b"5\r\nhelloXY")),
         *((chunks, 400) for chunks in (b"0\r\nno colon\r\n\r\n", b"0\r\nA : b\r\n\r\n", b"0\r\n\n")),
         *((chunks, None) for chunks in (b"5\r\nhelloX", b"5\r\nhel", b"5\r\nhello\r\n", b"0\r\nA: b\r\n")),

@@ -91,11 +91,10 @@ def status(options: argparse.Namespace, output: Output) -> int:
         return 1
     try:
         live = _live_jobs(emulator)
-    except Unavailable as error:
+    except Unavailable:
         why = f"it did not answer at {emulator.url}"
-        busy = launcher.EmulatorBusyError(DataFolder(root=emulator.data_dir), pid=emulator.pid, why=why)
-        busy.__cause__ = error
-        return _busy(busy, output)
+        folder = DataFolder(root=emulator.data_dir)
+        return _busy(launcher.EmulatorBusyError(folder, pid=emulator.pid, why=why), output)
     if output.as_json:
         document = {
             "running": True,
@@ -125,7 +124,7 @@ def _busy(busy: EmulatorBusyError, output: Output) -> int:
                 "busy": True,
                 "dataDir": str(busy.folder.root),
                 "pid": busy.pid,
-                "why": busy.why,
+                "reason": busy.why,
             }
         )
     else:
