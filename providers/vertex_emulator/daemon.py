@@ -24,6 +24,7 @@ from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
 from vertex_emulator.faults.switchboard import Faults, fault_routes
+from vertex_emulator.gateways import Gateways, Ports
 from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
@@ -35,6 +36,7 @@ from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
+from vertex_emulator.proxy.variables import proxy_url
 from vertex_emulator.replica_images import unpacking
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
@@ -92,9 +94,6 @@ class Daemon:
         self._code = settings.code
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._grpc: GrpcServer | None = None
-        self._proxy: ProxyServer | None = None
-        self._grpc_thread = threading.Thread(target=self._start_grpc, name="gRPC", daemon=True)
         self._undo: list[Callable[[], object]] = []
         try:
             lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
@@ -149,6 +148,7 @@ class Daemon:
                 *self.registry.routes(),
             ]
             self._faults = Faults()
+            self._ports = Ports(self._database)
             listener = self._open_port(settings.port)
             self._undo.append(listener.close)
             port = int(listener.getsockname()[1])
@@ -164,7 +164,9 @@ class Daemon:
             )
             self._server = self._serve_at(listener, services)
             self._undo.append(self._server.stop)
-            self._undo.append(self._stop_grpc)
+            self._gateways = Gateways(self._ports)
+            self._undo.append(self._gateways.stop)
+            self._jobs.run_after(self._gateways.await_proxy)
             self._undo.append(self._faults.clear)
         except BaseException:
             self._close_parts()
@@ -177,16 +179,13 @@ class Daemon:
     @property
     def grpc_address(self) -> str | None:
         """The address of the gRPC server, which this waits for; None if it could not be started."""
-        self._grpc_thread.join()
-        return None if self._grpc is None else self._grpc.address
+        return self._gateways.grpc_address
 
     @property
     def proxy_url(self) -> str | None:
         """The value of https_proxy, which has a secret; None if the proxy could not be started."""
-        self._grpc_thread.join()
-        if self._proxy is None:
-            return None
-        return f"http://emulator:{data_folder.proxy_secret(self.token)}@127.0.0.1:{self._proxy.port}"
+        address = self._gateways.proxy_address
+        return None if address is None else proxy_url(address, data_folder.proxy_secret(self.token))
 
     @property
     def storage_url(self) -> str:
@@ -195,10 +194,18 @@ class Daemon:
 
     def start(self) -> None:
         """Serve requests in threads, and write emulator.json."""
-        self._grpc_thread.start()
+        self._gateways.start(grpc=self._new_grpc_server, proxy=self._new_proxy, moved=self._write_record)
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
         write_auth_file(self.folder, url=self.url, token=self.token)
+        self._write_record(grpc=self._gateways.reserved_grpc)
+        log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
+        log.info("Emulator data is in %s", self.folder.root)
+        self._jobs.start()
+        self.scheduler.start()
+
+    def _write_record(self, grpc: str | None = None) -> None:
+        """Write emulator.json. `grpc` is the address that gRPC will have, by default the one it has."""
         data_folder.write_record(
             self.folder,
             Record(
@@ -208,12 +215,10 @@ class Daemon:
                 version=__version__,
                 instance=self.instance,
                 code=self._code,
+                grpc=grpc or self._gateways.grpc_address,
+                proxy=self._gateways.reserved_proxy,
             ),
         )
-        log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
-        log.info("Emulator data is in %s", self.folder.root)
-        self._jobs.start()
-        self.scheduler.start()
 
     def request_stop(self) -> None:
         """Make `wait` return. Safe in a signal handler."""
@@ -225,6 +230,7 @@ class Daemon:
 
     def close(self) -> None:
         """Finish running requests, delete emulator.json, and release port and folder. Jobs keep running."""
+        self._gateways.stop()
         record = data_folder.read_record(self.folder)
         if record is not None and record.instance == self.instance:
             self.folder.record.unlink(missing_ok=True)
@@ -264,16 +270,7 @@ class Daemon:
                 return listen(port)
             except (OSError, OverflowError) as error:
                 raise _port_error(port, error) from error
-        last = self._last_port("port")
-        listener = None
-        if last:
-            try:
-                listener = listen(last)
-            except OSError:
-                log.info("The last port, %s, is in use: using another port", last)
-        listener = listener or listen(0)
-        self._remember_port("port", listener.getsockname()[1])
-        return listener
+        return self._ports.open("port")
 
     def _serve_at(self, listener: socket.socket, services: Sequence[Route]) -> EmulatorServer:
         requests, authenticator = self._requests, self._authenticator
@@ -321,59 +318,34 @@ class Daemon:
             metadata_router=metadata_router,
         )
 
-    def _start_grpc(self) -> None:
-        """Listen for gRPC, beside the first requests: its library takes a moment to load."""
-        try:
-            from vertex_emulator.grpc_server.calls import Surroundings
-            from vertex_emulator.grpc_server.server import GrpcServer
+    def _new_grpc_server(self, port: int) -> GrpcServer:
+        from vertex_emulator.grpc_server.calls import Surroundings
+        from vertex_emulator.grpc_server.server import GrpcServer
 
-            self._grpc = GrpcServer(
-                (*vertex_ai.SERVICES, *artifact_registry.SERVICES),
-                {**self._jobs.bindings(), **self.artifacts.bindings()},
-                Surroundings(
-                    authenticator=self._authenticator,
-                    requests=self._requests,
-                    faults=self._faults,
-                    on_request=self._idle.touch,
-                    is_stopping=lambda: self._server.stopping,
-                    data_dir=self.folder.root,
-                ),
-                port=self._last_port("grpc port"),
-            )
-            self._remember_port("grpc port", self._grpc.port)
-        except Exception:
-            log.exception("The emulator does not answer gRPC: its server could not be started")
-        try:
-            from vertex_emulator.proxy.authority import Authority
-            from vertex_emulator.proxy.server import ProxyServer
+        return GrpcServer(
+            (*vertex_ai.SERVICES, *artifact_registry.SERVICES),
+            {**self._jobs.bindings(), **self.artifacts.bindings()},
+            Surroundings(
+                authenticator=self._authenticator,
+                requests=self._requests,
+                faults=self._faults,
+                on_request=self._idle.touch,
+                is_stopping=lambda: self._server.stopping,
+                data_dir=self.folder.root,
+            ),
+            port=port,
+        )
 
-            self._proxy = ProxyServer(
-                self._last_port("proxy port"),
-                secret=data_folder.proxy_secret(self.token),
-                authority=Authority(self.folder.root / "proxy"),
-                serve_http=self._server.serve_google_host,
-                grpc_address=lambda: None if self._grpc is None else self._grpc.address,
-            )
-            self._remember_port("proxy port", self._proxy.port)
-        except Exception:
-            log.exception("The emulator has no proxy: it could not be started")
+    def _new_proxy(self, listener: socket.socket) -> ProxyServer:
+        from vertex_emulator.proxy.authority import Authority
+        from vertex_emulator.proxy.server import ProxyServer
 
-    def _stop_grpc(self) -> None:
-        if self._grpc_thread.ident is not None:
-            self._grpc_thread.join()
-        if self._proxy is not None:
-            self._proxy.stop()
-        if self._grpc is not None:
-            self._grpc.stop()
-
-    def _last_port(self, name: str) -> int:
-        row = self._database.row("SELECT value FROM settings WHERE name = ?", (name,))
-        return 0 if row is None else int(row["value"])
-
-    def _remember_port(self, name: str, port: int) -> None:
-        self._database.execute(
-            "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (name, str(port)),
+        return ProxyServer(
+            listener,
+            secret=data_folder.proxy_secret(self.token),
+            authority=Authority(self.folder.root),
+            serve_http=self._server.serve_google_host,
+            grpc_address=lambda: self._gateways.grpc_address,
         )
 
     def _info(self) -> Mapping[str, Any]:
@@ -382,7 +354,8 @@ class Daemon:
             "instance": self.instance,
             "pid": os.getpid(),
             "url": self.url,
-            "grpc": self.grpc_address,
+            "grpc": self._gateways.grpc_address,
+            "proxy": self._gateways.proxy_address,
             "started": self.started,
             "dataDir": str(self.folder.root),
             "python": sys.executable,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,10 @@ class VertexService:
         self.jobs.start()
         for service in self._services:
             service.start()
+
+    def run_after(self, ready: Callable[[], None]) -> None:
+        """Start replicas only once `ready` has returned."""
+        self.jobs.run_after(ready)
 
     def live_jobs(self) -> int:
         """Return the number of live resources."""

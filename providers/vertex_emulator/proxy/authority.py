@@ -19,12 +19,14 @@ from pathlib import Path
 
 import certifi
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-DOMAINS = ("googleapis.com", "pkg.dev", "gcr.io")
-"""The domains of the emulated services. REGION-aiplatform.googleapis.com is below no smaller domain."""
+from vertex_emulator.proxy.hosts import DOMAINS
+from vertex_emulator.proxy.variables import BUNDLE, FOLDER, ROOT, is_own_file
+
 PROTOCOLS = ("http/1.1", "h2")
 """In the order of preference: clients that know both, as Go's do, get HTTP/1.1; gRPC knows h2 only."""
 
@@ -36,11 +38,16 @@ _MAX_CONTEXTS = 256
 
 
 class Authority:
-    """The authority in a folder, which is made at its first use and renewed before it expires."""
+    """The authority of a data folder, which is made at its first use and renewed before it expires.
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder = folder
+    The key is in proxy/, and the public certificates are in a folder of their own, which replicas see.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self.certificates = data_dir / FOLDER
+        self.certificates.mkdir(parents=True, exist_ok=True)
+        self._folder = self.certificates.parent
+        self._folder.chmod(0o700)
         self._lock = threading.Lock()
         self._contexts: OrderedDict[str, ssl.SSLContext] = OrderedDict()
         if not self._is_usable():
@@ -51,12 +58,12 @@ class Authority:
     @property
     def root(self) -> Path:
         """The root certificate, in PEM."""
-        return self._folder / "root.pem"
+        return self.certificates / ROOT
 
     @property
     def bundle(self) -> Path:
         """The root certificate with the system's authorities, in PEM."""
-        return self._folder / "bundle.pem"
+        return self.certificates / BUNDLE
 
     def context(self, host: str) -> ssl.SSLContext:
         """Return the TLS settings of a server that is `host`, which must be below one of `DOMAINS`."""
@@ -78,7 +85,7 @@ class Authority:
             certificate, _ = self._read()
             root = x509.load_pem_x509_certificate(self.root.read_bytes())
             certificate.verify_directly_issued_by(root)
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, InvalidSignature):
             return False
         return certificate.not_valid_after_utc - _RENEW_BEFORE > datetime.now(timezone.utc)
 
@@ -145,16 +152,11 @@ class Authority:
         _write(self.bundle, self.root.read_bytes() + system_authorities(), mode=0o644)
 
 
-def is_within(host: str) -> bool:
-    """Return whether a host is one of `DOMAINS` or below one."""
-    return any(host == domain or host.endswith(f".{domain}") for domain in DOMAINS)
-
-
 def system_authorities() -> bytes:
     """Return the authorities that this machine trusts, in PEM: of SSL_CERT_FILE, the system, or certifi."""
     paths = ssl.get_default_verify_paths()
     for path in (os.environ.get("SSL_CERT_FILE"), paths.cafile, paths.openssl_cafile, certifi.where()):
-        if path and (data := _read_if_there(Path(path))):
+        if path and not is_own_file(path) and (data := _read_if_there(Path(path))):
             return data
     return b""
 

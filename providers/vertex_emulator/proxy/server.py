@@ -9,74 +9,79 @@ from __future__ import annotations
 import base64
 import hmac
 import logging
-import selectors
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import cast
+from dataclasses import dataclass
 
-from vertex_emulator.http.server import listen
+from vertex_emulator.http.auth import Access
+from vertex_emulator.http.open_connections import OpenConnection, OpenConnections, shut_down
 from vertex_emulator.proxy import destinations
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.destinations import RefusedError
+from vertex_emulator.proxy.hosts import is_emulated
+from vertex_emulator.proxy.pipes import pipe, pipe_secured
+from vertex_emulator.proxy.variables import USER
 
 log = logging.getLogger(__name__)
 
-USER = "emulator"
-"""The user name in the proxy's address; the secret is the password."""
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
-_MAX_CONNECTIONS = 256
-_HEAD_SECONDS = 10.0
-_IDLE_SECONDS = 600.0
-_BLOCK = 1 << 16
+
+@dataclass(frozen=True, kw_only=True)
+class ProxyLimits:
+    """The limits of a proxy: seconds for a request and for a TLS handshake, seconds without traffic."""
+
+    connections: int = 256
+    head_seconds: float = 10.0
+    idle_seconds: float = 600.0
 
 
 class ProxyServer:
-    """The proxy at a port.
+    """The proxy at the port of `listener`.
 
     `serve_http` answers HTTP/1.1 on a connection to a host until it ends; `grpc_address` returns the address
-    of the gRPC server, or None.
+    of the gRPC server, or None. If all connections are in use, one that has not shown the secret is closed.
     """
 
     def __init__(
         self,
-        port: int,
+        listener: socket.socket,
         *,
         secret: str,
         authority: Authority,
         serve_http: Callable[[socket.socket, str], None],
         grpc_address: Callable[[], str | None],
+        connect: Callable[[str], socket.socket] = destinations.connect,
+        limits: ProxyLimits | None = None,
     ) -> None:
-        """Open the port, or any port if it is taken."""
-        try:
-            self._listener = listen(port)
-        except OSError:
-            self._listener = listen(0)
-        self._secret = secret
+        self._listener = listener
+        self.port = int(listener.getsockname()[1])
+        self._credentials = base64.b64encode(f"{USER}:{secret}".encode())
         self._authority = authority
         self._serve_http = serve_http
         self._grpc_address = grpc_address
-        self._slots = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._open: set[socket.socket] = set()
+        self._connect = connect
+        self._limits = limits or ProxyLimits()
+        self.connections = OpenConnections(self._limits.connections)
+        self._secured: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._stopping = False
         self._thread = threading.Thread(target=self._accept, name="proxy", daemon=True)
         self._thread.start()
 
-    @property
-    def port(self) -> int:
-        return int(self._listener.getsockname()[1])
-
     def stop(self) -> None:
         """Close the port and all connections."""
         self._stopping = True
-        self._listener.shutdown(socket.SHUT_RDWR)
+        shut_down(self._listener)
         self._listener.close()
+        for each in self.connections.all():
+            shut_down(each.socket)
         with self._lock:
-            for connection in self._open:
-                _shut_down(connection)
+            for secured in self._secured:
+                shut_down(secured)
         self._thread.join(timeout=5)
 
     def _accept(self) -> None:
@@ -88,18 +93,21 @@ class ProxyServer:
                     log.error("The proxy cannot accept a connection, and waits: %s", error)
                     time.sleep(0.25)
                 continue
-            if not self._slots.acquire(blocking=False):
-                _answer(connection, 503, f"All {_MAX_CONNECTIONS} connections are in use.")
+            thread = threading.Thread(target=self._serve, args=(connection,), name="proxied", daemon=True)
+            if not self.connections.add(OpenConnection(connection, thread)):
+                _answer(connection, 503, f"All {self.connections.most} connections are in use.")
                 connection.close()
                 continue
-            threading.Thread(target=self._serve, args=(connection,), name="proxied", daemon=True).start()
+            try:
+                thread.start()
+            except RuntimeError:  # a program has used up the user's limit of processes and threads
+                log.error("No thread can be started. A connection was closed without a response.")
+                self.connections.remove(connection)
+                connection.close()
 
     def _serve(self, connection: socket.socket) -> None:
-        with self._lock:
-            self._open.add(connection)
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.settimeout(_HEAD_SECONDS)
             self._proxy(connection)
         except RefusedError as refused:
             _answer(connection, refused.status, str(refused))
@@ -108,98 +116,74 @@ class ProxyServer:
         except Exception:
             log.exception("A connection through the proxy failed")
         finally:
+            self.connections.remove(connection)
             connection.close()
-            with self._lock:
-                self._open.discard(connection)
-            self._slots.release()
 
     def _proxy(self, connection: socket.socket) -> None:
-        line, *fields = destinations.read_head(connection)
+        line, *fields = destinations.read_head(connection, seconds=self._limits.head_seconds)
         method, _, rest = line.partition(" ")
         target, _, version = rest.rpartition(" ")
         if version not in ("HTTP/1.1", "HTTP/1.0"):
             raise RefusedError(400, "The request is not HTTP/1.1.")
         self._check_secret(_headers(fields))
+        place = self.connections.of(connection)
+        if place is None:
+            return  # it was closed for another connection
+        place.access, place.idle = Access.OWNER, False
         if method != "CONNECT":
             raise RefusedError(405, "The proxy knows CONNECT only. Set it for https, not for http.")
         host = destinations.parse(target)
-        if destinations.is_emulated(host):
-            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        if is_emulated(host):
+            connection.settimeout(self._limits.head_seconds)
+            connection.sendall(_ESTABLISHED)
             self._end_here(connection, host)
             return
         try:
-            other = destinations.connect(host)
+            other = self._connect(host)
         except OSError as error:
             raise RefusedError(502, f"{host} cannot be reached: {error.strerror or error}.") from error
         with other:
-            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            pipe(connection, other)
+            connection.settimeout(self._limits.head_seconds)
+            connection.sendall(_ESTABLISHED)
+            pipe(connection, other, idle_seconds=self._limits.idle_seconds)
 
     def _check_secret(self, headers: Mapping[str, str]) -> None:
         scheme, _, credentials = headers.get("proxy-authorization", "").partition(" ")
-        expected = base64.b64encode(f"{USER}:{self._secret}".encode())
-        if scheme.lower() != "basic" or not hmac.compare_digest(credentials.strip().encode(), expected):
-            raise RefusedError(407, "The proxy needs the user and the secret of its address.")
+        given = credentials.strip().encode("utf-8", "replace")
+        if scheme.lower() != "basic" or not hmac.compare_digest(given, self._credentials):
+            raise RefusedError(
+                407,
+                "The proxy needs the user and the secret of its address. The emulator changes the secret "
+                "when it starts: set the variables again with "
+                '`eval "$(vertex-training emulator env --proxy)"`.',
+            )
 
     def _end_here(self, connection: socket.socket, host: str) -> None:
-        with self._authority.context(host).wrap_socket(connection, server_side=True) as secured:
+        # The new object takes over the descriptor: `connection` can be neither closed nor shut down any more.
+        context = self._authority.context(host)
+        with context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False) as secured:
             with self._lock:
-                self._open.add(secured)
+                self._secured.add(secured)
             try:
+                if self._stopping:
+                    return
+                secured.do_handshake()
                 if secured.selected_alpn_protocol() == "h2":
                     self._pass_to_grpc(secured)
                 else:
                     self._serve_http(secured, host)
             finally:
                 with self._lock:
-                    self._open.discard(secured)
+                    self._secured.discard(secured)
 
     def _pass_to_grpc(self, secured: ssl.SSLSocket) -> None:
         address = self._grpc_address()
         if address is None:
             return
         host, _, port = address.partition(":")
-        with socket.create_connection((host, int(port)), _HEAD_SECONDS) as other:
+        with socket.create_connection((host, int(port)), self._limits.head_seconds) as other:
             other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            pipe_secured(secured, other)
-
-
-def pipe(one: socket.socket, two: socket.socket) -> None:
-    """Pass bytes in both directions until both sides have ended, or nothing comes for a while."""
-    for each in (one, two):
-        each.settimeout(_IDLE_SECONDS)
-    back = threading.Thread(target=_copy, args=(two, one), name="proxied back", daemon=True)
-    back.start()
-    _copy(one, two)
-    back.join()
-
-
-def pipe_secured(secured: ssl.SSLSocket, other: socket.socket) -> None:
-    """Do the same for TLS, in one thread: OpenSSL allows no second thread at a connection."""
-    for each in (secured, other):
-        each.settimeout(_IDLE_SECONDS)
-    with selectors.DefaultSelector() as selector:
-        selector.register(secured, selectors.EVENT_READ, other)
-        selector.register(other, selectors.EVENT_READ, secured)
-        while ready := selector.select(_IDLE_SECONDS):
-            for key, _ in ready:
-                source, target = cast("socket.socket", key.fileobj), key.data
-                data = source.recv(_BLOCK)
-                while source is secured and data and secured.pending():
-                    data += secured.recv(secured.pending())
-                if not data:
-                    return
-                target.sendall(data)
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while data := source.recv(_BLOCK):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        _shut_down(source)
-        _shut_down(target)
+            pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds)
 
 
 def _headers(fields: list[str]) -> dict[str, str]:
@@ -213,6 +197,7 @@ _REASONS = {
     405: "Method Not Allowed",
     431: "Too Large",
     502: "Bad Gateway",
+    503: "Busy",
 }
 
 
@@ -226,13 +211,8 @@ def _answer(connection: socket.socket, status: int, message: str) -> None:
         ]
     lines += ["Connection: close", "Content-Type: text/plain; charset=utf-8", f"Content-Length: {len(body)}"]
     try:
+        connection.settimeout(1)
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
-    except OSError:
-        return
-
-
-def _shut_down(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_WR)
     except OSError:
         return
