@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import socket
 import ssl
 from dataclasses import dataclass
@@ -37,8 +38,9 @@ class Door:
         with self.open() as connection:
             connection.sendall(self.with_credentials(head).encode("latin-1"))
             answer = b""
-            while part := connection.recv(65536):
-                answer += part
+            with contextlib.suppress(ConnectionResetError):  # it did not read everything
+                while part := connection.recv(65536):
+                    answer += part
             return answer
 
     def open(self) -> socket.socket:
@@ -53,15 +55,10 @@ class Door:
     def connect(self, host: str) -> socket.socket:
         """Return a connection on which the proxy has agreed to a tunnel."""
         connection = self.open()
-        connection.sendall(
-            self.with_credentials(f"CONNECT {host}:443 HTTP/1.1\r\nCREDENTIALS\r\n\r\n").encode()
-        )
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            part = connection.recv(1)
-            assert part, head
-            head += part
-        assert head.startswith(b"HTTP/1.1 200 "), head
+        head = self.with_credentials(f"CONNECT {host}:443 HTTP/1.1\r\nCREDENTIALS\r\n\r\n")
+        connection.sendall(head.encode())
+        answer = read_head(connection)
+        assert answer.startswith(b"HTTP/1.1 200 "), answer
         return connection
 
     def secured(self, host: str, protocols: tuple[str, ...] = ("http/1.1",)) -> ssl.SSLSocket:
@@ -78,3 +75,13 @@ class Door:
             while part := connection.recv(65536):
                 answer += part
             return answer
+
+
+def read_head(connection: socket.socket) -> bytes:
+    """Return the head of an answer, and leave what follows it."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        part = connection.recv(1)
+        assert part, head
+        head += part
+    return head
