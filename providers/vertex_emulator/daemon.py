@@ -113,7 +113,7 @@ class Daemon:
                 self._database,
                 self.clock,
                 self.scheduler,
-                authority=authority(repositories),
+                authority=authority(repositories, lambda name: self.artifacts.create_for_push(name)),
                 stand_in=stand_in,
             )
             self._undo.append(self._delete_unpacked_images)

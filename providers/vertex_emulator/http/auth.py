@@ -39,7 +39,10 @@ _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
 _METADATA = re.compile(r"/m/([^/]*)(/.*)")
 _CONTROLS = "/_local/"
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
-_GCR_PATH = re.compile(r"^(/v2/[^/]+/)(?!(?:[a-z]+\.)?gcr\.io/)(?=.*/(?:manifests|blobs|tags|referrers)/)")
+_IMAGE_PATH = re.compile(
+    r"/v2/(?P<project>[^/.]+|[^/]+\.[^/]+/[^/]+)/(?P<rest>.+/(?:manifests|blobs|tags|referrers)/.*)"
+)
+_GCR_LOCATIONS = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
 _BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
 """Artifact Registry's user name for access tokens, and that of Google's docker-credential-gcr."""
 _BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
@@ -204,13 +207,20 @@ class Authenticator:
 def google_path(host: str, path: str) -> str:
     """Return the emulator's path for a path of a host of Google.
 
-    BUCKET.storage.googleapis.com has the objects of one bucket, and gcr.io those of the repository `gcr.io`.
+    BUCKET.storage.googleapis.com has the objects of one bucket. The names of images begin with their host in
+    the emulator; those of gcr.io are in the repository `gcr.io` of Artifact Registry.
     """
     if host.endswith(".storage.googleapis.com"):
         return f"/{host.removesuffix('.storage.googleapis.com')}{path}"
-    if host == "gcr.io" or host.endswith(".gcr.io"):
-        return _GCR_PATH.sub(rf"\1{host}/", path)
-    return path
+    legacy = _GCR_LOCATIONS.get(host)
+    registry = f"{legacy}-docker.pkg.dev" if legacy else host
+    # Addresses that the emulator has returned, such as those of uploads, begin with the host already.
+    if not registry.endswith("-docker.pkg.dev") or path.startswith(f"/v2/{registry}/"):
+        return path
+    if (image := _IMAGE_PATH.fullmatch(path)) is None:
+        return path
+    middle = f"{host}/" if legacy else ""
+    return f"/v2/{registry}/{image['project']}/{middle}{image['rest']}"
 
 
 def is_registry(path: str) -> bool:

@@ -100,6 +100,27 @@ def test_skopeo_pushes_to_artifact_registry(daemon: Daemon, shell: dict[str, str
     assert listed["dockerImages"][0]["uri"].startswith("us-central1-docker.pkg.dev/local/images/one@sha256:")
 
 
+@pytest.mark.parametrize(
+    ("host", "location"), [("gcr.io", "us"), ("eu.gcr.io", "europe")], ids=["gcr.io", "eu.gcr.io"]
+)
+def test_the_first_push_to_container_registry_creates_its_repository(
+    daemon: Daemon, shell: dict[str, str], tmp_path: Path, host: str, location: str
+) -> None:
+    skopeo, creds = tool("skopeo"), f"oauth2accesstoken:{daemon.token}"
+    repository = f"/v1/projects/local/locations/{location}/repositories/{host}"
+    assert call(daemon.url, "GET", repository, token=daemon.token).status == 404
+    name = f"docker://{host}/local/team/one:v1"
+    image = image_in(tmp_path)
+    for _ in range(2):
+        output([skopeo, "copy", "--dest-creds", creds, f"oci:{image}", name], shell)
+    assert json.loads(output([skopeo, "list-tags", "--creds", creds, name.rpartition(":")[0]], shell))[
+        "Tags"
+    ] == ["v1"]
+    found = call(daemon.url, "GET", f"{repository}/dockerImages", token=daemon.token).json()
+    (only,) = found["dockerImages"]
+    assert only["uri"].startswith(f"{location}-docker.pkg.dev/local/{host}/team/one@sha256:")
+
+
 def image_in(folder: Path) -> Path:
     """Write an image of one file in the OCI layout. Return its folder."""
     layer = io.BytesIO()
