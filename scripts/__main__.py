@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from scripts import (
     client_tools,
     environment,
+    google_clients,
     lock_files,
     pulumi_cli,
     python_packages,
@@ -65,6 +66,7 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             pulumi_cli.ensure(here, report)
         case "tools":
             client_tools.ensure(here, report)
+            google_clients.ensure(here, report)
         case "test":
             return quality.test(here, report, arguments=extra)
         case "bench":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 import support.properties  # noqa: F401  loads the profile of hypothesis
 from support import warm_python
 from vertex_emulator.interpreter import VARIABLE
+
+# Tests fork replicas from the process that has an emulator: the handlers of gRPC would wait for its threads.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

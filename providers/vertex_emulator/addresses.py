@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from vertex_emulator.kernel import data_folder
+from vertex_emulator.proxy import variables as proxy_variables
 
 if TYPE_CHECKING:
     from vertex_emulator.launcher import Emulator
@@ -45,13 +46,19 @@ def credential_variables(url: str, token: str, project: str) -> dict[str, str]:
     }
 
 
-def replica_variables(url: str, token: str, project: str) -> dict[str, str]:
-    """Return all variables of a replica. Its token is valid for the services only."""
+def replica_variables(url: str, token: str, project: str, *, proxied: bool = False) -> dict[str, str]:
+    """Return all variables of a replica but for those of the proxy. Its token is for the services only.
+
+    With the proxy, `sitecustomize` makes STORAGE_EMULATOR_HOST of VERTEX_EMULATOR_STORAGE, for Python alone:
+    the libraries of Go and Node drop its path, and with it the secret. They use the proxy.
+    """
     root = f"{url}/"
     return {
         "VERTEX_EMULATOR_HOST": url,
         "VERTEX_EMULATOR_TOKEN": data_folder.service_token(token),
-        "STORAGE_EMULATOR_HOST": f"{url}/s/{data_folder.storage_secret(token)}",
+        (
+            "VERTEX_EMULATOR_STORAGE" if proxied else "STORAGE_EMULATOR_HOST"
+        ): f"{url}/s/{data_folder.storage_secret(token)}",
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}": root for name in GCLOUD_SERVICES},
         **credential_variables(url, token, project),
@@ -90,6 +97,26 @@ def variables(
         "NO_PROXY": no_proxy,
         "no_proxy": no_proxy,
     }
+
+
+def with_proxy(
+    values: Mapping[str, str], emulator: Emulator, *, proxy: str, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the variables of a shell whose programs use the proxy at `proxy` (host and port).
+
+    STORAGE_EMULATOR_HOST is not among them, as the libraries of Go and Node drop its path.
+    """
+    url = proxy_variables.proxy_url(proxy, data_folder.proxy_secret(emulator.token))
+    kept = {name: value for name, value in values.items() if name not in WITHOUT_PROXY}
+    kept["VERTEX_EMULATOR_STORAGE"] = emulator.storage_url
+    return {
+        **kept,
+        **proxy_variables.shell_variables(url, data_dir=emulator.data_dir, environment=environment),
+    }
+
+
+WITHOUT_PROXY = ("STORAGE_EMULATOR_HOST",)
+"""The variables that a shell with the proxy must not have."""
 
 
 def exports(values: Mapping[str, str]) -> list[str]:

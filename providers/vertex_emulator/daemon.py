@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from vertex_emulator import vertex_ai
 from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
+from vertex_emulator.artifact_registry import service as artifact_registry
 from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
 from vertex_emulator.faults.switchboard import Faults, fault_routes
+from vertex_emulator.gateways import Gateways, Ports
 from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
@@ -34,6 +37,7 @@ from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
+from vertex_emulator.proxy.variables import proxy_url
 from vertex_emulator.replica_images import unpacking
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
@@ -41,6 +45,10 @@ from vertex_emulator.storage.service import StorageService
 from vertex_emulator.token_renewal import replaced_secrets, token_for
 from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
+
+if TYPE_CHECKING:
+    from vertex_emulator.grpc_server.server import GrpcServer
+    from vertex_emulator.proxy.server import ProxyServer
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +120,7 @@ class Daemon:
                 self._database,
                 self.clock,
                 self.scheduler,
-                authority=authority(repositories),
+                authority=authority(repositories, lambda name: self.artifacts.create_for_push(name)),
                 stand_in=stand_in,
             )
             self._undo.append(self._tidy)
@@ -146,12 +154,25 @@ class Daemon:
                 *self.registry.routes(),
             ]
             self._faults = Faults()
+            self._ports = Ports(self._database)
             listener = self._open_port(settings.port)
             self._undo.append(listener.close)
             port = int(listener.getsockname()[1])
             self.token = token_for(self.folder, self._database, port=port, live_jobs=self._jobs.live_jobs())
+            self._requests = RequestLog()
+            self._authenticator = Authenticator(
+                token=self.token,
+                storage_secret=data_folder.storage_secret(self.token),
+                service_token=data_folder.service_token(self.token),
+                metadata_secret=data_folder.metadata_secret(self.token),
+                tickets=self.storage.tickets,
+                replaced=replaced_secrets(self._database),
+            )
             self._server = self._serve_at(listener, services)
             self._undo.append(self._server.stop)
+            self._gateways = Gateways(self._ports)
+            self._undo.append(self._gateways.stop)
+            self._jobs.run_after(self._gateways.await_proxy)
             self._undo.append(self._faults.clear)
         except BaseException:
             self._close_parts()
@@ -162,15 +183,37 @@ class Daemon:
         return self._server.url
 
     @property
+    def grpc_address(self) -> str | None:
+        """The address of the gRPC server, which this waits for; None if it could not be started."""
+        return self._gateways.grpc_address
+
+    @property
+    def proxy_url(self) -> str | None:
+        """The value of https_proxy, which has a secret; None if the proxy could not be started."""
+        address = self._gateways.proxy_address
+        return None if address is None else proxy_url(address, data_folder.proxy_secret(self.token))
+
+    @property
     def storage_url(self) -> str:
         """The value of STORAGE_EMULATOR_HOST."""
         return f"{self.url}/s/{data_folder.storage_secret(self.token)}"
 
     def start(self) -> None:
         """Serve requests in threads, and write emulator.json."""
+        self._gateways.start(grpc=self._new_grpc_server, proxy=self._new_proxy, moved=self._write_record)
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
         write_auth_file(self.folder, url=self.url, token=self.token)
+        self._write_record(grpc=self._gateways.reserved_grpc)
+        log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
+        log.info("Emulator data is in %s", self.folder.root)
+        self._jobs.start()
+        self.scheduler.add("reserve of disk space", self._fill_reserve)
+        self.scheduler.add("watch on the data folder", self._watch_folder)
+        self.scheduler.start()
+
+    def _write_record(self, grpc: str | None = None) -> None:
+        """Write emulator.json. `grpc` is the address that gRPC will have, by default the one it has."""
         data_folder.write_record(
             self.folder,
             Record(
@@ -180,14 +223,10 @@ class Daemon:
                 version=__version__,
                 instance=self.instance,
                 code=self._code,
+                grpc=grpc or self._gateways.grpc_address,
+                proxy=self._gateways.reserved_proxy,
             ),
         )
-        log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
-        log.info("Emulator data is in %s", self.folder.root)
-        self._jobs.start()
-        self.scheduler.add("reserve of disk space", self._fill_reserve)
-        self.scheduler.add("watch on the data folder", self._watch_folder)
-        self.scheduler.start()
 
     def request_stop(self) -> None:
         """Make `wait` return. Safe in a signal handler."""
@@ -199,6 +238,7 @@ class Daemon:
 
     def close(self) -> None:
         """Finish running requests, delete emulator.json, and release port and folder. Jobs keep running."""
+        self._gateways.stop()
         record = data_folder.read_record(self.folder)
         if record is not None and record.instance == self.instance:
             self.folder.record.unlink(missing_ok=True)
@@ -268,22 +308,10 @@ class Daemon:
                 return listen(port)
             except (OSError, OverflowError) as error:
                 raise _port_error(port, error) from error
-        row = self._database.row("SELECT value FROM settings WHERE name = 'port'")
-        listener = None
-        if row is not None:
-            try:
-                listener = listen(int(row["value"]))
-            except OSError:
-                log.info("The last port, %s, is in use: using another port", row["value"])
-        listener = listener or listen(0)
-        self._database.execute(
-            "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (str(listener.getsockname()[1]),),
-        )
-        return listener
+        return self._ports.open("port")
 
     def _serve_at(self, listener: socket.socket, services: Sequence[Route]) -> EmulatorServer:
-        requests = RequestLog()
+        requests, authenticator = self._requests, self._authenticator
         admin = Admin(
             version=__version__,
             instance=self.instance,
@@ -291,14 +319,6 @@ class Daemon:
             info=self._info,
             requests=requests,
             shut_down=self.request_stop,
-        )
-        authenticator = Authenticator(
-            token=self.token,
-            storage_secret=data_folder.storage_secret(self.token),
-            service_token=data_folder.service_token(self.token),
-            metadata_secret=data_folder.metadata_secret(self.token),
-            tickets=self.storage.tickets,
-            replaced=replaced_secrets(self._database),
         )
         calls = frozenset(route.call for route in services if route.call)
         faults = self._faults
@@ -338,12 +358,45 @@ class Daemon:
             metadata_router=metadata_router,
         )
 
+    def _new_grpc_server(self, port: int) -> GrpcServer:
+        from vertex_emulator.grpc_server.calls import Surroundings
+        from vertex_emulator.grpc_server.server import GrpcServer
+
+        return GrpcServer(
+            (*vertex_ai.SERVICES, *artifact_registry.SERVICES),
+            {**self._jobs.bindings(), **self.artifacts.bindings()},
+            Surroundings(
+                authenticator=self._authenticator,
+                requests=self._requests,
+                faults=self._faults,
+                on_request=self._request_began,
+                is_stopping=lambda: self._server.stopping,
+                data_dir=self.folder.root,
+                reserve=self._database.reserve,
+            ),
+            port=port,
+        )
+
+    def _new_proxy(self, listener: socket.socket) -> ProxyServer:
+        from vertex_emulator.proxy.authority import Authority
+        from vertex_emulator.proxy.server import ProxyServer
+
+        return ProxyServer(
+            listener,
+            secret=data_folder.proxy_secret(self.token),
+            authority=Authority(self.folder.root),
+            serve_http=self._server.serve_google_host,
+            grpc_address=lambda: self._gateways.grpc_address,
+        )
+
     def _info(self) -> Mapping[str, Any]:
         return {
             "version": __version__,
             "instance": self.instance,
             "pid": os.getpid(),
             "url": self.url,
+            "grpc": self._gateways.grpc_address,
+            "proxy": self._gateways.proxy_address,
             "started": self.started,
             "dataDir": str(self.folder.root),
             "python": sys.executable,

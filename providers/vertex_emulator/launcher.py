@@ -31,6 +31,7 @@ from vertex_emulator.lookup import (
     find,
     lock_holder,
 )
+from vertex_emulator.proxy import variables
 
 __all__ = ["Emulator", "EmulatorBusyError", "LauncherError", "data_dir_of", "ensure", "find", "stop"]
 
@@ -208,7 +209,8 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _environment(caller: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in caller.items() if _PASSED_VARIABLES.fullmatch(name)}
+    own = variables.without(caller)
+    return {name: value for name, value in own.items() if _PASSED_VARIABLES.fullmatch(name)}
 
 
 def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None:

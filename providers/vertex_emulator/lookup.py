@@ -53,7 +53,8 @@ class EmulatorBusyError(LauncherError):
 class Emulator:
     """A running emulator.
 
-    `storage_url` is the value of STORAGE_EMULATOR_HOST and contains the storage secret.
+    `storage_url` is the value of STORAGE_EMULATOR_HOST and contains the storage secret. `grpc` and `proxy`
+    are host and port.
     """
 
     url: str
@@ -63,6 +64,8 @@ class Emulator:
     data_dir: Path
     version: str
     code: str | None = None
+    grpc: str | None = None
+    proxy: str | None = None
 
     @property
     def is_outdated(self) -> bool:
@@ -115,6 +118,8 @@ def _ask(folder: DataFolder, *, seconds: float) -> Emulator | str:
             data_dir=folder.root,
             version=str(answer.get("version", "")),
             code=record.code,
+            grpc=record.grpc,
+            proxy=record.proxy,
         )
     if status == 503:
         return "all its connections are in use"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
+from vertex_emulator.rpc.methods import Binding
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.training_pipelines.backing import TuningJobBacking
@@ -30,7 +31,7 @@ from vertex_emulator.tuning_jobs.service import TuningService
 from vertex_emulator.vertex.operations import ResourceOperations
 from vertex_emulator.vertex.service import Service
 
-_SERVICES = (
+SERVICES = (
     descriptors.JOB_SERVICE,
     descriptors.PIPELINE_SERVICE,
     descriptors.MODEL_SERVICE,
@@ -38,6 +39,7 @@ _SERVICES = (
     descriptors.PERSISTENT_RESOURCE_SERVICE,
     descriptors.OPERATIONS,
 )
+"""The services of Vertex AI that have at least one method."""
 
 
 class VertexService:
@@ -102,15 +104,19 @@ class VertexService:
         everything.before_removal = self._remove_services
         everything.archived = [archived for service in self._services for archived in service.archived()]
 
-    def routes(self) -> Sequence[Route]:
-        """Return the admin views, Cloud Logging, and the methods of Vertex AI."""
+    def bindings(self) -> Mapping[str, Binding]:
+        """Return the implemented methods of Vertex AI by full name."""
         bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
         for service in self._services:
             bindings |= service.bindings()
+        return bindings
+
+    def routes(self) -> Sequence[Route]:
+        """Return the admin views, Cloud Logging, and the methods of Vertex AI."""
         return [
             *self.jobs.routes(),
             *(route for service in self._services for route in service.routes()),
-            *rpc.routes(_SERVICES, bindings),
+            *rpc.routes(SERVICES, self.bindings()),
             *rpc.unknown_methods(),
         ]
 
@@ -119,6 +125,10 @@ class VertexService:
         self.jobs.start()
         for service in self._services:
             service.start()
+
+    def run_after(self, ready: Callable[[], None]) -> None:
+        """Start replicas only once `ready` has returned."""
+        self.jobs.run_after(ready)
 
     def live_jobs(self) -> int:
         """Return the number of live resources."""

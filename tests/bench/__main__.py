@@ -18,6 +18,7 @@ import bench_install  # noqa: E402
 import bench_jobs  # noqa: E402
 import bench_memory  # noqa: E402
 import bench_pipelines  # noqa: E402
+import bench_proxy  # noqa: E402
 import bench_storage  # noqa: E402
 import bench_tests  # noqa: E402
 import bench_tuning  # noqa: E402
@@ -53,6 +54,7 @@ def main(arguments: list[str]) -> int:
         "memory": bench_memory.figures,
         "pipelines": bench_pipelines.figures,
         "storage": bench_storage.figures,
+        "proxy": bench_proxy.figures,
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
@@ -80,6 +82,7 @@ GROUPS = (
     "memory",
     "pipelines",
     "storage",
+    "proxy",
     "images",
     "previews",
     "deployments",

@@ -84,6 +84,11 @@ def _add_emulator(parser: Parser, commands: Subparsers) -> None:
     environment.add_argument(
         "--location", metavar="L", default="us-central1", help="region (default: us-central1)"
     )
+    environment.add_argument(
+        "--proxy",
+        action="store_true",
+        help="also lead programs that only know Google's hosts to it, through its proxy",
+    )
     reset = emulator.command(
         actions,
         "reset",

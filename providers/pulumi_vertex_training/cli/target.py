@@ -135,7 +135,12 @@ def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) ->
             '`eval "$(vertex-training emulator env)"`.',
             path="VERTEX_EMULATOR_HOST",
         )
-    return _emulator(choice, url.rstrip("/"), token, environment.get("STORAGE_EMULATOR_HOST"))
+    return _emulator(choice, url.rstrip("/"), token, _storage_url(environment))
+
+
+def _storage_url(environment: Mapping[str, str]) -> str | None:
+    """Return the emulator's address for Cloud Storage, which has another name in shells with the proxy."""
+    return environment.get("STORAGE_EMULATOR_HOST") or environment.get("VERTEX_EMULATOR_STORAGE")
 
 
 def _emulator(

@@ -70,6 +70,16 @@ def signing_key(endpoint: Endpoint) -> str:
     return str(answer.get("path", ""))
 
 
+def proxy(endpoint: Endpoint) -> str | None:
+    """Return host and port of the emulator's proxy once it answers, or None if it could not be started.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    with translated(endpoint, "ask for the emulator's proxy"):
+        info = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/info")
+    return None if info.get("proxy") is None else str(info["proxy"])
+
+
 def live_jobs(endpoint: Endpoint) -> int:
     """Return the number of the emulator's jobs that have not ended, in all projects and locations.
 

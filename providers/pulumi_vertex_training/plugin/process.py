@@ -72,7 +72,7 @@ def say_on(urn: str, message: str) -> None:
     if address is None:
         say(message)
         return
-    import grpc  # type: ignore[import-untyped]
+    import grpc
     from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
     text = visible_lines(SECRETS.masked(message))

@@ -14,7 +14,7 @@ _PROJECT = re.compile(r"projects/([^/]+)")
 _PLACE = re.compile(r"projects/([^/]+)/locations/([^/]+)")
 _REPOSITORY = re.compile(rf"{_PLACE.pattern}/repositories/([^/]+)")
 _REPOSITORY_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_LEGACY_IDS = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
+LEGACY_IDS = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
 _UNESCAPED = "-._~:@"
 """Characters of an identifier that the API does not escape, besides letters and digits."""
 
@@ -94,10 +94,10 @@ def check_repository_id(identifier: str, location: str) -> None:
     The four IDs of Container Registry are allowed only in their own location. Raises `RpcError`
     INVALID_ARGUMENT.
     """
-    if _LEGACY_IDS.get(identifier) == location or _REPOSITORY_ID.fullmatch(identifier):
+    if LEGACY_IDS.get(identifier) == location or _REPOSITORY_ID.fullmatch(identifier):
         return
-    if identifier in _LEGACY_IDS:
-        rule = f"a repository of this name must be in {_LEGACY_IDS[identifier]}, not in {location}"
+    if identifier in LEGACY_IDS:
+        rule = f"a repository of this name must be in {LEGACY_IDS[identifier]}, not in {location}"
     else:
         rule = (
             "it must begin with a letter, end with a letter or digit, and have at most 63 characters, only "

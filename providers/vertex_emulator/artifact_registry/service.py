@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ from vertex_emulator.artifact_registry.methods.packages import Packages
 from vertex_emulator.artifact_registry.methods.repositories import IamPolicies, Repositories
 from vertex_emulator.artifact_registry.methods.settings import Settings, get_location, list_locations
 from vertex_emulator.artifact_registry.methods.versions import Tags, Versions
-from vertex_emulator.artifact_registry.names import RepositoryName
-from vertex_emulator.artifact_registry.repository_fields import format_of
+from vertex_emulator.artifact_registry.names import LEGACY_IDS, RepositoryName
+from vertex_emulator.artifact_registry.repository_fields import DOCKER, PACKAGE, format_of
 from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.errors import RegistryError, name_unknown
@@ -28,9 +28,10 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
-from vertex_emulator.rpc.methods import Binding
+from vertex_emulator.rpc.methods import Binding, RpcError
 from vertex_emulator.rpc.operations import Operations
 
+SERVICES = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
 _API = "/v1/projects/([^/]+)/services/([^/:]+)"
 _HERE = ("aiplatform", "artifactregistry", "logging", "storage")
 
@@ -52,8 +53,7 @@ class ArtifactService:
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the methods, and of the state of an API, which gcloud reads."""
-        services = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
-        return [*rpc.routes(services, self.bindings()), Route("GET", _API, _api)]
+        return [*rpc.routes(SERVICES, self.bindings()), Route("GET", _API, _api)]
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods by full name."""
@@ -99,6 +99,18 @@ class ArtifactService:
             f"{descriptors.LOCATIONS}.ListLocations": list_locations,
         }
 
+    def create_for_push(self, name: RepositoryName) -> None:
+        """Create a repository of Container Registry, which the first push creates. Keep an existing one."""
+        request = descriptors.message(f"{PACKAGE}.CreateRepositoryRequest")
+        request.parent = f"projects/{name.place.project}/locations/{name.place.location}"
+        request.repository_id = name.id
+        request.repository.format = DOCKER
+        try:
+            Repositories(self._backend, self._housekeeping).create(request)
+        except RpcError as error:
+            if error.code != "ALREADY_EXISTS":
+                raise
+
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         """Return the context in which the clock is set."""
         return self._housekeeping.clock_changing(jump)
@@ -112,9 +124,12 @@ def _api(_: Request, match: re.Match[str]) -> Response:
 _HOST = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev")
 
 
-def authority(store: Store) -> Authority:
-    """Return the checks that the container registry makes before an image is pushed or deleted."""
-    rules = PushRules(store)
+def authority(store: Store, create: Callable[[RepositoryName], None]) -> Authority:
+    """Return the checks that the container registry makes before an image is pushed or deleted.
+
+    `create` creates a repository of Container Registry at its first push.
+    """
+    rules = PushRules(store, create)
     return Authority(
         locations_of=rules.locations_of,
         writable=rules.writable,
@@ -128,6 +143,7 @@ class PushRules:
     """The rules for images on Artifact Registry's hosts. Images of other hosts are always allowed."""
 
     store: Store
+    create: Callable[[RepositoryName], None]
 
     def locations_of(self, project: str, repository: str) -> tuple[str, ...]:
         """Return the locations in which a project has a repository of that name."""
@@ -138,7 +154,14 @@ class PushRules:
         location = _location(host)
         if location is None:
             return
+        project, repository, image = _split_path(path)
         record = self._record(location, path)
+        if record is None and image and LEGACY_IDS.get(repository) == location:
+            self.create(RepositoryName(place=Place(project=project, location=location), id=repository))
+            record = self._record(location, path)
+        self._check(record, location, host, path)
+
+    def _check(self, record: Record | None, location: str, host: str, path: str) -> None:
         if record is None:
             project, repository, _ = _split_path(path)
             raise name_unknown(
@@ -170,7 +193,9 @@ class PushRules:
 
     def removable(self, host: str, path: str) -> None:
         """Check that images may be deleted from HOST/PATH. Raises `RegistryError`."""
-        self.writable(host, path)
+        location = _location(host)
+        if location is not None:
+            self._check(self._record(location, path), location, host, path)
 
     def _record(self, location: str, path: str) -> Record | None:
         project, repository, image = _split_path(path)

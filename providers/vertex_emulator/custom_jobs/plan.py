@@ -69,8 +69,9 @@ class Plan:
     `job` is its resource name. `environment` is added to the variables of every replica. `lines` are added to
     the service's log. `contract` is the form of CLUSTER_SPEC.
 
-    `project` is the project's id, and `emulator_url` is where the emulator answered when the job was created.
-    Both are empty in plans of earlier versions, whose replicas do not get the emulator's address.
+    `project` is the project's id; `emulator_url` and `proxy` (host and port) are where the emulator and its
+    proxy answered when the job was created. They are empty in plans of earlier versions, whose replicas do
+    not get the emulator's address.
     """
 
     job: str
@@ -89,6 +90,7 @@ class Plan:
     log_limit: int = DEFAULT_LIMIT
     project: str = ""
     emulator_url: str = ""
+    proxy: str = ""
     addition: Addition = NO_ADDITION
     lines: tuple[str, ...] = ()
     contract: Contract = "observed"

@@ -35,10 +35,12 @@ from vertex_emulator.vertex.records import Record
 class Supervisors:
     """The supervisor processes of one emulator.
 
-    They outlive the emulator. After its restart, only the locks of their folders show which are alive.
+    They outlive the emulator. After its restart, only the locks of their folders show which are alive. None
+    is started before `ready` has returned.
     """
 
     def __init__(self) -> None:
+        self.ready: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._children: dict[str, int] = {}
         self._started: set[str] = set()
@@ -48,6 +50,7 @@ class Supervisors:
 
         Raises `OSError`.
         """
+        self.ready()
         environment = {**os.environ, "PYTHONSAFEPATH": "1"}
         log = str(folder.supervisor_log)
         python = interpreter()

@@ -116,6 +116,10 @@ class JobService:
 
     # For the server
 
+    def run_after(self, ready: Callable[[], None]) -> None:
+        """Start supervisors only once `ready` has returned."""
+        self._supervisors.ready = ready
+
     def routes(self) -> list[Route]:
         """Return the admin routes and those of Resource Manager."""
         return [

@@ -255,6 +255,7 @@ class JobSubmitter:
             spec = custom_job.from_wire(document)
         except ValueError as error:
             raise RpcError("INVALID_ARGUMENT", f"The job cannot be read: {error}.") from error
+        url, proxy = command.emulator_addresses(self._defaults.data_dir)
         plan = Plan(
             job=job.name,
             job_id=job_id,
@@ -272,7 +273,8 @@ class JobSubmitter:
             restart_seconds=self._defaults.restart_seconds,
             log_limit=self._defaults.log_limit,
             project=place.project,
-            emulator_url=command.emulator_url(self._defaults.data_dir),
+            emulator_url=url,
+            proxy=proxy,
             addition=addition,
             contract=self._contract.chosen,
         )

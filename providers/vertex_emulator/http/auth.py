@@ -39,6 +39,10 @@ _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
 _METADATA = re.compile(r"/m/([^/]*)(/.*)")
 _CONTROLS = "/_local/"
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
+_IMAGE_PATH = re.compile(
+    r"/v2/(?P<project>[^/.]+|[^/]+\.[^/]+/[^/]+)/(?P<rest>.+/(?:manifests|blobs|tags|referrers)/.*)"
+)
+_GCR_LOCATIONS = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
 _BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
 """Artifact Registry's user name for access tokens, and that of Google's docker-credential-gcr."""
 _BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
@@ -92,11 +96,22 @@ class Authenticator:
     replaced: Callable[[str], str | None] = lambda _: None
 
     def authenticate(
-        self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Headers,
+        query: Mapping[str, list[str]] | None = None,
+        *,
+        google_host: str | None = None,
     ) -> AuthenticatedRequest:
-        """Authenticate a request. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
+        """Authenticate a request. `path` is the raw path without query. Raises `HttpError` 400, 401, 403.
+
+        `google_host` is the host of Google that the client has connected to, through the proxy.
+        """
         if not _TARGET.fullmatch(path):
             raise HttpError(400, "", "The request target must be an ASCII path that begins with /.")
+        if google_host is not None:
+            return self._authenticate_at(google_host, method, path, headers, query)
         host = _check_host(headers)
         prefixed = _PREFIX.fullmatch(path)
         inner = prefixed[2] if prefixed else path
@@ -125,10 +140,33 @@ class Authenticator:
         if ticket:
             return AuthenticatedRequest(path=path, base_url=f"http://{host}", storage_only=True)
         is_health = path == HEALTH and method == "GET"
-        access = Access.NONE if is_health else self._check_token(path, headers)
+        access = Access.NONE if is_health else self.check_token(path, headers)
         return AuthenticatedRequest(path=path, base_url=f"http://{host}", access=access)
 
-    def _check_token(self, path: str, headers: Headers) -> Access:
+    def _authenticate_at(
+        self, host: str, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None
+    ) -> AuthenticatedRequest:
+        """Authenticate a request to a host of Google, which has no prefixes and no controls."""
+        given = headers.get("host", "").lower().removesuffix(":443")
+        if given != host:
+            raise HttpError(421, "", f"The Host header is {given!r}, but the connection is to {host}.")
+        ticket = bool(query and self.tickets and self.tickets.accept(method, path, query, headers))
+        if not ticket:
+            _check_browser(headers)
+        access = Access.NONE if ticket else self.check_token(path, headers)
+        bucket = host.removesuffix(".storage.googleapis.com")
+        inner = google_path(host, path)
+        if inner.startswith(_CONTROLS):
+            raise HttpError(404, "", f"{host} does not have the path {path}.")
+        return AuthenticatedRequest(
+            path=inner,
+            base_url=f"https://{'storage.googleapis.com' if bucket != host else host}",
+            storage_only=ticket or host.endswith("storage.googleapis.com"),
+            access=access,
+        )
+
+    def check_token(self, path: str, headers: Headers) -> Access:
+        """Return the access that the headers of a request for `path` show. Raises `HttpError` 401, 403."""
         registry = is_registry(path)
         given = headers.get("authorization")
         if given is None:
@@ -164,6 +202,25 @@ class Authenticator:
             '`eval "$(vertex-training emulator env)"`.',
             registry=registry,
         )
+
+
+def google_path(host: str, path: str) -> str:
+    """Return the emulator's path for a path of a host of Google.
+
+    BUCKET.storage.googleapis.com has the objects of one bucket. The names of images begin with their host in
+    the emulator; those of gcr.io are in the repository `gcr.io` of Artifact Registry.
+    """
+    if host.endswith(".storage.googleapis.com"):
+        return f"/{host.removesuffix('.storage.googleapis.com')}{path}"
+    legacy = _GCR_LOCATIONS.get(host)
+    registry = f"{legacy}-docker.pkg.dev" if legacy else host
+    # Addresses that the emulator has returned, such as those of uploads, begin with the host already.
+    if not registry.endswith("-docker.pkg.dev") or path.startswith(f"/v2/{registry}/"):
+        return path
+    if (image := _IMAGE_PATH.fullmatch(path)) is None:
+        return path
+    middle = f"{host}/" if legacy else ""
+    return f"/v2/{registry}/{image['project']}/{middle}{image['rest']}"
 
 
 def is_registry(path: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import logging
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ log = logging.getLogger(__name__)
 MAX_QUERY_FIELDS = 200
 _MAX_DRAIN = 16 * 1024 * 1024
 _LINGER_SECONDS = 5.0
+_SECURED_BLOCK = 1 << 20
 _SERVER = "vertex-training-emulator"
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -185,7 +187,9 @@ class Connection(StreamRequestHandler):
             )
             self._reader.await_body()
             fields = _parse_query(query)
-            authenticated = self._server.authenticator.authenticate(method, raw_path, headers, fields)
+            authenticated = self._server.authenticator.authenticate(
+                method, raw_path, headers, fields, google_host=place.google_host
+            )
             self._logged_path = authenticated.path
             if not self._server.admit(place, authenticated.access):
                 self._close = True
@@ -302,7 +306,11 @@ class Connection(StreamRequestHandler):
 
     def _send_file(self, part: FileRange) -> None:
         self.wfile.flush()
-        if part.length and self.connection.sendfile(part.file, part.start, part.length) < part.length:
+        if isinstance(self.connection, ssl.SSLSocket):
+            sent = _send_secured(self.connection, part)
+        else:
+            sent = self.connection.sendfile(part.file, part.start, part.length) if part.length else 0
+        if sent < part.length:
             # The file became shorter: closing shows the client that the content is incomplete.
             self._close = True
 
@@ -344,6 +352,19 @@ class Connection(StreamRequestHandler):
             self.connection.settimeout(left)
             if not self.connection.recv(1 << 20):
                 return
+
+
+def _send_secured(connection: ssl.SSLSocket, part: FileRange) -> int:
+    """Send a part of a file over TLS, for which Python's own `sendfile` reads small pieces."""
+    part.file.seek(part.start)
+    sent = 0
+    while sent < part.length:
+        data = part.file.read(min(_SECURED_BLOCK, part.length - sent))
+        if not data:
+            break
+        connection.sendall(data)
+        sent += len(data)
+    return sent
 
 
 def _parse_query(query: str) -> dict[str, list[str]]:

@@ -32,11 +32,15 @@ def most_connections() -> int:
 
 @dataclass(eq=False)
 class OpenConnection:
-    """One connection. `access` is the best that it has shown; `since` is when it began to wait."""
+    """One connection. `access` is the best that it has shown; `since` is when it began to wait.
+
+    `google_host` is the host of Google that the client means, if the connection came through the proxy.
+    """
 
     socket: socket.socket
     thread: threading.Thread
     access: Access = Access.NONE
+    google_host: str | None = None
     idle: bool = True
     since: float = field(default_factory=time.monotonic)
 

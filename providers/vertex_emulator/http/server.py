@@ -125,6 +125,14 @@ class EmulatorServer(TCPServer):
             self.connections.remove(request)
             self.shutdown_request(request)
 
+    def serve_google_host(self, connection: socket.socket, host: str) -> None:
+        """Answer the requests of a connection that its client made to a host of Google, in this thread."""
+        place = OpenConnection(connection, threading.current_thread(), google_host=host)
+        if not self.connections.add(place):
+            self._refuse_connection(connection)
+            return
+        self._serve_connection(connection, ("127.0.0.1", 0))
+
     def _serve_connection(self, request: socket.socket, client_address: Any) -> None:
         try:
             self.finish_request(request, client_address)

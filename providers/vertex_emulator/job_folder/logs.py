@@ -58,6 +58,7 @@ class LogWriter:
         self._lost = 0
         self._full = False
         self._partial: dict[str, bytes] = {}
+        self._hidden = b""
         self._tail: deque[str] = deque(maxlen=_TAIL)
 
     def write(self, message: str, *, severity: str = "INFO") -> None:
@@ -66,7 +67,10 @@ class LogWriter:
 
     def feed(self, severity: str, data: bytes) -> None:
         """Add output of a program: whole lines become entries, the rest begins the next line."""
-        *lines, rest = (self._partial.get(severity, b"") + data).split(b"\n")
+        found = self._partial.get(severity, b"") + data
+        if self._hidden:
+            found = found.replace(self._hidden, b"***")
+        *lines, rest = found.split(b"\n")
         entries = [(severity, piece) for line in lines for piece in _pieces(line)]
         while len(rest) > MAX_MESSAGE:
             entries.append((severity, _decode(rest[:MAX_MESSAGE])))
@@ -74,6 +78,10 @@ class LogWriter:
         self._partial[severity] = rest
         self._tail.extend(message for _, message in entries)
         self._append(entries)
+
+    def hide(self, secret: str) -> None:
+        """Write *** for a secret from here on, in the output of programs; "" hides nothing."""
+        self._hidden = secret.encode()
 
     def tail(self) -> tuple[str, ...]:
         """Return the last lines that the program wrote."""

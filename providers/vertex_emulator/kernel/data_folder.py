@@ -1,6 +1,6 @@
 """The data folder of one emulator, and the secrets in it.
 
-emulator.json       0600, the running daemon: url, pid, started, version, instance, code
+emulator.json       0600, the running daemon: url, pid, started, version, instance, code, grpc, proxy
 token               0600, the bearer token; a start renews it, unless jobs are live at the same port
 emulator.lock       held (flock) by the one running daemon
 clock.json          the time, where it is not the machine's
@@ -15,6 +15,7 @@ registry/           blobs of images by digest, and unfinished uploads of them
 docker/config.json  0600, the token again, in the form that container tools read
 objects-parts/      parts of unfinished multipart uploads
 service-account.json  0600, the key for signed URLs, made at the first request for it
+proxy/              0700, the key of the proxy's authority; certificates/ in it is what programs trust
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
@@ -122,7 +123,8 @@ class Record:
     """The content of emulator.json, which describes the daemon that wrote it.
 
     `started` is RFC 3339 in UTC. `code` is the result of `installed_code` for the daemon's code, or None if
-    the daemon is older than that module.
+    the daemon is older than that module. `grpc` and `proxy` are host and port; both may take a moment until
+    they answer.
     """
 
     url: str
@@ -131,6 +133,8 @@ class Record:
     version: str
     instance: str
     code: str | None = None
+    grpc: str | None = None
+    proxy: str | None = None
 
 
 def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
@@ -234,6 +238,11 @@ def metadata_secret(token: str) -> str:
     return _derived(token, "metadata")
 
 
+def proxy_secret(token: str) -> str:
+    """Derive the password of the proxy, which gives access to no data."""
+    return _derived(token, "proxy")
+
+
 def service_token(token: str) -> str:
     """Derive the token of replicas, which gives access to Google's services but not to `/_local`."""
     return _derived(token, "services")
@@ -264,11 +273,17 @@ def read_record(folder: DataFolder) -> Record | None:
             version=str(value["version"]),
             instance=str(value["instance"]),
             code=None if value.get("code") is None else str(value["code"]),
+            grpc=_our_address(value.get("grpc")),
+            proxy=_our_address(value.get("proxy")),
         )
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
     except OSError as error:
         raise unusable(folder.record, error) from error
+
+
+def _our_address(value: object) -> str | None:
+    return value if isinstance(value, str) and _OUR_URL.fullmatch(f"http://{value}") else None
 
 
 def write_record(folder: DataFolder, record: Record) -> None:

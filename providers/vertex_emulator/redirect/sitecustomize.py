@@ -13,7 +13,8 @@ import sys
 
 def _redirect(url: str) -> None:
     try:
-        importlib.import_module("vertex_training_redirect").install(url)
+        proxied = "://emulator:" in os.environ.get("https_proxy", "")
+        importlib.import_module("vertex_training_redirect").install(url, proxied=proxied)
     except Exception as error:  # an error here must not keep the program from running
         sys.stderr.write(f"vertex-training: Google's clients cannot find the emulator: {error}\n")
 
@@ -41,6 +42,8 @@ def _folder(path: str) -> str:
     return os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - without importing pathlib
 
 
+if os.environ.get("VERTEX_EMULATOR_STORAGE"):
+    os.environ.setdefault("STORAGE_EMULATOR_HOST", os.environ["VERTEX_EMULATOR_STORAGE"])
 if os.environ.get("VERTEX_EMULATOR_HOST"):
     _redirect(os.environ["VERTEX_EMULATOR_HOST"])
     if os.environ.get("VERTEX_CLUSTER_LOCAL_DEVICES", "1") not in ("", "0", "1"):

@@ -3,7 +3,8 @@
 Clients of Google's Python libraries use the emulator. A client made without an endpoint, or with a host of
 googleapis.com, gets the emulator's address and the REST transport (google-cloud-aiplatform has no variable
 for either). A client made with an address that has a scheme (https://...) or with its own transport is
-unchanged.
+unchanged. With the emulator's proxy, clients of Vertex AI and Artifact Registry need no change, whatever
+their transport: only those whose gRPC the emulator does not have are changed.
 
 TensorFlow gets as many logical CPU devices as the replica's machine type has accelerators. Then
 `tf.distribute.MirroredStrategy()` has as many replicas as on Google Cloud. JAX needs no change: XLA_FLAGS
@@ -25,18 +26,23 @@ _GENERATED = re.compile(
     r"google\.cloud\.(?:aiplatform_v1|aiplatform_v1beta1|artifactregistry_v1|resourcemanager_v3)"
     r"\.services\.\w+\.client"
 )
+_WITHOUT_GRPC = re.compile(r"google\.cloud\.resourcemanager_v3\.services\.\w+\.client")
 _LOGGING = "google.cloud.logging_v2.client"
 _GOOGLE_HOST = re.compile(r"(?:[\w.-]+\.)?googleapis\.com(?::443)?/?")
 
 
-def install(url: str) -> None:
-    """Redirect clients created from now on to the emulator at `url`."""
+def install(url: str, *, proxied: bool = False) -> None:
+    """Redirect clients created from now on to the emulator at `url`.
+
+    `proxied`: the program uses the emulator's proxy.
+    """
     url = url.rstrip("/")
+    generated = _WITHOUT_GRPC if proxied else _GENERATED
 
     def change_of(name: str) -> Optional[_Change]:  # noqa: UP045
         if name == _LOGGING:
             return lambda module: _change_logging(module, url)
-        if name.startswith("google.cloud.") and _GENERATED.fullmatch(name):
+        if name.startswith("google.cloud.") and generated.fullmatch(name):
             return lambda module: _change_generated(module, url)
         return None
 
@@ -70,8 +76,9 @@ def _for_generated(options: dict[str, Any], *, url: str) -> dict[str, Any]:
         return options
     if transport is not None and transport.endswith("asyncio"):
         raise RuntimeError(
-            "This client is asynchronous and needs gRPC, but the emulator of vertex-training only has "
-            "REST. Use the client of the same name without Async."
+            "This client is asynchronous and needs gRPC, which reaches the emulator through its proxy only. "
+            'Set the variables with `eval "$(vertex-training emulator env --proxy)"`, or use the client of '
+            "the same name without Async."
         )
     return {**options, "transport": "rest", "client_options": changed}
 

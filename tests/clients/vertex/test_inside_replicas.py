@@ -46,6 +46,23 @@ results["inner"] = [inner.resource_name, inner.state.name]
 
 from google.cloud import aiplatform_v1
 results["endpoint"] = aiplatform_v1.JobServiceClient().transport.kind
+import asyncio, subprocess, sys
+async def names():
+    client = aiplatform_v1.JobServiceAsyncClient()
+    parent = aiplatform.initializer.global_config.common_location_path()
+    return sorted([each.display_name async for each in await client.list_custom_jobs(parent=parent)])
+results["asynchronous"] = asyncio.run(names())
+try:
+    aiplatform_v1.JobServiceClient().create_custom_job(parent=inner.resource_name.rsplit("/", 2)[0])
+except Exception as error:
+    results["error"] = type(error).__name__
+isolated = '''
+from google.cloud import storage
+print(storage.Client().bucket("train").blob("data.txt").download_as_text(), end="")
+'''
+clean = {name: value for name, value in os.environ.items() if name != "STORAGE_EMULATOR_HOST"}
+results["isolated"] = subprocess.run(
+    [sys.executable, "-I", "-c", isolated], env=clean, stdout=subprocess.PIPE, text=True).stdout
 from google.cloud import logging
 text = f'resource.labels.job_id="{inner.name}" severity=INFO resource.labels.task_name="workerpool0-0"'
 entries = logging.Client(project="local").list_entries(filter_=text)
@@ -91,7 +108,10 @@ def results(emulator: JobEmulator, outer: str) -> Any:
         pytest.param("sdk_project", "local", id="the library turns the project's number into its id"),
         pytest.param("listed", ["outer"], id="jobs are listed"),
         pytest.param("me", ["outer", "JOB_STATE_RUNNING"], id="the job finds itself"),
-        pytest.param("endpoint", "rest", id="a generated client"),
+        pytest.param("endpoint", "grpc", id="a generated client has its default transport"),
+        pytest.param("asynchronous", ["inner", "outer"], id="an asynchronous client"),
+        pytest.param("error", "InvalidArgument", id="an error has the class of gRPC"),
+        pytest.param("isolated", "content", id="a program that loads no sitecustomize"),
         pytest.param("log", ["from the inner job"], id="another job's log"),
         pytest.param("controls", 403, id="the emulator's controls are closed"),
         pytest.param("secrets", [], id="no variable has the emulator's token"),

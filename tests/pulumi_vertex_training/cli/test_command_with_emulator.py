@@ -33,6 +33,7 @@ from support.command import (
 from support.training import SLEEP, job
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import reset as emulator_reset
+from vertex_emulator.kernel import data_folder
 
 
 @pytest.fixture
@@ -88,7 +89,9 @@ def test_start_status_stop(env: dict[str, str], data_dir: Path) -> None:
     assert f"already running at {first.json['url']}" in run("emulator", "start", env=env).out
     status = run("emulator", "status", "--json", env=env)
     assert (status.code, status.json["running"], status.json["liveJobs"]) == (0, True, 0)
-    assert "no live job" in run("emulator", "status", env=env).out
+    shown = run("emulator", "status", env=env).out
+    assert "no live job" in shown
+    assert f"gRPC: {status.json['grpc']}. Proxy for Google's hosts: {status.json['proxy']}.\n" in shown
     assert not has_ended(first.json["pid"])
     stopped = run("emulator", "stop", "--json", env=env)
     assert (stopped.code, stopped.json) == (0, {"stopped": True})
@@ -185,6 +188,38 @@ def test_env_points_clients_at_the_emulator(env: dict[str, str], endpoint: Endpo
         timeout=60,
     )
     assert done.stdout.strip() == "['seen-by-all']", done.stderr
+
+
+def test_env_with_the_proxy_leads_google_s_hosts_to_the_emulator(
+    env: dict[str, str], endpoint: Endpoint, tmp_path: Path
+) -> None:
+    """Use a program that reads neither VERTEX_EMULATOR_HOST nor STORAGE_EMULATOR_HOST."""
+    buckets.create(endpoint, {"name": "behind-the-proxy", "location": "us-central1"})
+    command = Path(sys.executable).with_name("vertex-training")
+    ask = (
+        'curl -sS "https://storage.googleapis.com/storage/v1/b/behind-the-proxy?fields=name" '
+        '-H "Authorization: Bearer $VERTEX_EMULATOR_TOKEN"'
+    )
+    script = (
+        f'set -e; eval "$({command} emulator env --proxy)"; eval "$({command} emulator env --proxy)"\n'
+        f'{ask}; echo; echo "${{STORAGE_EMULATOR_HOST-unset}}"; echo "$VERTEX_TRAINING_UPSTREAM_PROXY"'
+        f"; {command} jobs --json"
+    )
+    own = {"HTTPS_PROXY": "http://proxy.example.com:3128", "NO_PROXY": "*.googleapis.com,intra.example"}
+    done = subprocess.run(
+        ["sh", "-c", script],
+        env={**env, **own, "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    answer, storage, upstream, jobs = done.stdout.split("\n", 3)
+    assert (json.loads(answer), storage) == ({"name": "behind-the-proxy"}, "unset")
+    assert upstream == "http://proxy.example.com:3128"
+    assert json.loads(jobs)["endpoint"]["kind"] == "emulator"
+    secret = data_folder.proxy_secret(endpoint.token or "")
+    assert secret not in run("emulator", "status", "--json", env=env).out
 
 
 def test_the_shell_evaluates_env(env: dict[str, str], endpoint: Endpoint) -> None:

@@ -29,7 +29,16 @@ MACHINE = {"PATH", "HOME", "LANG", "TMPDIR", "PYTHONUNBUFFERED", "OMP_NUM_THREAD
 CLIENTS = {
     "VERTEX_EMULATOR_HOST",
     "VERTEX_EMULATOR_TOKEN",
+    "VERTEX_EMULATOR_STORAGE",
     "STORAGE_EMULATOR_HOST",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+    "HTTPLIB2_CA_CERTS",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "NODE_EXTRA_CA_CERTS",
     "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY",
@@ -192,7 +201,12 @@ def test_own_variables_are_expanded_as_in_kubernetes(printed: Printed) -> None:
 @EACH
 def test_the_variables_of_this_machine(printed: Printed, task: str) -> None:
     environment = printed.environments[task]
-    assert environment["no_proxy"] == environment["NO_PROXY"] == "127.0.0.1,localhost"
+    machines = [each["HOSTNAME"] for each in printed.environments.values()]
+    private = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"]
+    assert environment["no_proxy"] == environment["NO_PROXY"]
+    assert sorted(environment["no_proxy"].split(",")) == sorted(
+        ["127.0.0.1", "localhost", *private, *machines]
+    )
     assert environment["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 4))
     assert Path(environment["HOME"]).is_relative_to(printed.emulator.folder(printed.name) / "replicas" / task)
 
@@ -203,6 +217,10 @@ def test_the_variables_of_clients(printed: Printed, task: str) -> None:
     url, environment = printed.emulator.daemon.url, printed.environments[task]
     assert environment["VERTEX_EMULATOR_HOST"] == url
     assert environment["STORAGE_EMULATOR_HOST"].startswith(f"{url}/s/")
+    assert environment["VERTEX_EMULATOR_STORAGE"] == environment["STORAGE_EMULATOR_HOST"]
+    address = str(printed.emulator.daemon.proxy_url).rpartition("@")[2]
+    # The secret is hidden in the log, from which this test reads.
+    assert environment["https_proxy"] == environment["HTTPS_PROXY"] == f"http://emulator:***@{address}"
     services = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
     assert {environment[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}"] for name in services} == {f"{url}/"}
     metadata = {environment[f"GCE_METADATA_{name}"] for name in ("HOST", "IP", "ROOT")}
@@ -251,8 +269,48 @@ def test_variables_for_every_replica_and_a_proxy_of_the_jobs_own(tmp_path: Path,
         emulator.wait(name)
         said = emulator.printed(name)
         assert "STORAGE_EMULATOR_HOST=http://x" in said
-        assert "no_proxy=intranet,127.0.0.1,localhost" in said
+        (exceptions,) = (line for line in said if line.startswith("no_proxy="))
+        assert exceptions.startswith("no_proxy=intranet,127.0.0.1,localhost,")
         assert "PATH=/nowhere:/usr/bin" in said
+
+
+def test_a_job_with_a_proxy_of_its_own_does_not_use_the_emulators(emulator: JobEmulator) -> None:
+    env = [
+        {"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"},
+        {"name": "no_proxy", "value": "*"},
+    ]
+    name = emulator.create(pool(command=["/usr/bin/env"], env=env))
+    emulator.wait(name)
+    found = dict(line.split("=", 1) for line in emulator.printed(name))
+    assert found["HTTPS_PROXY"] == "http://proxy.example.com:3128"
+    assert not {"https_proxy", "CURL_CA_BUNDLE", "VERTEX_EMULATOR_STORAGE"} & set(found)
+    assert found["no_proxy"] == f"*,127.0.0.1,localhost,{found['HOSTNAME']}"
+    assert found["STORAGE_EMULATOR_HOST"].startswith(f"{emulator.daemon.url}/s/")
+
+
+PROXIED = """
+import os, ssl, urllib.request
+token = os.environ["VERTEX_EMULATOR_TOKEN"]
+url = "https://storage.googleapis.com/storage/v1/b?project=local"
+request = urllib.request.Request(url, headers={"Authorization": "Bearer " + token})
+print(urllib.request.urlopen(request).status)
+for name in ("CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"):
+    print(os.path.dirname(os.environ[name]) + " " + " ".join(os.listdir(os.path.dirname(os.environ[name]))))
+print(os.path.exists(os.path.dirname(os.environ["CURL_CA_BUNDLE"]) + "/../intermediate.pem"))
+"""
+
+
+def test_a_replica_reaches_googles_hosts_in_the_emulator(emulator: JobEmulator) -> None:
+    """Expect that it sees the certificates, and not the key."""
+    name = emulator.create(pool(PROXIED))
+    emulator.wait(name)
+    status, *folders, key = emulator.printed(name)
+    assert status == "200", folders
+    assert {each.split(" ", 1)[0] for each in folders} == {
+        str(emulator.data_dir.resolve() / "proxy" / "certificates")
+    }
+    assert {frozenset(each.split(" ")[1:]) for each in folders} == {frozenset(("root.pem", "bundle.pem"))}
+    assert key == "False"
 
 
 def test_names_of_the_jobs_machines_resolve(emulator: JobEmulator) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from support.images import static_program
 from vertex_emulator.addresses import REDIRECT
-from vertex_emulator.custom_jobs.replica.command import REDIRECT_PATH
+from vertex_emulator.custom_jobs.replica.command import CERTIFICATES_PATH, REDIRECT_PATH
 from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.custom_jobs.sandbox.probe import candidates
@@ -308,3 +308,18 @@ def test_a_root_of_the_image_s_own_has_what_points_clients_at_the_emulator(
     _, said = output_of(tmp_path, sandbox, own=True, words=words, shown={REDIRECT_PATH: REDIRECT})
     assert said.startswith('"""Redirect Google')
     assert not (REDIRECT / "new").exists()
+
+
+@pytest.mark.parametrize("overlays", [True, False], ids=["overlayfs", "a read-only image"])
+def test_a_root_of_the_image_s_own_has_the_certificates_of_the_proxy(
+    tmp_path: Path, program: Path, overlays: bool
+) -> None:
+    image_of(tmp_path, program)
+    certificates = tmp_path / "certificates"
+    certificates.mkdir()
+    (certificates / "bundle.pem").write_text("the bundle")
+    words = [f"r:{CERTIFICATES_PATH}/bundle.pem", f"w:{CERTIFICATES_PATH}/new"]
+    shown = {CERTIFICATES_PATH: certificates}
+    _, said = output_of(tmp_path, KINDS[0], own=True, words=words, shown=shown, overlays=overlays)
+    assert "the bundle" in said
+    assert names(certificates) == ["bundle.pem"]

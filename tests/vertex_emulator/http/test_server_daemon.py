@@ -56,6 +56,9 @@ class Jobs(VertexService):
     def routes(self) -> Sequence[Route]:
         return [Route("GET", "/v1/hello", lambda *_: Response(200, b'"hello"'))]
 
+    def run_after(self, ready: Callable[[], None]) -> None:
+        """Have no replicas."""
+
     def start(self) -> None:
         self.calls.append("start")
 

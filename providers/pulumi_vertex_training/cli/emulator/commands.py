@@ -127,6 +127,8 @@ def status(options: argparse.Namespace, output: Output) -> int:
     else:
         jobs = "no live job" if live == 0 else "1 live job" if live == 1 else f"{live} live jobs"
         output.line(f"The emulator is running at {_where(emulator)}: {jobs}.")
+        if emulator.grpc and emulator.proxy:
+            output.line(f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}.")
         if emulator.is_outdated:
             output.line(
                 "It runs older code than the installed version. To replace it, run `vertex-training emulator "
@@ -163,10 +165,19 @@ def env(options: argparse.Namespace, output: Output) -> None:
         emulator, project=options.project, location=options.location, environment=os.environ
     )
     values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_api.signing_key(_endpoint(emulator))
+    unset: list[str] = []
+    if options.proxy:
+        proxy = emulator_api.proxy(_endpoint(emulator))
+        if proxy is None:
+            raise CommandError(
+                f"The emulator's proxy could not be started. See {emulator.data_dir / 'emulator.log'}."
+            )
+        values = addresses.with_proxy(values, emulator, proxy=proxy, environment=os.environ)
+        unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ]
     if output.as_json:
-        output.document({"environment": values})
+        output.document({"environment": values, **({"unset": unset} if options.proxy else {})})
         return
-    for line in addresses.exports(values):
+    for line in (*addresses.exports(values), *(f"unset {name}" for name in unset)):
         output.line(line)
 
 
@@ -206,6 +217,8 @@ def _facts(emulator: Emulator) -> dict[str, Any]:
         "pid": emulator.pid,
         "dataDir": str(emulator.data_dir),
         "version": emulator.version,
+        "grpc": emulator.grpc,
+        "proxy": emulator.proxy,
     }
 
 

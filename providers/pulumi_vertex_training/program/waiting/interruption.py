@@ -18,7 +18,7 @@ import sys
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import grpc  # type: ignore[import-untyped]
+import grpc
 from pulumi.runtime import settings
 from pulumi.runtime.proto import engine_pb2
 

@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertex_emulator import addresses
-from vertex_emulator.addresses import REDIRECT
+from vertex_emulator.addresses import REDIRECT, replica_variables
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import unpacked_image
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
@@ -24,6 +23,7 @@ from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+from vertex_emulator.proxy import variables
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
@@ -35,24 +35,51 @@ from vertex_training.topology.variables import expand
 REDIRECT_PATH = Path("/run/vertex-training")
 """Path of the folder of `sitecustomize` in a root of the image's own."""
 
+CERTIFICATES_PATH = Path("/.vertex-training")
+"""Path of the proxy's certificates in a root of the image's own. It is at the top, where even a read-only
+image has room for it."""
 
-def emulator_url(data_dir: Path) -> str:
-    """Return the URL at which the emulator of a data folder answers, or last did; empty if it is unknown."""
+
+@dataclass(frozen=True)
+class Services:
+    """The addresses of the emulator, or those that it had last, and its token; empty if unknown."""
+
+    url: str
+    token: str
+    proxy: str
+
+
+def emulator_addresses(data_dir: Path) -> tuple[str, str]:
+    """Return where the emulator of a data folder and its proxy answer; empty if it is unknown."""
     try:
         record = data_folder.read_record(DataFolder(root=data_dir))
     except DataFolderError:
-        return ""
-    return record.url if record is not None else ""
+        return "", ""
+    return ("", "") if record is None else (record.url, record.proxy or "")
 
 
-def service_variables(plan: Plan) -> dict[str, str]:
-    """Return the variables that lead Google's clients to the emulator, or none if its URL is unknown."""
-    url = emulator_url(plan.data_dir) or plan.emulator_url
+def services_of(plan: Plan) -> Services | None:
+    """Return how replicas reach the emulator, or None if its URL is unknown."""
+    url, proxy = emulator_addresses(plan.data_dir)
     try:
         token = data_folder.read_token(DataFolder(root=plan.data_dir))
     except DataFolderError:
-        token = None
-    return addresses.replica_variables(url, token, plan.project) if url and token and plan.project else {}
+        return None
+    if not (url or plan.emulator_url) or not token or not plan.project:
+        return None
+    return Services(url or plan.emulator_url, token, proxy or plan.proxy)
+
+
+def proxy_variables(
+    plan: Plan, services: Services, *, own_root: bool, names: Sequence[str], environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the variables of the emulator's proxy, or none without it. `names` are those of the machines."""
+    folder = plan.data_dir.resolve() / variables.FOLDER
+    if not services.proxy or not (folder / variables.BUNDLE).is_file():
+        return {}
+    url = variables.proxy_url(services.proxy, data_folder.proxy_secret(services.token))
+    seen_at = CERTIFICATES_PATH if own_root and plan.sandbox.kind == "namespaces" else folder
+    return variables.variables(url, certificates=seen_at, environment=environment, direct=names)
 
 
 def with_redirect(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -103,16 +130,25 @@ def replica_command(
         for pool, each in enumerate(spec.worker_pool_specs)
         for index in range(each.replica_count)
     ]
+    certificates = plan.data_dir.resolve() / variables.FOLDER
     view = sandbox.View(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
         hidden=plan.data_dir.resolve(),
-        visible=(*sandbox.interpreter_paths(), REDIRECT, *([venv.resolve()] if venv else ())),
+        visible=(
+            *sandbox.interpreter_paths(),
+            REDIRECT,
+            *([venv.resolve()] if venv else ()),
+            *([certificates] if certificates.is_dir() else ()),
+        ),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
         image=unpacked_image.image_view(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
-        shown={REDIRECT_PATH: REDIRECT},
+        shown={
+            REDIRECT_PATH: REDIRECT,
+            **({CERTIFICATES_PATH: certificates} if certificates.is_dir() else {}),
+        },
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -133,15 +169,27 @@ def replica_command(
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     context = _context(plan, replica.image, view, venv)
-    services = service_variables(plan)
-    environment = {**context.variables, **services, **plan.environment, **from_service}
-    environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
-    if services:
+    services = services_of(plan)
+    chosen = {**plan.environment, **from_service}
+    own = {**context.variables, **chosen}
+    exempt = _exceptions(own, names)
+    proxied: dict[str, str] = {}
+    if services is not None and not variables.names_a_proxy(own):
+        proxied = proxy_variables(plan, services, own_root=context.own, names=names, environment=own)
+        exempt.update({name: value for name, value in proxied.items() if name in exempt})
+    found = (
+        {}
+        if services is None
+        else replica_variables(services.url, services.token, plan.project, proxied=bool(proxied))
+    )
+    environment = {**context.variables, **found, **proxied, **chosen, **exempt}
+    if services is not None:
         environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
+    environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if context.own else unpacked_image.with_host_python(argv),
-        environment=_without_proxy_for_loopback(environment),
+        environment=environment,
         cwd=context.cwd,
         make_cwd=context.cwd != view.folder / "work",
         sandbox=plan.sandbox,
@@ -256,14 +304,13 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _without_proxy_for_loopback(environment: Mapping[str, str]) -> dict[str, str]:
-    """Exempt loopback from proxies.
+def _exceptions(environment: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Return the exceptions from proxies, with loopback and the machines of the job in them.
 
     TensorFlow and JAX send even that traffic to a proxy that the environment names.
     """
-    names = ("no_proxy", "NO_PROXY")
-    extended = {name: ",".join(filter(None, [environment.get(name, ""), _LOCAL])) for name in names}
-    return {**environment, **extended}
+    exempt = ("no_proxy", "NO_PROXY")
+    return {name: ",".join(filter(None, [environment.get(name, ""), _LOCAL, *names])) for name in exempt}
 
 
 def _hosts(names: Sequence[str]) -> str:

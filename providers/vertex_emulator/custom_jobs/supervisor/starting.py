@@ -25,6 +25,7 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.proxy import variables
 from vertex_training.job.custom_job import CustomJobSpec
 
 HOST = "127.0.0.1"
@@ -201,6 +202,7 @@ class Starter:
             log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)
             self._logs[replica.name] = log
         log.forget_tail()
+        log.hide(variables.secret_of(command.environment))
         log.write(replica.notice if attempt == 1 else f"Emulator: attempt {attempt}.", severity="NOTICE")
         self._claims[replica.name].release()
         self._oom_kills[replica.name] = oom_kills()

@@ -1,0 +1,1 @@
+"""Google's methods over gRPC, beside HTTP."""

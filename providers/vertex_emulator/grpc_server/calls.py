@@ -1,0 +1,254 @@
+"""One gRPC call: its message, its function, and its error in Google's form."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import grpc
+from google.protobuf import any_pb2
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
+
+from vertex_emulator.http.auth import Authenticator
+from vertex_emulator.http.connection import Faults
+from vertex_emulator.http.messages import Headers, HttpError, Response
+from vertex_emulator.http.request_log import RequestLog
+from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.reserve import Reserve
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import HTTP_STATUS, Binding, RpcError, WithHeaders
+
+log = logging.getLogger(__name__)
+
+BETA = f"{descriptors.VERTEX_AI}beta1."
+_STABLE = f"{descriptors.VERTEX_AI}."
+_WAIT = f"{descriptors.OPERATIONS}.WaitOperation"
+_WAIT_STEP = 1.0
+"""Seconds between two looks whether the client of WaitOperation is still there."""
+_DETAILS = "grpc-status-details-bin"
+_REMEMBERED = 10_000
+_GRPC: Mapping[str, grpc.StatusCode] = {code.name: code for code in grpc.StatusCode}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """The parts of the emulator that every call needs. `data_dir` is named where the disk is full.
+
+    Calls that make room may use the `reserve` then.
+    """
+
+    authenticator: Authenticator
+    requests: RequestLog
+    faults: Faults | None
+    on_request: Callable[[], None]
+    is_stopping: Callable[[], bool]
+    data_dir: Path
+    reserve: Reserve
+
+
+class BetaOperations:
+    """The names of recent operations that began in the beta version, whose clients expect its types."""
+
+    def __init__(self) -> None:
+        self._names: OrderedDict[str, None] = OrderedDict()
+
+    def add(self, name: str) -> None:
+        self._names[name] = None
+        while len(self._names) > _REMEMBERED:
+            self._names.popitem(last=False)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """The handler of one method.
+
+    `name` is the full name in the stable version; `is_beta` is true if the client called the beta version.
+    """
+
+    name: str
+    request: type[Message]
+    binding: Binding
+    is_beta: bool
+    surroundings: Surroundings
+    beta_operations: BetaOperations
+
+    def __call__(self, data: bytes, context: grpc.ServicerContext) -> bytes:
+        """Answer the serialized request."""
+        began, around = time.perf_counter(), self.surroundings
+        moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        headers = Headers(
+            [(key, value) for key, value in context.invocation_metadata() if isinstance(value, str)]
+        )
+        error: RpcError | None = None
+        fault: int | None = None
+        answer = b""
+        try:
+            around.authenticator.check_token("/", headers)
+            if around.is_stopping():
+                raise HttpError(503, "", "The emulator is stopping. Repeat the call in a moment.")
+            around.on_request()
+            intervention = None if around.faults is None else around.faults.due(self._short_name)
+            if intervention is None:
+                answer = self._answer(data, headers, context)
+            else:
+                fault = intervention.number
+                response = intervention.carry_out(lambda: Response(200, self._answer(data, headers, context)))
+                answer = response.body if isinstance(response.body, bytes) else b""
+        except Exception as found:
+            error = self._error_of(found)
+        around.requests.add(
+            time=moment,
+            method="POST",
+            target=f"/{self.name.rpartition('.')[0]}/{self.name.rpartition('.')[2]}",
+            status=200 if error is None else HTTP_STATUS[error.code],
+            milliseconds=(time.perf_counter() - began) * 1000,
+            received=len(data),
+            sent=len(answer),
+            client=headers.get("user-agent", "")[:200],
+            call=self._short_name,
+            fault=fault,
+        )
+        if error is not None:
+            _abort(context, error)
+        return answer
+
+    @property
+    def _short_name(self) -> str:
+        return ".".join(self.name.split(".")[-2:])
+
+    def _answer(self, data: bytes, headers: Headers, context: grpc.ServicerContext) -> bytes:
+        try:
+            message = self.request.FromString(data)
+        except DecodeError as error:
+            raise RpcError("INVALID_ARGUMENT", f"The request is not a {self._request_name}.") from error
+        if unknown := list(unknown_fields(message)):
+            raise RpcError("INVALID_ARGUMENT", "\n".join(unknown))
+        if not self._makes_room:
+            return self._called(message, headers, context)
+        reserve = self.surroundings.reserve
+        with reserve.spend():
+            reserve.make_room()
+            return self._called(message, headers, context)
+
+    def _called(self, message: Message, headers: Headers, context: grpc.ServicerContext) -> bytes:
+        if isinstance(self.binding, WithHeaders):
+            answer = self.binding.call(message, headers)
+        elif self.name == _WAIT:
+            answer = _waited(self.binding, message, context)
+        else:
+            answer = self.binding(message)
+        return self._of_version(answer).SerializeToString()
+
+    @property
+    def _makes_room(self) -> bool:
+        return self.name.rpartition(".")[2].startswith(("Delete", "BatchDelete", "Cancel"))
+
+    @property
+    def _request_name(self) -> str:
+        return str(self.request.DESCRIPTOR.full_name)
+
+    def _of_version(self, answer: Any) -> Message:
+        """Name the types in an operation as the version does in which the operation began."""
+        found: Message = answer
+        if found.DESCRIPTOR.full_name != "google.longrunning.Operation":
+            return found
+        if self.is_beta:
+            self.beta_operations.add(answer.name)
+        elif answer.name not in self.beta_operations:
+            return found
+        for packed in (answer.metadata, answer.response):
+            packed.type_url = packed.type_url.replace(f"/{_STABLE}", f"/{BETA}")
+        return found
+
+    def _error_of(self, error: Exception) -> RpcError:
+        if isinstance(error, RpcError):
+            return error
+        if isinstance(error, HttpError):
+            return RpcError(error.reason if error.reason in _GRPC else "UNKNOWN", error.message)
+        if isinstance(error, ConnectionError):
+            return RpcError("UNAVAILABLE", "The connection was closed without an answer.")
+        if is_out_of_space(error):
+            log.error("No space left: %s: %s", self.name, error)
+            return RpcError(
+                "RESOURCE_EXHAUSTED",
+                f"The disk of the emulator's data folder {self.surroundings.data_dir} is full, so nothing "
+                "was stored. Free some space, or start the emulator with another --data-dir.",
+            )
+        log.error("%s failed", self.name, exc_info=error)
+        return RpcError(
+            "INTERNAL",
+            f"Internal error of the emulator: {type(error).__name__}. For details, see emulator.log in the "
+            "data folder.",
+        )
+
+
+def unimplemented(name: str) -> Callable[[Any, grpc.ServicerContext], Any]:
+    """Return a handler of any kind of call that names the method and answers UNIMPLEMENTED."""
+
+    def refuse(_: Any, context: grpc.ServicerContext) -> NoReturn:
+        _abort(context, RpcError("UNIMPLEMENTED", f"The emulator does not implement {name}."))
+
+    return refuse
+
+
+def unknown_fields(message: Message, path: str = "") -> Iterator[str]:
+    """Yield a sentence for each field that is not in the emulator's definitions, such as one of the beta."""
+    where = f" at '{path}'" if path else ""
+    for unknown in cast("Iterable[Any]", UnknownFieldSet(message)):
+        yield f"The emulator does not know field {unknown.field_number} of {message.DESCRIPTOR.name}{where}."
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        below = f"{path}.{field.name}" if path else field.name
+        if field.message_type.GetOptions().map_entry:
+            if field.message_type.fields_by_name["value"].message_type is not None:
+                for key in value:
+                    yield from unknown_fields(value[key], f"{below}[{key}]")
+        elif field.is_repeated:
+            for index, item in enumerate(value):
+                yield from unknown_fields(item, f"{below}[{index}]")
+        else:
+            yield from unknown_fields(value, below)
+
+
+def _waited(binding: Callable[[Any], Message], request: Any, context: grpc.ServicerContext) -> Message:
+    """Wait for an operation until the request's timeout, and no longer than the client does."""
+    wanted = request.timeout.ToNanoseconds() / 1e9 if request.HasField("timeout") else None
+    until = None if wanted is None else time.monotonic() + wanted
+    while True:
+        left = _WAIT_STEP if until is None else min(_WAIT_STEP, max(until - time.monotonic(), 0))
+        request.timeout.FromNanoseconds(int(left * 1e9))
+        answer: Any = binding(request)
+        if answer.done or not context.is_active() or (until is not None and time.monotonic() >= until):
+            found: Message = answer
+            return found
+
+
+def _abort(context: grpc.ServicerContext, error: RpcError) -> NoReturn:
+    code = _GRPC[error.code]
+    details = []
+    if error.violations:
+        bad = error_details_pb2.BadRequest(
+            field_violations=[
+                error_details_pb2.BadRequest.FieldViolation(field=each.field, description=each.description)
+                for each in error.violations
+            ]
+        )
+        packed = any_pb2.Any()
+        packed.Pack(bad)
+        details.append(packed)
+    status = status_pb2.Status(code=code.value[0], message=error.message, details=details)
+    context.set_trailing_metadata(((_DETAILS, status.SerializeToString()),))
+    context.abort(code, error.message)
+    raise AssertionError("abort raises")

@@ -1,0 +1,218 @@
+"""The proxy on 127.0.0.1: CONNECT to a host of an emulated service ends here, all others pass through.
+
+Programs with Google's hosts compiled in, which no variable redirects, reach the emulator in this way. The
+proxy asks for a secret, because it runs on a machine with other users, and connects to public addresses only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from vertex_emulator.http.auth import Access
+from vertex_emulator.http.open_connections import OpenConnection, OpenConnections, shut_down
+from vertex_emulator.proxy import destinations
+from vertex_emulator.proxy.authority import Authority
+from vertex_emulator.proxy.destinations import RefusedError
+from vertex_emulator.proxy.hosts import is_emulated
+from vertex_emulator.proxy.pipes import pipe, pipe_secured
+from vertex_emulator.proxy.variables import USER
+
+log = logging.getLogger(__name__)
+
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxyLimits:
+    """The limits of a proxy: seconds for a request and for a TLS handshake, seconds without traffic."""
+
+    connections: int = 256
+    head_seconds: float = 10.0
+    idle_seconds: float = 600.0
+
+
+class ProxyServer:
+    """The proxy at the port of `listener`.
+
+    `serve_http` answers HTTP/1.1 on a connection to a host until it ends; `grpc_address` returns the address
+    of the gRPC server, or None. If all connections are in use, one that has not shown the secret is closed.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        *,
+        secret: str,
+        authority: Authority,
+        serve_http: Callable[[socket.socket, str], None],
+        grpc_address: Callable[[], str | None],
+        connect: Callable[[str], socket.socket] = destinations.connect,
+        limits: ProxyLimits | None = None,
+    ) -> None:
+        self._listener = listener
+        self.port = int(listener.getsockname()[1])
+        self._credentials = base64.b64encode(f"{USER}:{secret}".encode())
+        self._authority = authority
+        self._serve_http = serve_http
+        self._grpc_address = grpc_address
+        self._connect = connect
+        self._limits = limits or ProxyLimits()
+        self.connections = OpenConnections(self._limits.connections)
+        self._secured: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._accept, name="proxy", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close the port and all connections."""
+        self._stopping = True
+        shut_down(self._listener)
+        self._listener.close()
+        for each in self.connections.all():
+            shut_down(each.socket)
+        with self._lock:
+            for secured in self._secured:
+                shut_down(secured)
+        self._thread.join(timeout=5)
+
+    def _accept(self) -> None:
+        while not self._stopping:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError as error:
+                if not self._stopping:
+                    log.error("The proxy cannot accept a connection, and waits: %s", error)
+                    time.sleep(0.25)
+                continue
+            thread = threading.Thread(target=self._serve, args=(connection,), name="proxied", daemon=True)
+            if not self.connections.add(OpenConnection(connection, thread)):
+                _answer(connection, 503, f"All {self.connections.most} connections are in use.")
+                connection.close()
+                continue
+            try:
+                thread.start()
+            except RuntimeError:  # a program has used up the user's limit of processes and threads
+                log.error("No thread can be started. A connection was closed without a response.")
+                self.connections.remove(connection)
+                connection.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._proxy(connection)
+        except RefusedError as refused:
+            _answer(connection, refused.status, str(refused))
+        except OSError as error:
+            log.debug("A connection through the proxy ended: %s", error)
+        except Exception:
+            log.exception("A connection through the proxy failed")
+        finally:
+            self.connections.remove(connection)
+            connection.close()
+
+    def _proxy(self, connection: socket.socket) -> None:
+        line, *fields = destinations.read_head(connection, seconds=self._limits.head_seconds)
+        method, _, rest = line.partition(" ")
+        target, _, version = rest.rpartition(" ")
+        if version not in ("HTTP/1.1", "HTTP/1.0"):
+            raise RefusedError(400, "The request is not HTTP/1.1.")
+        self._check_secret(_headers(fields))
+        place = self.connections.of(connection)
+        if place is None:
+            return  # it was closed for another connection
+        place.access, place.idle = Access.OWNER, False
+        if method != "CONNECT":
+            raise RefusedError(405, "The proxy knows CONNECT only. Set it for https, not for http.")
+        host = destinations.parse(target)
+        if is_emulated(host):
+            connection.settimeout(self._limits.head_seconds)
+            connection.sendall(_ESTABLISHED)
+            self._end_here(connection, host)
+            return
+        try:
+            other = self._connect(host)
+        except OSError as error:
+            raise RefusedError(502, f"{host} cannot be reached: {error.strerror or error}.") from error
+        with other:
+            connection.settimeout(self._limits.head_seconds)
+            connection.sendall(_ESTABLISHED)
+            pipe(connection, other, idle_seconds=self._limits.idle_seconds)
+
+    def _check_secret(self, headers: Mapping[str, str]) -> None:
+        scheme, _, credentials = headers.get("proxy-authorization", "").partition(" ")
+        given = credentials.strip().encode("utf-8", "replace")
+        if scheme.lower() != "basic" or not hmac.compare_digest(given, self._credentials):
+            raise RefusedError(
+                407,
+                "The proxy needs the user and the secret of its address. The emulator changes the secret "
+                "when it starts: set the variables again with "
+                '`eval "$(vertex-training emulator env --proxy)"`.',
+            )
+
+    def _end_here(self, connection: socket.socket, host: str) -> None:
+        # The new object takes over the descriptor: `connection` can be neither closed nor shut down any more.
+        context = self._authority.context(host)
+        with context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False) as secured:
+            with self._lock:
+                self._secured.add(secured)
+            try:
+                if self._stopping:
+                    return
+                secured.do_handshake()
+                if secured.selected_alpn_protocol() == "h2":
+                    self._pass_to_grpc(secured)
+                else:
+                    self._serve_http(secured, host)
+            finally:
+                with self._lock:
+                    self._secured.discard(secured)
+
+    def _pass_to_grpc(self, secured: ssl.SSLSocket) -> None:
+        address = self._grpc_address()
+        if address is None:
+            return
+        host, _, port = address.partition(":")
+        with socket.create_connection((host, int(port)), self._limits.head_seconds) as other:
+            other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds)
+
+
+def _headers(fields: list[str]) -> dict[str, str]:
+    pairs = (field.partition(":") for field in fields)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+_REASONS = {
+    400: "Bad Request",
+    403: "Forbidden",
+    405: "Method Not Allowed",
+    431: "Too Large",
+    502: "Bad Gateway",
+    503: "Busy",
+}
+
+
+def _answer(connection: socket.socket, status: int, message: str) -> None:
+    body = f"{message}\n".encode("utf-8", "replace")
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Refused')}"]
+    if status == 407:
+        lines = [
+            "HTTP/1.1 407 Proxy Authentication Required",
+            'Proxy-Authenticate: Basic realm="vertex-training emulator"',
+        ]
+    lines += ["Connection: close", "Content-Type: text/plain; charset=utf-8", f"Content-Length: {len(body)}"]
+    try:
+        connection.settimeout(1)
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        connection.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
