@@ -47,7 +47,7 @@ def credential_variables(url: str, token: str, project: str) -> dict[str, str]:
 
 
 def replica_variables(url: str, token: str, project: str, *, proxied: bool = False) -> dict[str, str]:
-    """Return all variables of a replica but for those of the proxy. Its token is for the services only.
+    """Return all variables of a replica except for those of the proxy. Its token is for the services only.
 
     With the proxy, `sitecustomize` makes STORAGE_EMULATOR_HOST of VERTEX_EMULATOR_STORAGE, for Python alone:
     the libraries of Go and Node drop its path, and with it the secret. They use the proxy.

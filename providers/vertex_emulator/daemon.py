@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 IDLE_MINUTES = 30.0
 
 _RESERVE_SECONDS = 30.0
-"""Interval between checks whether there is room for the reserve again."""
+"""Interval between checks whether there is space for the reserve again."""
 
 _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""

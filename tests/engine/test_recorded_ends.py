@@ -47,7 +47,7 @@ NAMES = ("train", "fails", "pipe", "search")
 
 @dataclass(kw_only=True)
 class Steps:
-    """What each command printed, the state after the first, and the service's jobs after the second."""
+    """The output of each command, the state after the first, and the service's jobs after the second."""
 
     first: Result
     state: dict[str, dict[str, Any]]
@@ -133,7 +133,7 @@ def test_no_job_runs_again_when_its_record_is_deleted(steps: Steps) -> None:
 
 
 def test_a_deployment_by_an_update_plan_ends_well(steps: Steps) -> None:
-    """The engine would refuse outputs that are not in the plan."""
+    """Record no outputs that are not in the plan: the engine would refuse them."""
     steps.planned.ok()
 
 

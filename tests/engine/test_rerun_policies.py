@@ -253,7 +253,7 @@ def test_on_delete_cancel_keeps_the_record(steps: Steps) -> None:
 def test_a_job_that_was_cancelled_outside_stays_cancelled_without_its_record(
     steps: Steps,
 ) -> None:
-    """The second deployment has seen and recorded the end."""
+    """Keep a job whose end the second deployment has seen and recorded."""
     stays = "touched stays: it was cancelled, and rerun is on_change"
     assert stays in steps.preview.output
     assert operation(steps.preview.output, "touched") == ""

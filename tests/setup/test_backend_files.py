@@ -130,7 +130,7 @@ def operation(name: str, kind: str, *, type_: str = "creating") -> dict[str, Any
 def test_unlock_forgets_what_was_adopted(
     layout: Layout, ready: stack.Ready, report: Report, printed: io.StringIO
 ) -> None:
-    """The stack is not locked: `pulumi cancel` and `pulumi up` ran, and adopted what was interrupted."""
+    """Clean a stack that is not locked, after `pulumi cancel` and a `pulumi up` that adopted everything."""
     file = layout.state / ".pulumi" / "stacks" / "digits" / "local.json"
     theirs = "gcp:serviceaccount/account:Account"
     adopted, unknown = operation("trainer", theirs), operation("other", theirs)

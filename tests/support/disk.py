@@ -40,7 +40,7 @@ def mounts_are_allowed() -> bool:
 
 
 def run_with_mounts(file: str) -> None:
-    """Run the tests of a file where mounts are allowed: in a user namespace. Skip if there is none."""
+    """Run the tests of a file where mounts are allowed: in a user namespace. Skip without one."""
     if mounts_are_allowed():
         return  # they ran
     if not _succeeds(*_IN_A_NAMESPACE, "true"):
@@ -75,7 +75,7 @@ def fill(disk: Path) -> None:
 
 
 def free(disk: Path) -> None:
-    """Make room again."""
+    """Make space again."""
     (disk / _FILLER).unlink()
 
 

@@ -82,7 +82,7 @@ def open_disk() -> str:
 
 
 def opened_for_writing(path: str) -> str:
-    """Nothing is written: the machine must stay as it is if this works."""
+    """Open for writing, and write nothing: the machine must stay as it is if this works."""
     os.close(os.open(path, os.O_WRONLY))
     return "opened for writing"
 
@@ -226,7 +226,7 @@ def run_set_user_id() -> str:
                 if "NoNewPrivs:\t1" in file.read():
                     raise OSError("no new privileges")
             return f"{path} gets its owner's rights"
-    raise OSError("there is none")
+    raise OSError("nothing was found")
 
 
 def keys() -> str:

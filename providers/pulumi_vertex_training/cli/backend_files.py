@@ -120,9 +120,9 @@ def _of_stack(root: Path, project: str, stack: str) -> Iterator[Damage]:
 
 def _backup(state: Path, root: Path, project: str, stack: str) -> Path | None:
     """Return the last usable state: the file `.bak`, or the newest of the history or the backups."""
-    beside = state.with_name(f"{state.name}.bak")
-    if _is_json(beside):
-        return beside
+    backup = state.with_name(f"{state.name}.bak")
+    if _is_json(backup):
+        return backup
     older = [
         file
         for part in ("history", "backups")

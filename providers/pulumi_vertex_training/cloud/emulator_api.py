@@ -49,7 +49,7 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
 
 
 def waits_for(endpoint: Endpoint, job_id: str) -> str:
-    """Return what a custom job on the emulator waits for, such as room on its disk; usually "".
+    """Return what a custom job on the emulator waits for, such as space on its disk; usually "".
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """

@@ -1,8 +1,9 @@
 """More threads for Pulumi's host of dynamic providers, which serves all resources of a stack with four.
 
 Deleting a live job waits until it has ended, so sixteen jobs that end slowly would be deleted in four rounds,
-with every other call queued behind them. The engine limits what runs at the same time (`--parallel`), so the
-host need not. `test_host_threads.py` fails if a later host is made otherwise; it then keeps its four threads.
+with every other call queued behind them. The engine limits the number of operations at a time (`--parallel`),
+so the host need not. `test_host_threads.py` fails if a later host is made otherwise; it then keeps its four
+threads.
 """
 
 from __future__ import annotations

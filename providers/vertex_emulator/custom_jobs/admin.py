@@ -52,7 +52,7 @@ def _waits_for(record: Record, job_folder: JobFolder) -> str | None:
     """Return what a live job waits for, besides its replicas and its start, or None."""
     if record.state in store.TERMINAL or job_folder.unreported is None:
         return None
-    return f"room on the disk of the emulator's data folder ({disk_space(job_folder.path)})"
+    return f"space on the disk of the emulator's data folder ({disk_space(job_folder.path)})"
 
 
 def _view(record: Record, replicas: Sequence[ReplicaProgress], *, waits_for: str | None) -> dict[str, Any]:

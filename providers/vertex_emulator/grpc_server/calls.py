@@ -42,7 +42,7 @@ _GRPC: Mapping[str, grpc.StatusCode] = {code.name: code for code in grpc.StatusC
 class Surroundings:
     """The parts of the emulator that every call needs. `data_dir` is named where the disk is full.
 
-    Calls that make room may use the `reserve` then.
+    Calls that make space may use the `reserve` then.
     """
 
     authenticator: Authenticator

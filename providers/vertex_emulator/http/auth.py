@@ -54,7 +54,7 @@ _TARGET = re.compile(r"/[!-~]*")
 
 
 class Access(enum.IntEnum):
-    """What a client has shown: nothing, a secret or ticket for services, or the emulator's token."""
+    """The secret that a client has shown: none, one for services or a ticket, or the emulator's token."""
 
     NONE = 0
     SERVICES = 1
@@ -192,7 +192,7 @@ class Authenticator:
         return Access.OWNER
 
     def _foreign(self, secret: str, what: str, *, registry: bool = False) -> HttpError:
-        """Return the error for a secret that does not belong to this emulator, or not any more."""
+        """Return the error for a secret that does not belong to this emulator, or no longer does."""
         when = self.replaced(secret)
         if when is None:
             return _unauthenticated(f"The {what} does not belong to this emulator.", registry=registry)

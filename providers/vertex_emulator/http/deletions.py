@@ -1,4 +1,4 @@
-"""Requests that make room: they may use the reserve of a full disk."""
+"""Requests that make space: they may use the reserve of a full disk."""
 
 from __future__ import annotations
 

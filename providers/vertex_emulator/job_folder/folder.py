@@ -10,7 +10,7 @@
     supervisor.log   output of the supervisor itself
     state.json       events so far; written by the supervisor
     unreported       a link to the last state that the supervisor cannot report, because the disk is full; a
-                     link needs no room
+                     link needs no space
     logs/            one file for each task
     replicas/        one folder for each replica: home, work, tmp
 
@@ -94,7 +94,7 @@ class JobFolder:
 
     @property
     def unreported(self) -> str | None:
-        """The last state that the supervisor could not report for lack of room on the disk, or None."""
+        """The last state that the supervisor could not report for lack of space on the disk, or None."""
         try:
             return str(self._unreported.readlink())
         except OSError:
@@ -105,7 +105,7 @@ class JobFolder:
         return self.path / "unreported"
 
     def note_unreported(self, state: str) -> None:
-        """Note that the supervisor waits for room to report a state."""
+        """Note that the supervisor waits for space to report a state."""
         if self.unreported != state:
             with contextlib.suppress(OSError):
                 self._unreported.unlink(missing_ok=True)

@@ -90,7 +90,7 @@ def stockout(location: str, words: str) -> Outcome:
 
 
 def unreported(state: str) -> Outcome:
-    """Return the outcome of a job that waited for room on the disk until its timeout.
+    """Return the outcome of a job that waited for space on the disk until its timeout.
 
     `state` is the one that it could not report.
     """

@@ -7,7 +7,7 @@ clock.json          the time, where it is not the machine's
 start.lock          held (flock) by the process that starts a daemon
 emulator.log        the daemon's log; emulator.log.1 is the one before
 state.sqlite3       resources and object metadata
-state.sqlite3.reserve  room on the disk that deletions may use when it is full
+state.sqlite3.reserve  space on the disk that deletions may use when it is full
 buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
 objects-incoming/   unfinished uploads

@@ -1,4 +1,4 @@
-"""The room on the disk of the data folder, and errors that mean that there is none."""
+"""The space on the disk of the data folder, and the errors of a full disk."""
 
 from __future__ import annotations
 

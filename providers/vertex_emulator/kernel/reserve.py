@@ -1,8 +1,8 @@
-"""A file that keeps room on the disk for deletions, which write as well: records, and names of files.
+"""A file that keeps space on the disk for deletions, which write as well: records, and names of files.
 
 Without it a full disk cannot be left from inside: the deletion of an object needs a few pages in the
 database's log. The file is given up in pieces, by deletions, by the ends of jobs and by the emulator's start,
-and is filled again when there is room.
+and is filled again when there is space.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Reserve:
 
     @contextmanager
     def spend(self, *, keep: float = 0.0) -> Iterator[None]:
-        """Let the thread spend from the reserve within the block, but for the part `keep` of it.
+        """Let the thread spend from the reserve within the block, except for the part `keep` of it.
 
         If the block fails for lack of space, more is given up, and a repetition may succeed.
         """
@@ -75,7 +75,7 @@ class Reserve:
         return spend
 
     def make_room(self) -> None:
-        """Give up pieces until there is room for a deletion, if this thread may."""
+        """Give up pieces until there is space for a deletion, if this thread may."""
         kept = self._kept
         while kept < _ALL and self._free() < LITTLE and self.give_up(keep=kept):
             pass
@@ -86,7 +86,7 @@ class Reserve:
         return float(getattr(self._spending, "kept", 0.0 if self._starting else _ALL))
 
     def give_up(self, *, keep: float = 0.0) -> bool:
-        """Give up a piece, but for the part `keep` of the reserve. Return False if nothing is left."""
+        """Give up a piece, except for the part `keep` of the reserve. Return False if nothing is left."""
         with self._lock:
             left = self.size
             full = self._full_size()
@@ -100,7 +100,7 @@ class Reserve:
             return True
 
     def fill(self) -> None:
-        """Fill the reserve if there is room. The emulator has started: others no longer spend from it."""
+        """Fill the reserve if there is space. The emulator has started: others no longer spend from it."""
         self._starting = False
         with self._lock:
             full, left = self._full_size(), self.size
@@ -110,7 +110,7 @@ class Reserve:
                 with self._path.open("ab") as file:
                     _allocate(file.fileno(), left, full - left)
             except OSError as error:
-                log.info("There is no room for the reserve: %s", error)
+                log.info("There is no space for the reserve: %s", error)
 
     def _free(self) -> int:
         try:

@@ -147,7 +147,7 @@ def _check_name(host: str) -> None:
         return
     # Resolvers take 127.1 and 0x7f000001 for addresses.
     if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", host.rpartition(".")[2]):
-        raise RefusedError(403, f"The proxy connects to names of hosts, and {host} is none.")
+        raise RefusedError(403, f"The proxy connects to names of hosts, not to {host}.")
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host:
         raise RefusedError(403, f"The proxy connects to public hosts only, not to {host}.")
 

@@ -159,7 +159,7 @@ class ProxyServer:
             )
 
     def _end_here(self, connection: socket.socket, host: str) -> None:
-        # The new object takes over the descriptor: `connection` can be neither closed nor shut down any more.
+        # The new object owns the descriptor: `connection` can no longer be closed or shut down.
         context = self._authority.context(host)
         with context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False) as secured:
             with self._lock:

@@ -28,7 +28,7 @@ class Meeting(Provider):
 
 
 def test_sixteen_calls_are_served_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each waits for all others, and all are sent before the process has imported a provider."""
+    """Send calls that wait for each other, all before the process has imported a provider."""
     (tmp_path / "meeting_of_calls.py").write_text(PROVIDER)
     monkeypatch.syspath_prepend(tmp_path)
     provider = importlib.import_module("meeting_of_calls").Meeting()

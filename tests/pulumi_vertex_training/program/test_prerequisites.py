@@ -1,4 +1,4 @@
-"""What a program tells the record of a job's run."""
+"""The inputs by which a program informs the record of a job's run."""
 
 from __future__ import annotations
 

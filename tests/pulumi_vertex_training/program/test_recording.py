@@ -1,4 +1,4 @@
-"""What `recording` needs of Pulumi's SDK, and what it writes; tests/engine has the rest."""
+"""The parts of Pulumi's SDK that `recording` uses, and the outputs it writes; tests/engine has the rest."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_all_outputs_are_kept_and_secrets_stay_secret(monkeypatch: pytest.Monkey
 
 
 def test_nothing_is_written_without_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine could never delete the resource."""
+    """Write nothing without `__provider`: the engine could never delete the resource."""
     monitor = Monitor({name: value for name, value in OUTPUTS.items() if name != "__provider"})
     record(monitor, monkeypatch)
     assert monitor.written == []

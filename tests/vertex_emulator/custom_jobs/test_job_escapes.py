@@ -35,7 +35,7 @@ KINDS = [*candidates(), PLAIN]
 LIMITS = Limits(processes=150)
 
 OWNERS_RIGHTS = {"host user", "/etc/shadow"}
-"""What a replica that runs as the emulator's own user has, if that is root and nothing better works."""
+"""Escapes of a replica that runs as the emulator's own user, if that is root and nothing better works."""
 
 PLAIN_PROCESS = OWNERS_RIGHTS | {
     "kill of the supervisor",
@@ -51,7 +51,7 @@ PLAIN_PROCESS = OWNERS_RIGHTS | {
     "write of a file",
     "fork bomb",
 }
-"""What a plain process of the emulator's user has; seccomp and the empty capability sets refuse the rest."""
+"""Escapes of a plain process of the emulator's user; seccomp and the empty capabilities refuse the rest."""
 
 
 def name_of(sandbox: Sandbox) -> str:
@@ -217,7 +217,7 @@ def run_python(code: str, *before: str) -> str:
 
 
 def test_nothing_escapes_from_an_ordinary_user(folder: Path) -> None:
-    """Not below root's folders, where this Python may lie."""
+    """Run outside root's folders, where this Python may lie."""
     if not ROOT or not SYSTEM_PYTHON.exists():
         return  # without root, the tests above have been run by an ordinary user
     os.chown(folder, NOBODY, NOBODY)
@@ -226,7 +226,7 @@ def test_nothing_escapes_from_an_ordinary_user(folder: Path) -> None:
 
 
 def test_nothing_escapes_from_a_root_that_may_not_mount(folder: Path) -> None:
-    """As root of a container without CAP_SYS_ADMIN: the files are given to the replica's user instead."""
+    """Run as root of a container without CAP_SYS_ADMIN: the files are given to the replica's user instead."""
     if not ROOT:
         return
     code = WITHOUT_MOUNTS.format(tests=str(Path(__file__).parent), folder=str(folder))
@@ -268,7 +268,7 @@ def test_the_program_escapes_without_a_sandbox(folder: Path) -> None:
     assert lines and all(": ESCAPED: " in line for line in lines), done.stdout
 
 
-def test_the_log_says_whom_a_replica_runs_as(emulator: JobEmulator, sandbox: Sandbox) -> None:
+def test_the_log_names_the_user_of_a_replica(emulator: JobEmulator, sandbox: Sandbox) -> None:
     name = emulator.create(pool("import os; print(open('/proc/self/uid_map').read().split()[1])"))
     emulator.wait(name)
     notice = next(e for e in emulator.entries(name) if e["severity"] == "NOTICE")["jsonPayload"]["message"]
@@ -278,7 +278,7 @@ def test_the_log_says_whom_a_replica_runs_as(emulator: JobEmulator, sandbox: San
 
 
 def test_files_of_replicas_stay_the_emulators(emulator: JobEmulator, sandbox: Sandbox) -> None:
-    """A later job changes them, and the emulator deletes them."""
+    """Change them in a later job, and delete them through the emulator."""
     code = (
         "import os\nos.makedirs('/gcs/kept-files/a/b', 0o700, exist_ok=True)\n"
         "open('/gcs/kept-files/a/b/c', 'a').write('x')"
@@ -305,7 +305,7 @@ def test_an_id_that_nobody_has() -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_every_jump_of_the_filter_ends_within_it(machine: str) -> None:
-    """The kernel checks the filter of this machine alone."""
+    """Interpret the filters here: the kernel checks that of this machine alone."""
     import struct
 
     code = seccomp.program(machine)

@@ -357,7 +357,7 @@ def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> Non
 
 
 def test_a_build_is_as_far_from_the_machine_as_a_replica(emulator: JobEmulator, sandbox: Sandbox) -> None:
-    """The build runs code of the package: for an emulator of root, as the user of its replicas."""
+    """Run the code of a package's build as the user of the replicas, if root runs the emulator."""
     setup = (
         "import os\nfrom pathlib import Path\nfrom setuptools import setup\n"
         "status = Path('/proc/self/status').read_text()\n"

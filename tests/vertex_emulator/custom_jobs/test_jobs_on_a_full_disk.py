@@ -1,4 +1,4 @@
-"""Jobs on a full disk: their supervisors wait for room, and say so."""
+"""Jobs on a full disk: their supervisors wait for space, and say so."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def waits_for(emulator: JobEmulator, name: str) -> str | None:
 
 
 def test_a_job_ends_on_a_full_disk(disk: Path, sandbox: Sandbox) -> None:
-    """Its supervisor waits for room, which reading the job makes from the reserve."""
+    """Let its supervisor wait for space, which reading the job makes from the reserve."""
     with running_jobs(disk / "data", sandbox=sandbox) as emulator:
         eventually(lambda: reserve_of(emulator.data_dir).exists())
         name = emulator.create(pool(wait_for_flags("go")))
@@ -52,7 +52,7 @@ def test_a_job_without_room_says_so_until_its_timeout(disk: Path, sandbox: Sandb
         fill(disk)
         (emulator.flags / "go").touch()
         words = eventually(lambda: waits_for(emulator, waiting))
-        assert "room on the disk of the emulator's data folder (0 B of 48 MiB free on" in words
+        assert "space on the disk of the emulator's data folder (0 B of 48 MiB free on" in words
         assert emulator.wait(late)["state"] == "JOB_STATE_FAILED"
         assert emulator.get(waiting)["state"] == "JOB_STATE_RUNNING"
         free(disk)

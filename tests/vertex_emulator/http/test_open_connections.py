@@ -1,4 +1,4 @@
-"""Connections that send nothing, or little, leave room for those who have the token."""
+"""Connections that send nothing, or little, leave space for those who have the token."""
 
 from __future__ import annotations
 

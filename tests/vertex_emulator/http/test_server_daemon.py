@@ -135,7 +135,7 @@ def test_one_daemon_a_folder(tmp_path: Path) -> None:
 
 
 def test_it_leaves_when_its_folder_is_deleted(tmp_path: Path) -> None:
-    """Without a request: the folder's successor must be safe from background tasks."""
+    """Send no request: the folder's successor must be safe from background tasks."""
     with running(tmp_path / "data") as emulator:
         shutil.rmtree(tmp_path / "data")
         emulator.wait()

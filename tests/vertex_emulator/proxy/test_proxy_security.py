@@ -74,7 +74,7 @@ def test_the_controls_cannot_be_stopped_from_here(door: Door) -> None:
 
 @pytest.mark.parametrize("named", ["127.0.0.1", "localhost", "evil.example", STORAGE, f"{HOST}:444", ""])
 def test_another_host_in_the_request_is_refused(door: Door, named: str) -> None:
-    """The host of the tunnel decides, not the one that a request names."""
+    """Name another host in the request: that of the tunnel decides."""
     answer = door.ask(HOST, request("/_local/info", named, OWNER))
     assert status(answer) in (400, 421)
     answer = door.ask(HOST, request("/v1/projects/local/locations/us-central1/customJobs", named, OWNER))
@@ -122,7 +122,7 @@ def test_the_prefixes_of_the_own_address_do_not_work_here(door: Door) -> None:
 
 
 def test_a_web_page_gets_nothing(door: Door) -> None:
-    """A browser in a shell with the proxy sends these fields for a page."""
+    """Send the fields that a browser in a shell with the proxy sends for a page."""
     path = "/storage/v1/b?project=local"
     for field in ("Origin: https://evil.example", "Sec-Fetch-Site: cross-site"):
         assert status(door.ask(STORAGE, request(path, STORAGE, OWNER, field))) == 403

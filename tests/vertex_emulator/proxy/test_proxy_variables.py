@@ -57,7 +57,7 @@ def test_a_shell_without_a_proxy_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("url", "secret"), [(URL, "secret"), (CORPORATE, ""), ("", "")])
 def test_the_secret_that_logs_hide(url: str, secret: str) -> None:
-    """The password of another proxy is for its owner to hide."""
+    """Hide our own secret alone: the password of another proxy is for its owner to hide."""
     assert variables.secret_of({"https_proxy": url}) == secret
 
 

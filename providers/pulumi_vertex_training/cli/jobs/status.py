@@ -141,7 +141,7 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
 
 
 def waits_for(endpoint: Endpoint, record: JobRecord) -> str:
-    """Return what a live job waits for, such as room on the emulator's disk, or ""."""
+    """Return what a live job waits for, such as space on the emulator's disk, or ""."""
     name = view_of(record).replicas_of(record)
     if name is None or record.state.is_terminal:
         return ""

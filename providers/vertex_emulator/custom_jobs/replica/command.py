@@ -37,7 +37,7 @@ REDIRECT_PATH = Path("/run/vertex-training")
 
 CERTIFICATES_PATH = Path("/.vertex-training")
 """Path of the proxy's certificates in a root of the image's own. It is at the top, where even a read-only
-image has room for it."""
+image has space for it."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def _local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 def _copy_settings(home: Path) -> None:
     for name in _PIP_FILES:
-        with contextlib.suppress(OSError, RuntimeError):  # there is none, or no home folder
+        with contextlib.suppress(OSError, RuntimeError):  # the user has no such file, or no home folder
             text = (Path.home() / name).read_bytes()
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_bytes(text)

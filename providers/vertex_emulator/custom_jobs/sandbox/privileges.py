@@ -76,7 +76,7 @@ def drop(*, user: tuple[int, int] | None = None) -> list[str]:
     """
     _leave_keyring()
     for capability in range(_last_capability() + 1):
-        with contextlib.suppress(OSError):  # without CAP_SETPCAP there is none to drop either
+        with contextlib.suppress(OSError):  # without CAP_SETPCAP the set is empty
             ns.prctl(_PR_CAPBSET_DROP, capability)
     with contextlib.suppress(OSError):
         ns.prctl(_PR_SET_SECUREBITS, _SECUREBITS)

@@ -350,7 +350,7 @@ def main(path: str) -> int:
 
 
 def _note_start(job_folder: folder.JobFolder, emulated: Clock, *, latest: float) -> bool:
-    """Write supervisor.json, if need be when there is room on the disk again.
+    """Write supervisor.json, if needed after a wait for space on the disk.
 
     Return False if the job was cancelled or its timeout passed before.
     """
