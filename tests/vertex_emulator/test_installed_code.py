@@ -122,15 +122,15 @@ def status(data_dir: Path, *, as_json: bool = False) -> None:
     emulator_commands.status(argparse.Namespace(data_dir=data_dir), output)
 
 
-@pytest.mark.parametrize(("code", "lines"), [(OLD, 2), (of_this_process(), 1)], ids=["older", "this code"])
-def test_the_status_says_so_in_one_line(
+@pytest.mark.parametrize(("code", "lines"), [(OLD, 3), (of_this_process(), 2)], ids=["older", "this code"])
+def test_the_status_of_older_code_has_one_line_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, lines: int
 ) -> None:
     with running(tmp_path, code=code):
         status(tmp_path)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == lines
-    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 2)
+    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 3)
 
 
 def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
