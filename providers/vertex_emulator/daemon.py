@@ -9,7 +9,6 @@ import secrets
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
 from vertex_emulator.kernel.database import connect
+from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
@@ -421,37 +421,3 @@ def _port_error(port: int, error: Exception) -> PortError:
     if isinstance(error, OSError) and error.errno == errno.EACCES:
         return PortError(f"Port {port} requires privileges. Choose one above 1023 with --port.")
     return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")
-
-
-class IdleWatch:
-    """Calls `leave` after `minutes` without a request and while `busy()` is false; never with `minutes` 0."""
-
-    def __init__(
-        self, scheduler: Scheduler, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
-    ) -> None:
-        self._seconds = minutes * 60
-        self._busy = busy
-        self._leave = leave
-        self._last = time.monotonic()
-        if minutes > 0:
-            scheduler.add("idle watch", self._check)
-
-    def touch(self) -> None:
-        """Record a request."""
-        self._last = time.monotonic()
-
-    def _check(self) -> Next:
-        if self._is_busy():
-            self.touch()
-        left = self._last + self._seconds - time.monotonic()
-        if left <= 0:
-            self._leave()
-            return Next()
-        return Next(seconds=min(max(left, 0.05), 60.0))
-
-    def _is_busy(self) -> bool:
-        try:
-            return self._busy()
-        except Exception:
-            log.exception("The number of live jobs could not be read: the emulator keeps running")
-            return True

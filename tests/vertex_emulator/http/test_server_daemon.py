@@ -18,12 +18,13 @@ import pytest
 from support.emulator import call, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.daemon import Daemon, IdleWatch, PortError, Settings
+from vertex_emulator.daemon import Daemon, PortError, Settings
 from vertex_emulator.http.messages import Response, Route
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.database import Database, DatabaseError, connect
+from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.kernel.scheduler import Scheduler
