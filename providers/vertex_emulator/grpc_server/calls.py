@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -18,9 +17,10 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from vertex_emulator.http.auth import Authenticator
-from vertex_emulator.http.connection import Faults
+from vertex_emulator.http.connection import Faults, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
 from vertex_emulator.http.request_log import RequestLog
+from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.reserve import Reserve
 from vertex_emulator.rpc import descriptors
@@ -86,7 +86,7 @@ class Call:
     def __call__(self, data: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer the serialized request."""
         began, around = time.perf_counter(), self.surroundings
-        moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        moment = now()
         headers = Headers(
             [(key, value) for key, value in context.invocation_metadata() if isinstance(value, str)]
         )
@@ -180,11 +180,7 @@ class Call:
             return RpcError("UNAVAILABLE", "The connection was closed without an answer.")
         if is_out_of_space(error):
             log.error("No space left: %s: %s", self.name, error)
-            return RpcError(
-                "RESOURCE_EXHAUSTED",
-                f"The disk of the emulator's data folder {self.surroundings.data_dir} is full, so nothing "
-                "was stored. Free some space, or start the emulator with another --data-dir.",
-            )
+            return self._error_of(no_space(self.surroundings.data_dir))
         log.error("%s failed", self.name, exc_info=error)
         return RpcError(
             "INTERNAL",

@@ -14,7 +14,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from email.utils import formatdate
 from http import HTTPStatus
 from pathlib import Path
@@ -39,6 +38,7 @@ from vertex_emulator.http.messages import (
 )
 from vertex_emulator.http.open_connections import OpenConnection
 from vertex_emulator.http.request_log import RequestLog, without_secrets
+from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 
 log = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ class Connection(StreamRequestHandler):
 
     def _answer(self, head: Head, place: OpenConnection) -> None:
         began = time.perf_counter()
-        moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        moment = now()
         raw_path, _, query = head.target.partition("?")
         self._logged_path = "(rejected before its path was read)"
         self._call, self._fault = "", None
@@ -238,7 +238,7 @@ class Connection(StreamRequestHandler):
         except Exception as error:
             if is_out_of_space(error):
                 log.error("No space left: %s %s: %s", method, self._logged_path, error)
-                return _no_space(self._server.data_dir).response()
+                return no_space(self._server.data_dir).response()
             log.exception("%s %s failed", method, self._logged_path)
             return HttpError(
                 500,
@@ -380,7 +380,7 @@ def _one_line(value: str) -> str:
     return "".join(c if " " <= c <= "~" else "?" for c in value)
 
 
-def _no_space(data_dir: Path) -> HttpError:
+def no_space(data_dir: Path) -> HttpError:
     """Return the error for a full disk: 507, which client libraries do not retry, unlike 500 and 503."""
     return HttpError(
         507,

@@ -10,12 +10,11 @@ from typing import Any
 from vertex_emulator.http.messages import Request, Response, Route
 from vertex_emulator.storage.disk import preconditions
 from vertex_emulator.storage.disk.object_store import ObjectStore
-from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.fields import access_lists, checks, parameters
 from vertex_emulator.storage.fields.access_lists import Entries
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
-from vertex_emulator.storage.resources import SELF, bucket_list, default_object_list, object_list
+from vertex_emulator.storage.resources import SELF, bucket_list, default_object_list, object_list, place_of
 
 _PARAMETERS = preconditions.OBJECT | {"generation", "projection"}
 
@@ -96,11 +95,7 @@ class AccessLists:
                 access_lists.check_allowed(after, bucket.settings)
                 stored = self._object_store.update(stored, {**stored.settings, "acl": after})
         link = f"{SELF}/b/{name}/o/{match[2]}/acl"
-        return _answer(request, after, entity, "objectAccessControl", link, _place(stored))
-
-
-def _place(stored: StoredObject) -> dict[str, str]:
-    return {"bucket": stored.bucket, "object": stored.name, "generation": str(stored.generation)}
+        return _answer(request, after, entity, "objectAccessControl", link, place_of(stored))
 
 
 def _after(request: Request, before: Entries, entity: str | None, *, roles: tuple[str, ...]) -> Entries:

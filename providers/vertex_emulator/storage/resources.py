@@ -34,6 +34,11 @@ def object_list(stored: StoredObject, bucket: Bucket) -> Entries:
     return access_lists.of_object("projectPrivate", bucket.project) if found is None else found
 
 
+def place_of(stored: StoredObject) -> dict[str, str]:
+    """Return the names of an object in the resource of an access control entry."""
+    return {"bucket": stored.bucket, "object": stored.name, "generation": str(stored.generation)}
+
+
 def bucket_resource(bucket: Bucket, *, full: bool = False) -> dict[str, Any]:
     """Return the resource of a bucket, with its access control lists for projection=full."""
     resource: dict[str, Any] = {
@@ -98,9 +103,8 @@ def object_resource(stored: StoredObject, base_url: str, *, full: Bucket | None 
     }
     resource.pop("acl", None)
     if full is not None and not full.is_uniform:
-        place = {"bucket": stored.bucket, "object": stored.name, "generation": str(stored.generation)}
         resource["acl"] = [
-            access_lists.resource("objectAccessControl", f"{SELF}/{path}/acl", each, **place)
+            access_lists.resource("objectAccessControl", f"{SELF}/{path}/acl", each, **place_of(stored))
             for each in object_list(stored, full)
         ]
         resource["owner"] = {"entity": access_lists.owner_of(full.project)}

@@ -45,7 +45,7 @@ def start(options: argparse.Namespace, output: Output) -> None:
         output.document({**_facts(emulator), "started": started})
     else:
         output.line(f"The emulator is {'running' if started else 'already running'} at {_where(emulator)}.")
-    if note := _little_room(emulator):
+    if note := _little_space(emulator):
         output.note(note)
 
 
@@ -53,7 +53,7 @@ _LITTLE_SPACE = 64 << 20
 """Free bytes below which `start` warns: the next upload or job may fail."""
 
 
-def _little_room(emulator: Emulator) -> str:
+def _little_space(emulator: Emulator) -> str:
     try:
         space = disk_space.disk_space(emulator.data_dir)
     except OSError:
