@@ -168,7 +168,7 @@ RESOURCES = (
     at(_.REFRESHED, "Get"),
     at(_.DESTROYED, "Delete", CARRIED_OUT, EMULATOR),
     at(_.DESTROYED, "Delete", ANSWERED),
-    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT),
+    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT, BOTH),
 )
 BUCKETS = (
     at(_.FIRST, "Create"),
@@ -203,6 +203,7 @@ STAGED_FILES = (
     at(_.REPLACED, "Delete", CARRIED_OUT),
     at(_.REFRESHED, "Get"),
     at(_.DESTROYED, "Delete", CARRIED_OUT),
+    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT, BOTH),
 )
 TABLE = [
     *of(TUNING_JOB, TUNING),
@@ -264,18 +265,11 @@ def _trials(stage: Stage) -> set[str]:
     return {one["customJob"] for one in job.get("trials", [])}
 
 
-def _needs_refresh(stage: Stage, operation: Operation) -> bool:
-    """Return whether only a refresh finds the interrupted change, since the state has what is declared.
-
-    Pulumi warns of it, and says so.
-    """
-    begun = operation is _.ON_DEMAND and stage.subject is PERSISTENT_RESOURCE
-    return begun or operation in (_.DESTROYED_AND_UP, _.REPLACED_AND_BACK)
-
-
 def up_again(stage: Stage, operation: Operation) -> None:
     """Deploy as if nothing had been killed, and assert that the deployment after that has nothing to do."""
-    stage.up(*(["--refresh"] if _needs_refresh(stage, operation) else []))
+    # Nothing in the program or the state knows of a version that was uploaded for what is declared no more.
+    forgotten = operation is _.REPLACED_AND_BACK and stage.subject is MODEL
+    stage.up(*(["--refresh"] if forgotten else []))
     stage.settle()
     stage.until(lambda: set(stage.states()) <= {"RUNNING", "PENDING", "SUCCEEDED"}, "it runs")
     assert_as_declared(stage)

@@ -201,9 +201,8 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
         return [each["stepCount"] for each in found]
 
     eventually(lambda: steps_of(1) == ["1"])
-    running = emulator.get(name)
-    assert running["state"] == "JOB_STATE_RUNNING"
-    assert trial_states(running) == ["ACTIVE"]
+    running = emulator.wait(name, "JOB_STATE_RUNNING")
+    eventually(lambda: trial_states(emulator.get(name)) == ["ACTIVE"])
     assert "finalMeasurement" not in running["trials"][0] and "endTime" not in running["trials"][0]
     (emulator.flags / "go").touch()
     eventually(lambda: steps_of(1) == ["1", "2", "3"])

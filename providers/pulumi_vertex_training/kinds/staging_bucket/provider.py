@@ -35,6 +35,7 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.running import begun_deletions
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -129,10 +130,16 @@ class StagingBucketProvider(Provider):
             _require_replaceable(old)
         if not difference.replaces and OPERATION.was_checked(_context_key(new)):
             OPERATION.note_kept(_id, _context_key(new), inbound(_olds))
-        return DiffResult(
-            changes=bool(difference.summary),
-            replaces=list(difference.replaces),
-            delete_before_replace=same_name,
+        return begun_deletions.made_good(
+            DiffResult(
+                changes=bool(difference.summary),
+                replaces=list(difference.replaces),
+                delete_before_replace=same_name,
+            ),
+            _id,
+            inbound(_olds),
+            lambda endpoint: gateway.get(endpoint, _id),
+            title=f"bucket {_id}",
         )
 
     @clean
@@ -142,6 +149,7 @@ class StagingBucketProvider(Provider):
         if raw.get("adopt"):
             _adopt(endpoint, spec)
             OPERATION.note_made(spec.name)
+            begun_deletions.forget(spec.name)
             return CreateResult(spec.name, outbound(raw))
         record = interrupted.create_or_adopt(endpoint, spec, OPERATION.key_of(_context_key(spec)))
         OPERATION.note_made(spec.name)
@@ -154,6 +162,7 @@ class StagingBucketProvider(Provider):
                 # No state has this bucket, and it is not as declared. It is empty, so delete it.
                 gateway.delete(endpoint, spec.name)
                 raise
+        begun_deletions.forget(spec.name)
         return CreateResult(spec.name, outbound(raw))
 
     @clean
@@ -201,6 +210,7 @@ class StagingBucketProvider(Provider):
             reported.append(count)
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
+        begun_deletions.note(_id)
         try:
             notice = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
             gateway.delete(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
@@ -27,6 +28,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
+from pulumi_vertex_training.plugin.running import begun_deletions
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.problems import Problem
@@ -95,7 +97,13 @@ class TrainingImageProvider(Provider):
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash"):
             OPERATION.say_once(_describe_rebuild(new, replaces))
-        return DiffResult(changes=bool(replaces or updates), replaces=replaces)
+        return begun_deletions.made_good(
+            DiffResult(changes=bool(replaces or updates), replaces=replaces),
+            _id,
+            old,
+            lambda endpoint: _find_manifest(endpoint, _id),
+            title=f"image {old.get('name')}",
+        )
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
@@ -128,6 +136,7 @@ class TrainingImageProvider(Provider):
             "sent_bytes": made.sent_bytes,
             "drift": [],
         }
+        begun_deletions.forget(str(made.image))
         return CreateResult(str(made.image), outbound({**raw, **facts}))
 
     @clean
@@ -163,9 +172,16 @@ class TrainingImageProvider(Provider):
         if raw.get("on_delete") != "delete" or OPERATION.made(_id):
             # Another resource of this deployment made or keeps the same image.
             return
+        begun_deletions.note(_id)
         others = build.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
         if others:
             say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
+
+
+def _find_manifest(endpoint: Endpoint, name: str) -> object | None:
+    from pulumi_vertex_training.cloud.container_registry import client as registry
+
+    return registry.find_manifest(endpoint, parse(name))
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:

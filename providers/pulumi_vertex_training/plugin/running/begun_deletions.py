@@ -1,17 +1,27 @@
-"""The deletions of jobs that began on this machine, so that an interrupted one is not taken for the user's.
+"""The deletions that began on this machine, so that an interrupted one is not taken for the user's.
 
-Deleting a live job cancels it first. If the deployment is killed in between, the service has a cancelled job
-and cannot say who cancelled it, and Pulumi's state has the job as before. The note that a deletion has begun
-is an empty file, named by the job, in the folder `deletions` of the stack's data folder (`dataDir`), for jobs
-on Google Cloud as well. It is written before the job is cancelled and stays: no id is used again.
+If a deployment is killed while it deletes, the service has deleted the resource, or cancelled the job, and
+cannot say who did it, and Pulumi's state has the resource as before. The note that a deletion has begun is an
+empty file, named by the resource, in the folder `deletions` of the stack's data folder (`dataDir`), for
+resources on Google Cloud as well. It is written before the deletion. That of a job stays, because no id of a
+job is used again; that of another resource goes when a resource of this id is made.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+from pulumi.dynamic import DiffResult
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.policies.run_status import LastRun, LookupResult, last_run
 from vertex_emulator import launcher
 
@@ -22,7 +32,7 @@ _STOPPED = frozenset({LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE})
 
 
 def note(name: str) -> None:
-    """Note that the deletion of the job with this full name begins. A full disk does not stop it."""
+    """Note that the deletion of the resource with this full name begins. A full disk does not stop it."""
     folder = _folder()
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -32,8 +42,14 @@ def note(name: str) -> None:
             one.unlink(missing_ok=True)
 
 
+def forget(name: str) -> None:
+    """Take back the note: a resource with this full name was made."""
+    with contextlib.suppress(OSError):
+        (_folder() / _file(name)).unlink(missing_ok=True)
+
+
 def has_begun(name: str) -> bool:
-    """Return whether the deletion of the job with this full name has begun."""
+    """Return whether the deletion of the resource with this full name has begun."""
     return (_folder() / _file(name)).exists()
 
 
@@ -42,9 +58,41 @@ def stopped(seen: str | LookupResult) -> bool:
     return last_run("", seen) in _STOPPED
 
 
+def made_good(
+    difference: DiffResult,
+    name: str,
+    recorded: Mapping[str, Any],
+    find: Callable[[Endpoint], object | None],
+    *,
+    title: str,
+) -> DiffResult:
+    """Return the difference, or a replacement if an interrupted deletion has removed the resource.
+
+    `find` returns what the service has, or None, or raises NotFound. It is called only if a
+    deletion has begun.
+    """
+    if not has_begun(name):
+        return difference
+
+    def exists(endpoint: Endpoint) -> bool:
+        try:
+            return find(endpoint) is not None
+        except NotFound:
+            return False
+
+    unknown = f"whether {title}, whose deletion was interrupted, still exists"
+    if QUERIES.ask_endpoint(target_of(recorded), exists, unknown=unknown) is not False:
+        return difference
+    OPERATION.say_once(f"{title} is created again: an interrupted deployment deleted it")
+    # The engine asks for the name of an input that replaces the resource, even of one that is equal.
+    replaces = difference.replaces or ["project"]
+    return DiffResult(changes=True, replaces=replaces, delete_before_replace=True)
+
+
 def _folder() -> Path:
     return launcher.data_dir_of(OPERATION.settings.data_dir) / "deletions"
 
 
 def _file(name: str) -> str:
-    return "-".join(name.split("/")[-2:])
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{'-'.join(name.split('/')[-2:])[-100:]}-{digest}"
