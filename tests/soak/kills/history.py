@@ -68,9 +68,7 @@ class History:
         try:
             for step in range(STEPS):
                 strike = strikes.drawn(chance, now, changes, has_disk=self.lane.disk.is_mounted)
-                # Tags of a killed update are in no state: an image that is removed next stays with them.
-                again = strike.again and Change(slot="image", what="changed") not in changes
-                later, more = desired.changed(now, chance) if again else (now, ())
+                later, more = desired.changed(now, chance) if strike.again else (now, ())
                 outcome = self._step(step, strike, now, later, (*changes, *more))
                 sound = not outcome.findings
                 if not self.report(outcome) or not sound:

@@ -32,7 +32,7 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -131,7 +131,7 @@ class ImageRepositoryProvider(CrudProvider):
             _require_replaceable(inbound(_olds), _id, replaces)
         if not replaces and OPERATION.was_checked(_context_key(_id)):
             OPERATION.note_kept(_id, _context_key(_id), inbound(_olds))
-        return begun_deletions.made_good(
+        return begun_work.made_good(
             DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place),
             _id,
             inbound(_olds),
@@ -146,7 +146,7 @@ class ImageRepositoryProvider(CrudProvider):
         endpoint, name = endpoint_of(raw), _id_of(inputs)
         if inputs.adopt:
             _adopt(endpoint, name, inputs)
-            begun_deletions.forget(name)
+            begun_work.forget(name)
             return CreateResult(name, outbound(raw))
         try:
             _create(endpoint, name, inputs)
@@ -155,8 +155,8 @@ class ImageRepositoryProvider(CrudProvider):
             if found is None:
                 raise _explain_conflict(error, inputs) from error
             _adopt_abandoned(endpoint, found, inputs)
-            OPERATION.note_made(name)
-        begun_deletions.forget(name)
+        OPERATION.note_made(name)  # an entry that a killed `up --replace` left has this id, too
+        begun_work.forget(name)
         return CreateResult(name, outbound(raw))
 
     @clean
@@ -182,7 +182,7 @@ class ImageRepositoryProvider(CrudProvider):
         try:
             if not raw.get("force_destroy"):
                 _require_empty(endpoint, _id)
-            begun_deletions.note(_id)
+            begun_work.note(_id)
             gateway.delete(endpoint, _id)
         except NotFound:
             return

@@ -26,7 +26,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.fields.labels import key_label
@@ -187,7 +187,7 @@ class ModelProvider(CrudProvider):
         if replaces:
             OPERATION.note_label_of_replaced(_memory_key(new), _replaces_label_of(_id, inbound(_olds)))
         # The new version exists before the old one is deleted: a model always has a version.
-        return begun_deletions.made_good(
+        return begun_work.made_good(
             DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False),
             _id,
             inbound(_olds),
@@ -207,7 +207,7 @@ class ModelProvider(CrudProvider):
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
         OPERATION.note_made(record.full_name)
-        begun_deletions.forget(record.full_name)
+        begun_work.forget(record.full_name)
         return CreateResult(record.full_name, outbound({**raw, **DECLARED.outputs_of(record)}))
 
     @clean
@@ -245,7 +245,7 @@ class ModelProvider(CrudProvider):
         if raw.get("on_delete") != "delete" and not OPERATION.was_checked(_memory_key(raw)):
             say(f'model {_id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
             return
-        begun_deletions.note(_id)
+        begun_work.note(_id)
         model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
 
 

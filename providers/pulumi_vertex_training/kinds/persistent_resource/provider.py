@@ -34,7 +34,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.process import engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -144,7 +144,7 @@ class PersistentResourceProvider(CrudProvider):
             OPERATION.note_kept(_id, _context_key(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # Ids are unique in a project and location, and quota for a second set of machines may be missing.
-        return begun_deletions.made_good(
+        return begun_work.made_good(
             DiffResult(
                 changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
             ),
@@ -164,7 +164,7 @@ class PersistentResourceProvider(CrudProvider):
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         if inputs.adopt:
             _adopt_existing(allowing, name, inputs, timeouts)
-            begun_deletions.forget(name)
+            begun_work.forget(name)
             return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
         try:
             operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
@@ -173,8 +173,8 @@ class PersistentResourceProvider(CrudProvider):
             if found is None:
                 raise _explain_conflict(error, inputs) from error
             _adopt(allowing, name, found, inputs, wire, timeouts)
-            OPERATION.note_made(name)
-        begun_deletions.forget(name)
+        OPERATION.note_made(name)  # an entry that a killed `up --replace` left has this id, too
+        begun_work.forget(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
     @clean
@@ -212,7 +212,7 @@ class PersistentResourceProvider(CrudProvider):
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are "
                         "in use"
                     )
-                begun_deletions.note(_id)
+                begun_work.note(_id)
                 operations.begin_deletion(endpoint, _id)
         except NotFound:
             return

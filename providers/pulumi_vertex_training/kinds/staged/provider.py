@@ -36,7 +36,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
@@ -118,7 +118,7 @@ class StagedProvider(Provider):
         OPERATION.note_recorded_id(_id)
         if not replaces and OPERATION.was_checked(_context_key(_id)):
             OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same object
-        return begun_deletions.made_good(
+        return begun_work.made_good(
             DiffResult(changes=bool(replaces), replaces=replaces),
             _id,
             old,
@@ -206,7 +206,7 @@ def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, An
         with suppress(PermissionDenied, NotFound):
             objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
     _delete_orphans(endpoint_of(props), spec, key)
-    begun_deletions.forget(str(spec.uri))
+    begun_work.forget(str(spec.uri))
     return {"crc32c": made.record.crc32c}
 
 
@@ -269,7 +269,7 @@ def _delete_object(props: Mapping[str, Any]) -> None:
         if SHARED_KEY in record.metadata:
             say(f"{spec.uri} is kept: it was staged more than once, so another stack may use it")
             return
-        begun_deletions.note(str(spec.uri))
+        begun_work.note(str(spec.uri))
         try:
             _delete_version(endpoint, record)
             _delete_orphans(endpoint, spec, _own_key(record))

@@ -35,7 +35,7 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -130,7 +130,7 @@ class StagingBucketProvider(Provider):
             _require_replaceable(old)
         if not difference.replaces and OPERATION.was_checked(_context_key(new)):
             OPERATION.note_kept(_id, _context_key(new), inbound(_olds))
-        return begun_deletions.made_good(
+        return begun_work.made_good(
             DiffResult(
                 changes=bool(difference.summary),
                 replaces=list(difference.replaces),
@@ -149,7 +149,7 @@ class StagingBucketProvider(Provider):
         if raw.get("adopt"):
             _adopt(endpoint, spec)
             OPERATION.note_made(spec.name)
-            begun_deletions.forget(spec.name)
+            begun_work.forget(spec.name)
             return CreateResult(spec.name, outbound(raw))
         record = interrupted.create_or_adopt(endpoint, spec, OPERATION.key_of(_context_key(spec)))
         OPERATION.note_made(spec.name)
@@ -162,7 +162,7 @@ class StagingBucketProvider(Provider):
                 # No state has this bucket, and it is not as declared. It is empty, so delete it.
                 gateway.delete(endpoint, spec.name)
                 raise
-        begun_deletions.forget(spec.name)
+        begun_work.forget(spec.name)
         return CreateResult(spec.name, outbound(raw))
 
     @clean
@@ -210,7 +210,7 @@ class StagingBucketProvider(Provider):
             reported.append(count)
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
-        begun_deletions.note(_id)
+        begun_work.note(_id)
         try:
             notice = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
             gateway.delete(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -188,14 +188,14 @@ def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
             ) from error
 
 
-def remove_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
+def remove_tags(endpoint: Endpoint, image: ImageName, tags: Collection[str]) -> None:
     """Remove the tags that still name the image, but not those that were moved to another one."""
     for tag in tags:
         if registry.digest_at(endpoint, image.at(tag)) == image.digest:
             registry.delete(endpoint, image.at(tag))
 
 
-def remove(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> tuple[str, ...]:
+def remove(endpoint: Endpoint, image: ImageName, tags: Collection[str]) -> tuple[str, ...]:
     """Delete the image with these tags. If it has other tags, keep it and return them."""
     try:
         there = [tag for tag in registry.tags(endpoint, image) if tag not in tags]

@@ -28,7 +28,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.problems import Problem
@@ -97,7 +97,7 @@ class TrainingImageProvider(Provider):
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash"):
             OPERATION.say_once(_describe_rebuild(new, replaces))
-        return begun_deletions.made_good(
+        return begun_work.made_good(
             DiffResult(changes=bool(replaces or updates), replaces=replaces),
             _id,
             old,
@@ -136,7 +136,7 @@ class TrainingImageProvider(Provider):
             "sent_bytes": made.sent_bytes,
             "drift": [],
         }
-        begun_deletions.forget(str(made.image))
+        begun_work.forget(str(made.image))
         return CreateResult(str(made.image), outbound({**raw, **facts}))
 
     @clean
@@ -146,6 +146,7 @@ class TrainingImageProvider(Provider):
         old, raw = inbound(_olds), inbound(_news)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
         endpoint, image = endpoint_of(raw), parse(_id)
+        begun_work.note_tags(_id, becomes)
         build.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
         build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
         return UpdateResult(outbound({**old, **raw}))
@@ -172,8 +173,9 @@ class TrainingImageProvider(Provider):
         if raw.get("on_delete") != "delete" or OPERATION.made(_id):
             # Another resource of this deployment made or keeps the same image.
             return
-        begun_deletions.note(_id)
-        others = build.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
+        begun_work.note(_id)
+        tags = {*_inputs(raw).tags, *begun_work.noted_tags(_id)}
+        others = build.remove(endpoint_of(raw), parse(_id), tags)
         if others:
             say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
 

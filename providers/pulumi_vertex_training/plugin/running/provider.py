@@ -19,7 +19,7 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
 from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
-from pulumi_vertex_training.plugin.running import adopting, begun_deletions, plan
+from pulumi_vertex_training.plugin.running import adopting, begun_work, plan
 from pulumi_vertex_training.plugin.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
@@ -291,7 +291,7 @@ def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
         id_,
         label=name,
         tell=tell,
-        before_stop=functools.partial(begun_deletions.note, id_),
+        before_stop=functools.partial(begun_work.note, id_),
         before_delete=declared.before_delete(
             kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")),
             tell=tell,

@@ -9,7 +9,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
 from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import target_of
@@ -68,9 +68,9 @@ def _last_run_state(gateway: RunGateway, name: str, recorded: dict[str, Any]) ->
     Unless a deletion of it was interrupted: an end that was recorded before says nothing of that.
     """
     state, place = recorded.get("state"), target_of(recorded)
-    if place is not None and begun_deletions.has_begun(name):
+    if place is not None and begun_work.has_begun(name):
         seen = job_cache_of(gateway.collection).of_job(place, name)
-        if begun_deletions.stopped(seen):
+        if begun_work.stopped(seen):
             return LastRun.STOPPED
     if state is None or place is None or has_ended(recorded):
         return last_run(state, LookupResult.NO_ANSWER)

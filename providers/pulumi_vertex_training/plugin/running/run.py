@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
-from pulumi_vertex_training.plugin.running import begun_deletions
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running import prerequisites as lookups
 from pulumi_vertex_training.plugin.running.declaration import (
     JobResourceType,
@@ -279,8 +279,8 @@ def _last_run_state(
     found = states.record_of_run(place, old["key"])
     if (
         not isinstance(found, LookupResult)
-        and begun_deletions.stopped(found.state.name)
-        and begun_deletions.has_begun(found.name)
+        and begun_work.stopped(found.state.name)
+        and begun_work.has_begun(found.name)
     ):
         return LastRun.STOPPED
     seen = states.of_run(place, old["key"])

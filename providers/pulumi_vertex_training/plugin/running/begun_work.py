@@ -1,17 +1,18 @@
-"""The deletions that began on this machine, so that an interrupted one is not taken for the user's.
+"""Notes of deletions and tags that began on this machine: an interrupted one is not taken for the user's.
 
 If a deployment is killed while it deletes, the service has deleted the resource, or cancelled the job, and
 cannot say who did it, and Pulumi's state has the resource as before. The note that a deletion has begun is an
 empty file, named by the resource, in the folder `deletions` of the stack's data folder (`dataDir`), for
 resources on Google Cloud as well. It is written before the deletion. That of a job stays, because no id of a
-job is used again; that of another resource goes when a resource of this id is made.
+job is used again; that of another resource goes when a resource of this id is made. In the same way the tags
+that an image gets are noted before they are set: those of a killed deployment are in no state.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,20 @@ _STOPPED = frozenset({LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE})
 
 def note(name: str) -> None:
     """Note that the deletion of the resource with this full name begins. A full disk does not stop it."""
-    folder = _folder()
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / _file(name)).touch(mode=0o600)
-        notes = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
-        for one in notes[: max(0, len(notes) - KEPT)]:
-            one.unlink(missing_ok=True)
+    _write(name, "")
+
+
+def note_tags(image: str, tags: Iterable[str]) -> None:
+    """Note the tags that an image is about to have."""
+    _write(f"tags of {image}", "\n".join(tags))
+
+
+def noted_tags(image: str) -> list[str]:
+    """Return the tags that were noted for an image."""
+    try:
+        return (_folder() / _file(f"tags of {image}")).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return []
 
 
 def forget(name: str) -> None:
@@ -87,6 +95,16 @@ def made_good(
     # The engine asks for the name of an input that replaces the resource, even of one that is equal.
     replaces = difference.replaces or ["project"]
     return DiffResult(changes=True, replaces=replaces, delete_before_replace=True)
+
+
+def _write(name: str, text: str) -> None:
+    folder = _folder()
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / _file(name)).write_text(text, encoding="utf-8")
+        notes = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
+        for one in notes[: max(0, len(notes) - KEPT)]:
+            one.unlink(missing_ok=True)
 
 
 def _folder() -> Path:
