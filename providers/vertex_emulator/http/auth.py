@@ -230,31 +230,28 @@ def is_registry(path: str) -> bool:
 
 def check_content_type(
     authenticated: AuthenticatedRequest, headers: Mapping[str, str], *, has_body: bool
-) -> None:
-    """Check that a document is JSON. Objects, blobs and manifests may have any type.
+) -> bool:
+    """Return whether the body is a JSON document. Objects, blobs and manifests may have any type.
 
-    Raises `HttpError` 415.
+    Raises `HttpError` 415 for a document of another type.
     """
     path = authenticated.path
     if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
-        return
+        return False
     if _XML_PATH_OUTSIDE_SERVICES.fullmatch(path) or (
         authenticated.storage_only and not _STORAGE_PATH.fullmatch(path)
     ):
-        return
+        return False
     given = headers.get("content-type", "")
     if path == IMPORT:
         if given != "application/x-tar":
             raise HttpError(415, "", f"The Content-Type must be application/x-tar, not {given!r}.")
-        return
+        return False
     if given.partition(";")[0].strip().lower() != "application/json":
         raise HttpError(
             415, "", f"The Content-Type must be application/json, not {given or 'missing'!r}. Send JSON."
         )
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise HttpError(
-            415, "", "The emulator accepts documents without Content-Encoding only. Send plain JSON."
-        )
+    return True
 
 
 def _check_host(headers: Headers) -> str:
