@@ -214,6 +214,7 @@ class Connection(StreamRequestHandler):
                 headers=headers,
                 body=decompressed(self.body, headers) if is_document else Body(self.body),
                 base_url=authenticated.base_url,
+                check_part=authenticated.check_part,
             )
             faults = self._server.faults
             fault = None if faults is None else faults.due(self._call)
