@@ -43,6 +43,12 @@ GO = (
     GoProgram(
         name="regctl", module="github.com/regclient/regclient", version="v0.8.0", package="./cmd/regctl"
     ),
+    GoProgram(
+        name="crane",
+        module="github.com/google/go-containerregistry",
+        version="v0.20.6",
+        package="./cmd/crane",
+    ),
 )
 
 

@@ -1,7 +1,7 @@
-"""Programs of tests that use Google's libraries for Go and Node, from tools/google-clients.
+"""Programs of tests that use Google's libraries for Go, Java and Node, from tools/google-clients.
 
-They are cached by the content of that folder. Without Go or npm, or without a network, one is reported as
-missing, and its test is skipped.
+They are cached by the content of that folder. Without the language's tools, or without a network, one is
+reported as missing, and its test is skipped.
 """
 
 from __future__ import annotations
@@ -17,67 +17,99 @@ from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
 
 GO = "google-client-go"
+JAVA = "google-client-java"
 NODE = "google-client-node"
 
 
-def folder(layout: Layout) -> Path:
-    """Return the folder of the programs in the cache."""
+_SOURCES = {
+    GO: ("go.mod", "go.sum", "jobs.go", "main.go"),
+    JAVA: ("Main.java", "pom.xml"),
+    NODE: ("main.js", "package-lock.json", "package.json"),
+}
+
+
+def program(layout: Layout, name: str) -> Path:
+    """Return the path of a program in the cache."""
     digest = hashlib.sha256()
-    for path in sorted(_source(layout).iterdir()):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return layout.cache / f"google-clients-{digest.hexdigest()[:12]}"
+    for source in _SOURCES[name]:
+        digest.update(source.encode() + b"\0" + (_source(layout) / source).read_bytes())
+    return layout.cache / f"{name}-{digest.hexdigest()[:12]}" / name
 
 
 def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
     """Build and install the missing programs as far as possible."""
     with report.step("Google's clients") as step:
-        target = folder(layout)
-        if not _missing(target):
+        if not _missing(layout):
             step.done("up to date", idle=True)
             return
         with alone(layout.cache / "google-clients.lock", step):
-            target.mkdir(parents=True, exist_ok=True)
-            for name in _missing(target):
+            for name in _missing(layout):
+                target = program(layout, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 try:
-                    (_build if name == GO else _install)(layout, target, step, environ)
+                    _INSTALL[name](_source(layout), target, step, environ)
                 except (ChoreError, OSError) as error:
                     step.note(f"{name} could not be installed: {error}")
-        left = _missing(target)
+        left = _missing(layout)
         step.done(f"without {', '.join(left)}" if left else "installed")
 
 
-def _missing(target: Path) -> list[str]:
-    return [name for name in (GO, NODE) if not (target / name).exists()]
+def _missing(layout: Layout) -> list[str]:
+    return [name for name in _SOURCES if not program(layout, name).exists()]
 
 
 def _source(layout: Layout) -> Path:
     return layout.tools / "google-clients"
 
 
-def _build(layout: Layout, target: Path, step: Step, environ: Mapping[str, str]) -> None:
+def _build(source: Path, target: Path, step: Step, environ: Mapping[str, str]) -> None:
     go = shutil.which("go", path=environ.get("PATH"))
     if go is None:
         step.note(f"{GO}: Go is needed to build it. Install Go")
         return
     step.say("building the client in Go")
-    unfinished = target / ".new"
-    _run((go, "build", "-o", str(unfinished), "."), environ, cwd=_source(layout))
-    unfinished.replace(target / GO)
+    unfinished = target.with_name(".new")
+    _run((go, "build", "-o", str(unfinished), "."), environ, cwd=source)
+    unfinished.replace(target)
 
 
-def _install(layout: Layout, target: Path, step: Step, environ: Mapping[str, str]) -> None:
+def _install(source: Path, target: Path, step: Step, environ: Mapping[str, str]) -> None:
     npm = shutil.which("npm", path=environ.get("PATH"))
     if npm is None:
         step.note(f"{NODE}: npm is needed to install it. Install Node")
         return
     step.say("installing Google's libraries for Node")
-    for name in ("package.json", "package-lock.json", "main.js"):
-        shutil.copyfile(_source(layout) / name, target / name)
-    _run((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), environ, cwd=target)
-    unfinished = target / ".new.sh"
-    unfinished.write_text('#!/bin/sh\nexec node "$(dirname "$0")/main.js"\n')
+    _copy(source, target, NODE)
+    _run((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), environ, cwd=target.parent)
+    _write_script(target, 'exec node "$here/main.js"')
+
+
+def _compile(source: Path, target: Path, step: Step, environ: Mapping[str, str]) -> None:
+    maven, compiler = (shutil.which(name, path=environ.get("PATH")) for name in ("mvn", "javac"))
+    if maven is None or compiler is None:
+        step.note(f"{JAVA}: a JDK and Maven are needed to build it. Install both")
+        return
+    step.say("installing Google's libraries for Java")
+    _copy(source, target, JAVA)
+    libraries = (maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
+    _run(libraries, environ, cwd=target.parent)
+    _run((compiler, "-cp", "lib/*", "-d", "classes", "Main.java"), environ, cwd=target.parent)
+    _write_script(target, 'exec java -cp "$here/classes:$here/lib/*" Main "$@"')
+
+
+_INSTALL = {GO: _build, JAVA: _compile, NODE: _install}
+
+
+def _copy(source: Path, target: Path, program: str) -> None:
+    for name in _SOURCES[program]:
+        shutil.copyfile(source / name, target.with_name(name))
+
+
+def _write_script(path: Path, command: str) -> None:
+    unfinished = path.with_name(".new.sh")
+    unfinished.write_text(f'#!/bin/sh\nhere=$(dirname "$0")\n{command}\n')
     unfinished.chmod(0o755)
-    unfinished.replace(target / NODE)
+    unfinished.replace(path)
 
 
 def _run(command: tuple[str, ...], env: Mapping[str, str], *, cwd: Path) -> None:

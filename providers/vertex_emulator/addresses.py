@@ -100,11 +100,17 @@ def variables(
 
 
 def with_proxy(
-    values: Mapping[str, str], emulator: Emulator, *, proxy: str, environment: Mapping[str, str]
+    values: Mapping[str, str],
+    emulator: Emulator,
+    *,
+    proxy: str,
+    environment: Mapping[str, str],
+    java: bool = False,
 ) -> dict[str, str]:
     """Return the variables of a shell whose programs use the proxy at `proxy` (host and port).
 
-    STORAGE_EMULATOR_HOST is not among them, as the libraries of Go and Node drop its path.
+    STORAGE_EMULATOR_HOST is not among them, as the libraries of Go and Node drop its path. With `java`, all
+    Java programs use the proxy.
     """
     url = proxy_variables.proxy_url(proxy, data_folder.proxy_secret(emulator.token))
     kept = {name: value for name, value in values.items() if name not in WITHOUT_PROXY}
@@ -112,6 +118,11 @@ def with_proxy(
     return {
         **kept,
         **proxy_variables.shell_variables(url, data_dir=emulator.data_dir, environment=environment),
+        **(
+            proxy_variables.java_variables(data_dir=emulator.data_dir, environment=environment)
+            if java
+            else {}
+        ),
     }
 
 

@@ -13,6 +13,8 @@ from scripts.report import Report
 
 _GO = '#!/bin/sh\necho go >> "{log}"\necho > "$3"\n'
 _NPM = '#!/bin/sh\necho npm "$1" "$2" >> "{log}"\nls >> "{log}"\n'
+_MAVEN = '#!/bin/sh\necho mvn "$3" >> "{log}"\n'
+_JAVAC = '#!/bin/sh\necho javac "$5" >> "{log}"\n'
 _BROKEN = "#!/bin/sh\necho no network; exit 1\n"
 
 
@@ -32,21 +34,24 @@ def ensure(here: Layout, report: Report, tmp_path: Path, **programs: str) -> lis
     return log.read_text().splitlines() if log.exists() else []
 
 
-def test_both_are_installed_once(here: Layout, report: Report, tmp_path: Path) -> None:
-    first = ensure(here, report, tmp_path, go=_GO, npm=_NPM)
-    assert first[:2] == ["go", "npm ci --ignore-scripts"]
+def test_all_are_installed_once(here: Layout, report: Report, tmp_path: Path) -> None:
+    programs = {"go": _GO, "npm": _NPM, "mvn": _MAVEN, "javac": _JAVAC}
+    first = ensure(here, report, tmp_path, **programs)
+    expected = ["go", "mvn dependency:copy-dependencies", "javac Main.java", "npm ci --ignore-scripts"]
+    assert first[:4] == expected
     assert {"main.js", "package.json", "package-lock.json"} <= set(first)
-    assert ensure(here, report, tmp_path, go=_GO, npm=_NPM) == first
-    names = {each.name for each in google_clients.folder(here).iterdir()}
-    assert {google_clients.GO, google_clients.NODE} <= names
+    assert ensure(here, report, tmp_path, **programs) == first
+    for name in (google_clients.GO, google_clients.JAVA, google_clients.NODE):
+        assert google_clients.program(here, name).exists()
 
 
-def test_without_the_languages_both_are_missing(
+def test_without_the_languages_all_are_missing(
     here: Layout, report: Report, tmp_path: Path, printed: io.StringIO
 ) -> None:
     ensure(here, report, tmp_path)
-    assert "without google-client-go, google-client-node" in printed.getvalue()
+    assert "without google-client-go, google-client-java, google-client-node" in printed.getvalue()
     assert "Install Go" in printed.getvalue()
+    assert "a JDK and Maven are needed" in printed.getvalue()
     assert "Install Node" in printed.getvalue()
 
 
@@ -56,4 +61,4 @@ def test_a_failure_is_reported_and_the_other_one_is_installed(
     ensure(here, report, tmp_path, go=_BROKEN, npm=_NPM)
     assert "no network" in printed.getvalue()
     assert "without google-client-go" in printed.getvalue()
-    assert (google_clients.folder(here) / google_clients.NODE).exists()
+    assert google_clients.program(here, google_clients.NODE).exists()

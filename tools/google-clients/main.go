@@ -30,8 +30,8 @@ func write(ctx context.Context, object *storage.ObjectHandle, data []byte) {
 
 func main() {
 	ctx := context.Background()
-	token := &oauth2.Token{AccessToken: os.Getenv("VERTEX_EMULATOR_TOKEN")}
-	client, err := storage.NewClient(ctx, option.WithTokenSource(oauth2.StaticTokenSource(token)))
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: os.Getenv("VERTEX_EMULATOR_TOKEN")})
+	client, err := storage.NewClient(ctx, option.WithTokenSource(token))
 	check(err)
 	bucket := client.Bucket("from-go")
 	check(bucket.Create(ctx, "local", nil))
@@ -43,5 +43,9 @@ func main() {
 	check(err)
 	attributes, err := bucket.Object("big").Attrs(ctx)
 	check(err)
-	check(json.NewEncoder(os.Stdout).Encode(map[string]any{"read": string(data), "size": attributes.Size}))
+	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"read": string(data),
+		"size": attributes.Size,
+		"jobs": jobs(ctx, token),
+	}))
 }

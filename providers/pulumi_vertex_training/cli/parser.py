@@ -89,6 +89,11 @@ def _add_emulator(parser: Parser, commands: Subparsers) -> None:
         action="store_true",
         help="also lead programs that only know Google's hosts to it, through its proxy",
     )
+    environment.add_argument(
+        "--java",
+        action="store_true",
+        help="the same as --proxy, and also for Java: sets JAVA_TOOL_OPTIONS, which every Java program reads",
+    )
     reset = emulator.command(
         actions,
         "reset",

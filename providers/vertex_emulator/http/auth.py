@@ -35,6 +35,7 @@ IMPORT = "/_local/import"
 _LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 _STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
 _OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
+_BATCH = "/batch/storage/v1"
 _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
 _METADATA = re.compile(r"/m/([^/]*)(/.*)")
 _CONTROLS = "/_local/"
@@ -63,13 +64,18 @@ class Access(enum.IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class AuthenticatedRequest:
-    """An authenticated request. `base_url` includes the prefix with a secret, and `path` does not."""
+    """An authenticated request. `base_url` includes the prefix with a secret, and `path` does not.
+
+    `check_part` is set for a batch without a token: it checks the headers of a part, which has its own, and
+    raises `HttpError` 401, 403.
+    """
 
     path: str
     base_url: str
     access: Access = Access.SERVICES
     storage_only: bool = False
     metadata_only: bool = False
+    check_part: Callable[[Headers], object] | None = None
 
 
 class Tickets(Protocol):
@@ -153,9 +159,10 @@ class Authenticator:
         ticket = bool(query and self.tickets and self.tickets.accept(method, path, query, headers))
         if not ticket:
             _check_browser(headers)
-        access = Access.NONE if ticket else self.check_token(path, headers)
         bucket = host.removesuffix(".storage.googleapis.com")
         inner = google_path(host, path)
+        in_parts = inner == _BATCH and "authorization" not in headers
+        access = Access.NONE if ticket or in_parts else self.check_token(path, headers)
         if inner.startswith(_CONTROLS):
             raise HttpError(404, "", f"{host} does not have the path {path}.")
         return AuthenticatedRequest(
@@ -163,6 +170,7 @@ class Authenticator:
             base_url=f"https://{'storage.googleapis.com' if bucket != host else host}",
             storage_only=ticket or host.endswith("storage.googleapis.com"),
             access=access,
+            check_part=(lambda headers: self.check_token(path, headers)) if in_parts else None,
         )
 
     def check_token(self, path: str, headers: Headers) -> Access:
@@ -210,6 +218,8 @@ def google_path(host: str, path: str) -> str:
     BUCKET.storage.googleapis.com has the objects of one bucket. The names of images begin with their host in
     the emulator; those of gcr.io are in the repository `gcr.io` of Artifact Registry.
     """
+    if path == f"/{_BATCH}":  # Google's library for Java
+        return _BATCH
     if host.endswith(".storage.googleapis.com"):
         return f"/{host.removesuffix('.storage.googleapis.com')}{path}"
     legacy = _GCR_LOCATIONS.get(host)
@@ -230,31 +240,28 @@ def is_registry(path: str) -> bool:
 
 def check_content_type(
     authenticated: AuthenticatedRequest, headers: Mapping[str, str], *, has_body: bool
-) -> None:
-    """Check that a document is JSON. Objects, blobs and manifests may have any type.
+) -> bool:
+    """Return whether the body is a JSON document. Objects, blobs and manifests may have any type.
 
-    Raises `HttpError` 415.
+    Raises `HttpError` 415 for a document of another type.
     """
     path = authenticated.path
     if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
-        return
+        return False
     if _XML_PATH_OUTSIDE_SERVICES.fullmatch(path) or (
         authenticated.storage_only and not _STORAGE_PATH.fullmatch(path)
     ):
-        return
+        return False
     given = headers.get("content-type", "")
     if path == IMPORT:
         if given != "application/x-tar":
             raise HttpError(415, "", f"The Content-Type must be application/x-tar, not {given!r}.")
-        return
+        return False
     if given.partition(";")[0].strip().lower() != "application/json":
         raise HttpError(
             415, "", f"The Content-Type must be application/json, not {given or 'missing'!r}. Send JSON."
         )
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise HttpError(
-            415, "", "The emulator accepts documents without Content-Encoding only. Send plain JSON."
-        )
+    return True
 
 
 def _check_host(headers: Headers) -> str:

@@ -23,6 +23,7 @@ from urllib.parse import parse_qs
 
 from vertex_emulator.http import auth
 from vertex_emulator.http.bodies import BodyFramingError, WireBody, body_length
+from vertex_emulator.http.compressed import decompressed
 from vertex_emulator.http.deadlines import Limits, SocketReader
 from vertex_emulator.http.head import Head, read_head
 from vertex_emulator.http.messages import (
@@ -202,7 +203,7 @@ class Connection(StreamRequestHandler):
                 )
             if self._server.stopping:
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
-            auth.check_content_type(authenticated, headers, has_body=length != 0)
+            is_document = auth.check_content_type(authenticated, headers, has_body=length != 0)
             self._server.on_request()
             router = self._server.router_of(authenticated)
             handler, match, self._call, error_form = router.find(method, authenticated.path)
@@ -211,8 +212,9 @@ class Connection(StreamRequestHandler):
                 path=authenticated.path,
                 query=fields,
                 headers=headers,
-                body=Body(self.body),
+                body=decompressed(self.body, headers) if is_document else Body(self.body),
                 base_url=authenticated.base_url,
+                check_part=authenticated.check_part,
             )
             faults = self._server.faults
             fault = None if faults is None else faults.due(self._call)

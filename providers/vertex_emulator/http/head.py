@@ -36,7 +36,10 @@ class LineSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """One head. `target` is as it was sent. `minor` is the second number of the HTTP version, 0 or 1."""
+    """One head. `target` is as it was sent. `minor` is the second number of the HTTP version, 0 or 1.
+
+    `method` is the intended one (`intended_method`).
+    """
 
     method: str
     target: str
@@ -103,6 +106,25 @@ def is_trailer(line: bytes) -> bool:
     return found is not None and found[1].decode("ascii").lower() not in _ONCE
 
 
+OVERRIDE = "x-http-method-override"
+_INTENDED = ("DELETE", "PATCH", "PUT")
+
+
+def intended_method(method: str, headers: Headers) -> str:
+    """Return the method that a request stands for. Raises `HttpError` 400.
+
+    HTTP in Java knows no PATCH: Google's library sends POST, and the method in a header.
+    """
+    intended = headers.get(OVERRIDE)
+    if intended is None or method != "POST" or intended == method:
+        return method
+    if intended not in _INTENDED:
+        raise HttpError(
+            400, "", f"X-HTTP-Method-Override is {intended!r}. The emulator supports {', '.join(_INTENDED)}."
+        )
+    return intended
+
+
 def _head(method: str, target: str, minor: int, fields: list[tuple[str, str]]) -> Head:
     headers = Headers(fields)
     if len(headers) != len(fields):
@@ -116,7 +138,7 @@ def _head(method: str, target: str, minor: int, fields: list[tuple[str, str]]) -
         raise HttpError(400, "", "HTTP/1.0 has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.")
     options = {option.strip(" \t").lower() for option in headers.get("connection", "").split(",")}
     return Head(
-        method=method,
+        method=intended_method(method, headers),
         target=target,
         minor=minor,
         headers=headers,

@@ -180,6 +180,7 @@ class Request:
 
     `path` is percent-encoded as it was sent, without query and without a prefix with a secret. `base_url` is
     the part of the URL before `path`, without a slash at the end; links in responses begin with it.
+    `check_part` is set for a batch without a token: it checks the headers of a part, and raises `HttpError`.
     """
 
     method: str
@@ -188,6 +189,7 @@ class Request:
     headers: Headers = field(default_factory=Headers)
     body: Body = field(default_factory=Body)
     base_url: str = "http://127.0.0.1"
+    check_part: Callable[[Headers], object] | None = None
 
     def parameter(self, name: str, default: str | None = None) -> str | None:
         """Return the value of a query parameter, the last one if it is repeated."""

@@ -24,8 +24,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from vertex_emulator.proxy import java
 from vertex_emulator.proxy.hosts import DOMAINS
-from vertex_emulator.proxy.variables import BUNDLE, FOLDER, ROOT, is_own_file
+from vertex_emulator.proxy.variables import BUNDLE, FOLDER, JAVA_AGENT, JAVA_TRUST, ROOT, is_own_file
 
 PROTOCOLS = ("http/1.1", "h2")
 """In the order of preference: clients that know both, as Go's do, get HTTP/1.1; gRPC knows h2 only."""
@@ -149,7 +150,10 @@ class Authority:
         return context
 
     def _write_bundle(self) -> None:
-        _write(self.bundle, self.root.read_bytes() + system_authorities(), mode=0o644)
+        authorities = self.root.read_bytes() + system_authorities()
+        _write(self.bundle, authorities, mode=0o644)
+        _write(self.certificates / JAVA_TRUST, java.trust_store(authorities), mode=0o644)
+        _write(self.certificates / JAVA_AGENT, java.AGENT.read_bytes(), mode=0o644)
 
 
 def system_authorities() -> bytes:

@@ -6,6 +6,7 @@ different variables. Imports nothing heavy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ FOLDER = PurePath("proxy", "certificates")
 """The folder with the public certificates, in the data folder."""
 BUNDLE = "bundle.pem"
 ROOT = "root.pem"
+JAVA_TRUST = "authorities.jks"
+JAVA_AGENT = "java-agent.jar"
 
 UPSTREAM = "VERTEX_TRAINING_UPSTREAM_PROXY"
 """The caller's own https_proxy, in a shell whose https_proxy is the emulator's."""
@@ -34,6 +37,10 @@ _BUNDLES = (
 )
 _ADDED = "NODE_EXTRA_CA_CERTS"
 """Node reads the authorities here in addition to its own."""
+
+_JAVA = "VERTEX_EMULATOR_JAVA_OPTIONS"
+"""The options with which Java uses the proxy. They have no secret: Java prints them at its start."""
+_JAVA_READS = "JAVA_TOOL_OPTIONS"
 
 _LOCAL = ("127.0.0.1", "localhost")
 _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
@@ -60,6 +67,7 @@ def variables(
         **dict.fromkeys(_EXEMPT, exempt),
         **dict.fromkeys(_BUNDLES, bundle),
         _ADDED: str(certificates / ROOT),
+        _JAVA: _java_options(certificates),
     }
 
 
@@ -70,6 +78,13 @@ def shell_variables(url: str, *, data_dir: Path, environment: Mapping[str, str])
         **variables(url, certificates=data_dir / FOLDER, environment=environment),
         **({UPSTREAM: own} if own else {}),
     }
+
+
+def java_variables(*, data_dir: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that all Java programs of a shell read, which keeps its own options."""
+    options = _java_options(data_dir / FOLDER)
+    own = _without_java_options(environment.get(_JAVA_READS, ""))
+    return {_JAVA_READS: f"{own} {options}".lstrip()}
 
 
 def no_proxy(environment: Mapping[str, str], direct: Iterable[str] = ()) -> str:
@@ -95,6 +110,11 @@ def without(environment: Mapping[str, str]) -> dict[str, str]:
     for name in (*_BUNDLES, _ADDED):
         if is_own_file(found.get(name, "")):
             del found[name]
+    found.pop(_JAVA, None)
+    if _JAVA_READS in found and not (options := _without_java_options(found[_JAVA_READS])):
+        del found[_JAVA_READS]
+    elif _JAVA_READS in found:
+        found[_JAVA_READS] = options
     return found
 
 
@@ -118,6 +138,20 @@ def secret_of(environment: Mapping[str, str]) -> str:
     """Return the secret of an emulator's proxy in an environment, or ""."""
     url = environment.get("https_proxy", "")
     return urlsplit(url).password or "" if is_own(url) else ""
+
+
+def _java_options(certificates: PurePath) -> str:
+    option = f"-javaagent:{certificates / JAVA_AGENT}={certificates / JAVA_TRUST}"
+    return f'"{option}"' if re.search(r"[\s']", option) else option
+
+
+_OWN_JAVA_OPTIONS = re.compile(
+    rf"""\s*(?:"-javaagent:[^"]*/{JAVA_AGENT}=[^"]*"|-javaagent:\S*/{JAVA_AGENT}=\S*)"""
+)
+
+
+def _without_java_options(options: str) -> str:
+    return _OWN_JAVA_OPTIONS.sub("", options).strip()
 
 
 def _own_proxy(environment: Mapping[str, str]) -> str:

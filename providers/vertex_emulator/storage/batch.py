@@ -1,6 +1,7 @@
 """Batches: several calls in one request to /batch/storage/v1 ("Sending batch requests").
 
-Only the outer request is authenticated; tokens in its parts have no effect.
+If the outer request has a token, those of its parts have no effect. Through the proxy it may have none, as
+with Google's library for Java: each part then needs its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
+from vertex_emulator.http.head import intended_method
 from vertex_emulator.http.messages import Body, Headers, HttpError, Request, Response, Router
 from vertex_emulator.storage.errors import StorageError, invalid
 
@@ -66,6 +68,8 @@ class Batch:
             return HttpError(500, "", "Internal error of the emulator. For details, see its log.").response()
 
     def _call(self, part: Part, outer: Request) -> Response:
+        if outer.check_part is not None:
+            outer.check_part(part.headers)
         path, query = _target(part.target, outer.base_url)
         fields = _fields(query)
         if part.method not in _METHODS or not _JSON_PATH.fullmatch(path) or fields.get("alt") == ["media"]:
@@ -119,7 +123,11 @@ def _part(content: bytes) -> Part:
         raise _malformed("a part has no request line such as 'GET /storage/v1/b/BUCKET HTTP/1.1'")
     headers, body = _head(rest)
     return Part(
-        content_id=fields.get("content-id"), method=match[1], target=match[2], headers=headers, body=body
+        content_id=fields.get("content-id"),
+        method=intended_method(match[1], headers),
+        target=match[2],
+        headers=headers,
+        body=body,
     )
 
 

@@ -103,6 +103,32 @@ def test_framings() -> None:
         assert framing(b"Transfer-Encoding: " + value + b"\r\n") == 501, value
 
 
+@pytest.mark.parametrize(
+    ("method", "named", "intended"),
+    [
+        ("POST", "PATCH", "PATCH"),
+        ("POST", "DELETE", "DELETE"),
+        ("POST", "POST", "POST"),
+        ("GET", "DELETE", "GET"),
+        ("PUT", "PATCH", "PUT"),
+    ],
+)
+def test_the_method_in_a_header(method: str, named: str, intended: str) -> None:
+    """Expect what Google's library for Java sends, as HTTP in Java knows no PATCH."""
+    head = read_head(
+        io.BytesIO(f"{method} / HTTP/1.1\r\nHost: a\r\nX-HTTP-Method-Override: {named}\r\n\r\n".encode())
+    )
+    assert head is not None and head.method == intended
+
+
+@pytest.mark.parametrize("named", ["GET", "HEAD", "CONNECT", "patch", ""])
+def test_a_method_in_a_header_that_is_refused(named: str) -> None:
+    text = f"POST / HTTP/1.1\r\nHost: a\r\nX-HTTP-Method-Override: {named}\r\n\r\n"
+    with pytest.raises(HttpError, match="supports DELETE, PATCH, PUT") as caught:
+        read_head(io.BytesIO(text.encode()))
+    assert caught.value.status == 400
+
+
 def test_spaces_in_a_value_take_linear_time() -> None:
     """Read 60 KB of spaces; a pattern with optional spaces at both ends of the value never ends."""
     assert refusal(LINE + HOST + b"X: a" + b" \t" * 30_000 + b"b\r\n\r\n") is None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import stat
 from typing import Any
 
 import pytest
 
-from support.emulator import call, send_bytes
+from support.emulator import Answer, call, send_bytes
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.data_folder import storage_secret
 
@@ -164,10 +165,32 @@ def test_documents_have_to_be_json(emulator: Daemon, content_type: str) -> None:
     assert call(emulator.url, "GET", "/storage/v1/b/made-by-a-form", token=emulator.token).status == 404
 
 
+def compressed(emulator: Daemon, body: bytes, coding: str = "gzip") -> Answer:
+    headers = {"Content-Encoding": coding, "Content-Type": "application/json"}
+    return call(emulator.url, "POST", BUCKETS, token=emulator.token, body=body, headers=headers)
+
+
 def test_a_compressed_document(emulator: Daemon) -> None:
-    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
-    answer = call(emulator.url, "POST", BUCKETS, token=emulator.token, body=b"\x1f\x8b", headers=headers)
-    assert answer.status == 415
+    """Send what Google's library for Java sends."""
+    answer = compressed(emulator, gzip.compress(b'{"name": "of-gzip"}'))
+    assert (answer.status, answer.json()["name"]) == (200, "of-gzip")
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "status", "message"),
+    [
+        pytest.param(b"\x1f\x8b", "gzip", 400, "it ends early", id="cut short"),
+        pytest.param(b"{}", "gzip", 400, "damaged", id="not compressed"),
+        pytest.param(gzip.compress(b"{}") + b"{}", "gzip", 400, "follow its end", id="more"),
+        pytest.param(gzip.compress(bytes(64 << 20)), "gzip", 413, "limit for one document", id="bomb"),
+        pytest.param(b"{}", "br", 415, "Send gzip, or plain JSON", id="another coding"),
+    ],
+)
+def test_a_compressed_document_that_is_refused(
+    emulator: Daemon, body: bytes, coding: str, status: int, message: str
+) -> None:
+    answer = compressed(emulator, body, coding)
+    assert (answer.status, message in answer.message) == (status, True), answer.body
 
 
 def test_health_says_no_more_than_who_answers(emulator: Daemon) -> None:

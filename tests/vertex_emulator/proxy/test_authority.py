@@ -13,8 +13,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from support.forged_certificates import forged
 from vertex_emulator.proxy import authority
 from vertex_emulator.proxy.authority import Authority
 
@@ -40,38 +40,6 @@ def shake_hands(server: ssl.SSLContext, name: str, trusted: Path, protocols: tup
                 end.do_handshake()
     assert ends[0].version(), "the handshake is complete"
     return ends[0].selected_alpn_protocol() or ""
-
-
-def forged(folder: Path, san: x509.GeneralName, common_name: str, to: Path) -> ssl.SSLContext:
-    """Return a server with a certificate that somebody who has read the authority's key signs."""
-    data = next((folder / "proxy").glob("intermediate*")).read_bytes()
-    issuer = x509.load_pem_x509_certificate(data)
-    signer = serialization.load_pem_private_key(data, password=None)
-    assert isinstance(signer, ec.EllipticCurvePrivateKey)
-    key = ec.generate_private_key(ec.SECP256R1())
-    now = datetime.now(timezone.utc)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)]))
-        .issuer_name(issuer.subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([san]), critical=False)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .sign(signer, hashes.SHA256())
-    )
-    to.write_bytes(
-        certificate.public_bytes(serialization.Encoding.PEM)
-        + issuer.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(to)
-    return context
 
 
 @pytest.mark.parametrize(
@@ -140,7 +108,10 @@ def test_the_protocol(made: Authority, offered: tuple[str, ...], chosen: str) ->
 def test_files_and_their_modes(made: Authority) -> None:
     folder = made.certificates.parent
     modes = {path.name: path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()}
-    assert modes == {"intermediate.pem": 0o600, "root.pem": 0o644, "bundle.pem": 0o644}
+    assert modes == {
+        "intermediate.pem": 0o600,
+        **dict.fromkeys(("root.pem", "bundle.pem", "authorities.jks", "java-agent.jar"), 0o644),
+    }
     assert folder.stat().st_mode & 0o777 == 0o700
     keys = [path.name for path in folder.rglob("*.pem") if b"PRIVATE KEY" in path.read_bytes()]
     assert keys == ["intermediate.pem"], "the key of the root is nowhere"

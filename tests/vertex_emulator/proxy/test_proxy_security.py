@@ -107,6 +107,36 @@ def test_the_secret_of_the_proxy_opens_no_data(door: Door) -> None:
         assert call(door.daemon.url, "GET", path, token=secret).status == 401
 
 
+@pytest.mark.parametrize("token", ["", "Authorization: Bearer SECRET\r\n", "Authorization: Bearer x\r\n"])
+def test_a_batch_without_a_token_opens_no_data(door: Door, token: str) -> None:
+    """Send what Google's library for Java sends, but in the parts another secret, or none."""
+    ours = f"Authorization: Bearer {door.daemon.token}\r\n"
+    found = [
+        door.ask(STORAGE, batch_of(f"GET /storage/v1/b?project=local HTTP/1.1\r\n{field}", path=path))
+        for field in (token.replace("SECRET", door.secret), ours)
+        for path in ("/batch/storage/v1", "//batch/storage/v1")
+    ]
+    assert [status(answer) for answer in found] == [200] * 4
+    assert [b"HTTP/1.1 401" in answer for answer in found] == [True, True, False, False]
+    assert [b"storage#buckets" in answer for answer in found] == [False, False, True, True]
+
+
+def test_a_batch_without_a_token_needs_the_proxy(door: Door) -> None:
+    for path in ("/batch/storage/v1", "//batch/storage/v1"):
+        headers = {"Content-Type": "multipart/mixed; boundary=edge"}
+        part = f"GET /storage/v1/b?project=local HTTP/1.1\r\nAuthorization: Bearer {door.daemon.token}\r\n"
+        body = batch_of(part).partition("\r\n\r\n")[2].encode()
+        assert call(door.daemon.url, "POST", path, body=body, headers=headers).status == 401
+
+
+def batch_of(part: str, path: str = "/batch/storage/v1") -> str:
+    """Return a batch of one call without a token of its own."""
+    body = f"--edge\r\nContent-Type: application/http\r\n\r\n{part}\r\n\r\n--edge--\r\n"
+    length = f"Content-Length: {len(body)}"
+    kind = "Content-Type: multipart/mixed; boundary=edge"
+    return request(path, STORAGE, kind, length, method="POST") + body
+
+
 def test_the_prefixes_of_the_own_address_do_not_work_here(door: Door) -> None:
     token = door.daemon.token
     storage, metadata = data_folder.storage_secret(token), data_folder.metadata_secret(token)

@@ -166,16 +166,19 @@ def env(options: argparse.Namespace, output: Output) -> None:
     )
     values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_api.signing_key(_endpoint(emulator))
     unset: list[str] = []
-    if options.proxy:
+    with_proxy = options.proxy or options.java
+    if with_proxy:
         proxy = emulator_api.proxy(_endpoint(emulator))
         if proxy is None:
             raise CommandError(
                 f"The emulator's proxy could not be started. See {emulator.data_dir / 'emulator.log'}."
             )
-        values = addresses.with_proxy(values, emulator, proxy=proxy, environment=os.environ)
+        values = addresses.with_proxy(
+            values, emulator, proxy=proxy, environment=os.environ, java=options.java
+        )
         unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ]
     if output.as_json:
-        output.document({"environment": values, **({"unset": unset} if options.proxy else {})})
+        output.document({"environment": values, **({"unset": unset} if with_proxy else {})})
         return
     for line in (*addresses.exports(values), *(f"unset {name}" for name in unset)):
         output.line(line)

@@ -156,7 +156,7 @@ class Uploads:
         if kind == "multipart":
             return self._multipart(request, bucket)
         if kind == "resumable":
-            target = target_of(request, bucket, checks.document(request.body.json()))
+            target = target_of(request, bucket, checks.document(decompressed_body(request).json()))
             return self._sessions.begin(request, target, preconditions.from_request(request))
         raise invalid(
             f"uploadType must be media, multipart or resumable, not {kind!r}.", location="uploadType"

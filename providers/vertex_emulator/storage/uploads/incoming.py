@@ -6,14 +6,14 @@ lose the last seconds.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from vertex_emulator.http.messages import Body, ByteSource, Request
+from vertex_emulator.http.compressed import decompressed
+from vertex_emulator.http.messages import Body, Request
 from vertex_emulator.storage.disk import checksums, soft_deletion
 from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of
@@ -56,46 +56,16 @@ class Incoming:
             self.path.unlink(missing_ok=True)
 
 
-_BLOCK = 1 << 18
-
-
 def decompressed_body(request: Request) -> Body:
     """Return the request's body, decompressed. Raises `StorageError` 400, 501."""
-    coding = request.headers.get("content-encoding", "identity").strip().lower()
-    if coding in ("", "identity"):
-        return request.body
-    if coding not in ("gzip", "x-gzip"):
-        raise unsupported(f"request bodies with Content-Encoding {coding}", "Send gzip, or no encoding.")
-    return Body(_Inflated(request.body))
-
-
-class _Inflated:
-    """A reader of gzip content, which decompresses blocks of limited size."""
-
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
-        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-
-    def read(self, n: int, /) -> bytes:
-        while n > 0:
-            pending = self._stream.unconsumed_tail or self._source.read(_BLOCK)
-            if not pending and self._stream.eof:
-                return b""
-            if not pending:
-                raise _broken("it ends early")
-            if self._stream.eof:
-                raise _broken("bytes follow its end")
-            try:
-                data = self._stream.decompress(pending, n)
-            except zlib.error as error:
-                raise _broken(str(error)) from error
-            if data:
-                return data
-        return b""
-
-
-def _broken(why: str) -> Exception:
-    return invalid(f"The body has Content-Encoding gzip, and it is damaged: {why}.")
+    return decompressed(
+        request.body,
+        request.headers,
+        invalid=invalid,
+        unsupported=lambda coding: unsupported(
+            f"request bodies with Content-Encoding {coding}", "Send gzip, or no encoding."
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,44 @@
+"""Certificates that somebody signs who has read the key of the proxy's authority."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+
+def forged(folder: Path, san: x509.GeneralName, common_name: str, to: Path) -> ssl.SSLContext:
+    """Return a server with a certificate that somebody who has read the authority's key signs."""
+    data = next((folder / "proxy").glob("intermediate*")).read_bytes()
+    issuer = x509.load_pem_x509_certificate(data)
+    signer = serialization.load_pem_private_key(data, password=None)
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.now(timezone.utc)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)]))
+        .issuer_name(issuer.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([san]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    to.write_bytes(
+        certificate.public_bytes(serialization.Encoding.PEM)
+        + issuer.public_bytes(serialization.Encoding.PEM)
+        + key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(to)
+    return context
