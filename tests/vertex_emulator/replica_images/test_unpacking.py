@@ -15,7 +15,7 @@ import pytest
 
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
-from vertex_emulator.replica_images import image, unpacking
+from vertex_emulator.replica_images import folders, image, unpacking
 from vertex_emulator.replica_images.image import ImageError, Layer
 
 
@@ -37,7 +37,7 @@ def test_an_image_is_unpacked_once(tmp_path: Path) -> None:
     first = unpacking.ensure(tmp_path / "images", [one])
     assert first is not None
     assert unpacking.ensure(tmp_path / "images", [one]) is None
-    assert (image.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
+    assert (folders.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
 
 
 def test_images_with_the_same_layers_share_one(tmp_path: Path) -> None:
@@ -71,20 +71,20 @@ def test_the_least_recently_used_goes(tmp_path: Path) -> None:
     unpacking.ensure(folder, [two])
     used_before(folder, one, 10)
     used_before(folder, two, 20)
-    unpacking.ensure(folder, [three], keep_bytes=2500)
+    unpacking.ensure(folder, [three], keep_bytes=2500 + 2 * 4096)
     assert images(folder) == sorted([image.key_of([one]), image.key_of([three])])
 
 
 def test_what_is_used_stays(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two = (layer(tmp_path, text) for text in "xy")
-    held = image.hold(folder, image.key_of([one]))
+    held = folders.hold(folder, image.key_of([one]))
     unpacking.ensure(folder, [one])
     used_before(folder, one, 10)
     unpacking.ensure(folder, [two], keep_bytes=0)
     assert images(folder) == [image.key_of([one])]
     os.close(held)
-    unpacking.clean(folder, keep_bytes=0)
+    folders.clean(folder, keep_bytes=0)
     assert images(folder) == []
 
 
@@ -102,14 +102,13 @@ def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
     one = layer(tmp_path, "x", files=4000)
     request = tmp_path / "request.json"
     named = {"digest": one.digest, "diff_id": one.diff_id, "size": one.size, "path": one.path}
-    request.write_text(
-        json.dumps({"name": "test", "images_dir": str(tmp_path / "images"), "layers": [named]})
-    )
+    wanted = {"name": "test", "images_dir": str(tmp_path / "images"), "separately": False}
+    request.write_text(json.dumps({**wanted, "layers": [named]}))
     process = subprocess.Popen([sys.executable, "-m", unpacking.__name__, str(request)])
     time.sleep(milliseconds / 1000)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    root = image.root_of(tmp_path / "images", image.key_of([one]))
+    root = folders.root_of(tmp_path / "images", image.key_of([one]))
     assert not root.exists() or len(list(root.iterdir())) == 4000
     unpacking.ensure(tmp_path / "images", [one])
     assert len(list(root.iterdir())) == 4000
@@ -132,7 +131,7 @@ def test_without_images_in_the_registry_none_stays_unpacked(tmp_path: Path, push
         made = registry.put_manifest(repository, "latest", MANIFEST, json.dumps(document).encode())
         place = emulator.folder.root / "images" / "key"
         (place / "root").mkdir(parents=True)
-        (place / "image.json").write_text('{"entries": 1, "size": 9, "passedOver": 0}')
+        (place / "image.json").write_text('{"entries": 1, "size": 9, "passedOver": 0, "layers": []}')
         if not pushed:
             registry.delete_manifest(repository, made.digest)
     assert place.exists() is pushed
