@@ -286,7 +286,7 @@ class Daemon:
 
     def _delete_unpacked_images(self) -> None:
         """Delete unpacked images that no job uses, if the registry has no images."""
-        unpacked = self.folder.root / "images"
+        unpacked = self.folder.images
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
             image_folders.clean(unpacked, keep_bytes=0)
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel.disk_space import size_text
 from vertex_emulator.kernel.trees import remove_tree
 
 KEPT_BYTES = 20 * (1 << 30)
@@ -41,12 +42,16 @@ Fill = Callable[[Path], Document]
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """The disk space of unpacked images: `used` of them are in use now and cannot be removed."""
+    """The disk space of unpacked images, in bytes. Live jobs use `used` of the `folders`."""
 
     folders: int
     size: int
     used: int
     limit: int = KEPT_BYTES
+
+    def __str__(self) -> str:
+        taken = f"{size_text(self.size)} of at most {size_text(self.limit)}"
+        return f"{taken}, {self.used} of {self.folders} in use"
 
 
 def disk_bytes(*, entries: int, size: int) -> int:

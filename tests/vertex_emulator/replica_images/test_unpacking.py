@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
+from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replica_images import folders, image, unpacking
 from vertex_emulator.replica_images.image import ImageError, Layer
 
@@ -88,31 +90,68 @@ def test_what_is_used_stays(tmp_path: Path) -> None:
     assert images(folder) == []
 
 
-def test_many_at_once(tmp_path: Path) -> None:
+def test_a_layer_is_shared_and_stays_while_one_image_with_it_is_used(tmp_path: Path) -> None:
+    """Three images on one layer: it is unpacked once, and the layers that nobody uses go."""
+    place = tmp_path / "images"
+    shared, *own = (layer(tmp_path, text) for text in "xyz")
+    held = [folders.hold(place, key) for key in image.keys_of([shared, own[0]], separately=True)]
+    for each in own:
+        unpacking.ensure(place, [shared, each], separately=True)
+    assert images(place) == sorted(
+        [image.key_of_layer(each) for each in (shared, *own)]
+        + [image.key_of([shared, each], separately=True) for each in own]
+    )
+    found = folders.usage(place)
+    assert (found.folders, found.used) == (5, 3)
+    assert found.size >= 3000
+    folders.clean(place, keep_bytes=0)
+    assert images(place) == sorted(image.keys_of([shared, own[0]], separately=True))
+    for end in held:
+        os.close(end)
+    folders.clean(place, keep_bytes=0)
+    assert [path.name for path in place.iterdir()] == [".places.lock"], "no locks are left either"
+
+
+def test_a_removed_layer_is_unpacked_again(tmp_path: Path) -> None:
+    place = tmp_path / "images"
+    shared, own = (layer(tmp_path, text) for text in "xy")
+    unpacking.ensure(place, [shared, own], separately=True)
+    remove_tree(place / image.key_of_layer(shared))
+    assert unpacking.ensure(place, [shared, own], separately=True) is not None
+    assert unpacking.ensure(place, [shared, own], separately=True) is None
+    shown = unpacking.shown_folders(place, [shared, own], separately=True)
+    assert [(path / "f0").read_text()[0] for path in shown] == ["y", "x"]
+
+
+@pytest.mark.parametrize("separately", [False, True], ids=["as a whole", "layer by layer"])
+def test_many_at_once(tmp_path: Path, separately: bool) -> None:
     one = layer(tmp_path, "x", files=300)
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:
-        found = pool.starmap(unpacking.ensure, [(tmp_path / "images", [one])] * 8)
+        unpack = partial(unpacking.ensure, separately=separately)
+        found = pool.starmap(unpack, [(tmp_path / "images", [one])] * 8)
     assert sum(each is not None for each in found) == 1
-    assert images(tmp_path / "images") == [image.key_of([one])]
+    assert images(tmp_path / "images") == sorted(image.keys_of([one], separately=separately))
 
 
-@pytest.mark.parametrize("milliseconds", [60, 90, 120, 160, 200])
-def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
+@pytest.mark.parametrize("separately", [False, True], ids=["as a whole", "layer by layer"])
+@pytest.mark.parametrize("milliseconds", [60, 120, 200])
+def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int, separately: bool) -> None:
     one = layer(tmp_path, "x", files=4000)
     request = tmp_path / "request.json"
     named = {"digest": one.digest, "diff_id": one.diff_id, "size": one.size, "path": one.path}
-    wanted = {"name": "test", "images_dir": str(tmp_path / "images"), "separately": False}
+    wanted = {"name": "test", "images_dir": str(tmp_path / "images"), "separately": separately}
     request.write_text(json.dumps({**wanted, "layers": [named]}))
     process = subprocess.Popen([sys.executable, "-m", unpacking.__name__, str(request)])
     time.sleep(milliseconds / 1000)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    root = folders.root_of(tmp_path / "images", image.key_of([one]))
+    keys = image.keys_of([one], separately=separately)
+    root = folders.root_of(tmp_path / "images", keys[-1])
     assert not root.exists() or len(list(root.iterdir())) == 4000
-    unpacking.ensure(tmp_path / "images", [one])
+    unpacking.ensure(tmp_path / "images", [one], separately=separately)
     assert len(list(root.iterdir())) == 4000
-    assert images(tmp_path / "images") == [image.key_of([one])], "what was left half is gone"
+    assert images(tmp_path / "images") == sorted(keys), "what was left half is gone"
 
 
 def test_other_users_see_nothing(tmp_path: Path) -> None:
