@@ -67,7 +67,7 @@ def figures() -> Iterator[Figure]:
             yield from _edits(engine)
             engine.destroy()
         finally:
-            launcher.stop(engine.data_dir)
+            launcher.stop(engine.data_dir, timeout=_LIMIT)
 
 
 def _edits(engine: Engine) -> Iterator[Figure]:

@@ -147,7 +147,7 @@ def test_other_bytes_than_locked_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bytecode: its bytes are those of the release of Python."""
+    """Build it without bytecode, whose bytes depend on the release of Python."""
     wheel = make_wheel(tmp_path / "index", scripts="tiny = tiny.cli:App.main")
     monkeypatch.setenv("PATH", "")
     image = image_of(tmp_path, fetched(tmp_path, locked(wheel), python="3.7"))
