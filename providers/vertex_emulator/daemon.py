@@ -38,7 +38,7 @@ from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.proxy.variables import proxy_url
-from vertex_emulator.replica_images import unpacking
+from vertex_emulator.replica_images import folders as image_folders
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
@@ -286,9 +286,9 @@ class Daemon:
 
     def _delete_unpacked_images(self) -> None:
         """Delete unpacked images that no job uses, if the registry has no images."""
-        unpacked = self.folder.root / "images"
+        unpacked = self.folder.images
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
-            unpacking.clean(unpacked, keep_bytes=0)
+            image_folders.clean(unpacked, keep_bytes=0)
 
     def _leave(self) -> None:
         log.info("The emulator is idle and stops. The next use starts it again.")

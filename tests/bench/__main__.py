@@ -12,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
+import bench_edits  # noqa: E402
 import bench_emulator  # noqa: E402
 import bench_images  # noqa: E402
 import bench_install  # noqa: E402
@@ -38,9 +39,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
     parser.add_argument(
         "--only",
-        choices=(*GROUPS, "tests"),
+        choices=(*GROUPS, *ON_REQUEST),
         action="append",
-        help="a part of the table; `tests`, the time of `make test`, is measured only on request",
+        help="a part of the table; measured only on request: `tests`, the time of `make test`, and `edits`, "
+        "which downloads TensorFlow",
     )
     options = parser.parse_args(arguments)
     counts = [1, 10, 100, 1000] if options.full else [1, 10, 100]
@@ -59,6 +61,7 @@ def main(arguments: list[str]) -> int:
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
         "install": bench_install.figures,
+        "edits": bench_edits.figures,
         "tests": bench_tests.figures,
     }
     found = []
@@ -88,6 +91,8 @@ GROUPS = (
     "deployments",
     "install",
 )
+
+ON_REQUEST = ("edits", "tests")
 
 
 def _line(figure: Figure) -> str:

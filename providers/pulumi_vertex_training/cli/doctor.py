@@ -20,7 +20,7 @@ from pulumi_vertex_training.cli import backend_files, state_check
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
-from vertex_emulator import extras, launcher
+from vertex_emulator import disk_use, extras, launcher
 from vertex_emulator.custom_jobs.sandbox import probe
 from vertex_emulator.kernel import data_folder, disk_space
 
@@ -117,6 +117,8 @@ def _data_folder(machine: Machine) -> Finding:
         remedy = "Name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR."
         return Finding(about=about, level="error", message=machine.data_dir_problem, remedy=remedy)
     message = f"{machine.data_dir}, {machine.free_bytes / 1024**3:.1f} GiB free"
+    if machine.unpacked_images:
+        message += f"; unpacked layers of images take {machine.unpacked_images}"
     if machine.free_bytes < NO_SPACE:
         remedy = (
             "Free some space, or name another folder with --data-dir or VERTEX_TRAINING_DATA_DIR. You can "
@@ -262,7 +264,8 @@ class Machine:
     left unusable; `interrupted` are stacks there with their number of interrupted operations.
     `missing_packages` are not installed for this Python; `missing_extras` are not, or not completely.
     `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
-    `data_dir_problem` says why the data folder is not writable; `disk` is its disk, in words.
+    `data_dir_problem` says why the data folder is not writable; `disk` is its disk, `unpacked_images` the
+    space that unpacked images take, both in words.
     `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
     Application Default Credentials.
@@ -289,6 +292,16 @@ class Machine:
     container_tools: tuple[str, ...]
     credentials: str | None
     credentials_problem: str | None
+    unpacked_images: str = ""
+
+
+def _unpacked_images(data_dir: Path) -> str:
+    """Return the space that unpacked images take, or "" for nothing."""
+    try:
+        found = disk_use.unpacked_images(data_dir)
+    except OSError:
+        return ""
+    return str(found) if found.folders else ""
 
 
 def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str] = os.environ) -> Machine:
@@ -328,6 +341,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find_tool([tool])),
         credentials=credentials,
         credentials_problem=credentials_problem,
+        unpacked_images=_unpacked_images(folder),
     )
 
 

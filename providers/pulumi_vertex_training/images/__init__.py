@@ -11,6 +11,7 @@ from pulumi_vertex_training.images.image import BaseImage, Blob, BuiltImage, Ima
 from pulumi_vertex_training.images.manifests import select_platform
 from pulumi_vertex_training.images.plan import ImagePlan, RunInstruction, plan_image
 from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder, fetch_wheels
+from pulumi_vertex_training.images.wheels.layout import WheelLayer
 
 __all__ = [
     "BaseImage",
@@ -21,6 +22,7 @@ __all__ = [
     "RunInstruction",
     "Wheel",
     "WheelFolder",
+    "WheelLayer",
     "build_image",
     "fetch_wheels",
     "plan_image",

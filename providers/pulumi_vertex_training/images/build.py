@@ -33,7 +33,7 @@ from pulumi_vertex_training.images.stages.evaluation import (
 )
 from pulumi_vertex_training.images.stages.settings_instructions import set_entrypoint
 from pulumi_vertex_training.images.stages.stage_state import CREATED, StageState
-from pulumi_vertex_training.images.wheels.fetching import WheelFolder
+from pulumi_vertex_training.images.wheels.layout import FOLDERS, WheelLayer, add_to_paths
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem, errors
 
@@ -41,13 +41,13 @@ _UNNAMED_LAYER: Final = {"created": CREATED, "created_by": "a layer of the base 
 
 
 def build_image(
-    plan: ImagePlan, bases: Mapping[str, BaseImage], wheels: WheelFolder | None, folder: Path
+    plan: ImagePlan, bases: Mapping[str, BaseImage], wheels: WheelLayer | None, folder: Path
 ) -> BuiltImage:
     """Build the image; write its files to `folder`.
 
-    `bases` maps each of `plan.base_images` to its image. The same plan, bases and wheels give the same bytes
-    on every machine. Raises PackagingError with all problems, and ValueError if a base or the wheels are
-    missing or the plan needs a container tool.
+    `bases` maps each of `plan.base_images` to its image; `wheels` is the layer of its requirements. The same
+    plan, bases and layer give the same bytes on every machine. Raises PackagingError with all problems, and
+    ValueError if a base or the layer is missing or the plan needs a container tool.
     """
     if plan.needs_tool:
         raise ValueError(f"line {plan.needs_tool.line} is a RUN: this image cannot be built here")
@@ -66,11 +66,12 @@ def build_image(
             predefined=platform_arguments(plan.source.platform, plan.source.target),
             copier=copier,
         )
-        warnings = _run_stages(plan, evaluation, copier, wheels if plan.needs_wheels else None, Path(spool))
+        _run_stages(plan, evaluation, copier, wheels if plan.needs_wheels else None)
         if errors(evaluation.problems):
             raise PackagingError(evaluation.problems)
         state = copier.states[_target(plan).index]
-        layers = [write_layer(layer.nodes, folder) for layer in state.layers]
+        layers = [layer.written or write_layer(layer.nodes, folder) for layer in state.layers]
+    warnings = wheels.problems if wheels and plan.needs_wheels else ()
     return _assembled(plan, state, layers, (*evaluation.problems, *warnings))
 
 
@@ -95,10 +96,9 @@ def _unfit_bases(plan: ImagePlan, bases: Mapping[str, BaseImage]) -> list[Proble
 
 
 def _run_stages(
-    plan: ImagePlan, evaluation: Evaluation, copier: BuildCopier, wheels: WheelFolder | None, spool: Path
-) -> list[Problem]:
-    """Run the stages and apply the source's options to the last one; return warnings."""
-    warnings: list[Problem] = []
+    plan: ImagePlan, evaluation: Evaluation, copier: BuildCopier, wheels: WheelLayer | None
+) -> None:
+    """Run the stages and apply the source's options to the last one."""
     target = _target(plan)
     for stage in plan.stages:
         if isinstance(stage.base, int):
@@ -107,24 +107,17 @@ def _run_stages(
             state = image_state(copier.bases[stage.base]) if stage.base else scratch_state()
         copier.states[stage.index] = state
         if wheels and stage is target and plan.source.dockerfile is None:
-            warnings += _add_wheels(state, wheels, spool)
+            _add_wheels(state, wheels)
         run_stage(evaluation, stage, state)
         if stage is target:
             if wheels and plan.source.dockerfile is not None:
-                warnings += _add_wheels(state, wheels, spool)
+                _add_wheels(state, wheels)
             _apply_options(plan, evaluation, state)
-    return warnings
 
 
-def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Problem]:
-    # Imported late: a preview does not install wheels, so it need not load the installer.
-    from pulumi_vertex_training.images.wheels.wheel_layer import add_to_paths, wheel_nodes
-
-    nodes, warnings = wheel_nodes(wheels, spool)
-    new = tuple(node for node in nodes if node.kind != "folder" or not state.has_folder(node.path))
-    state.record(f"requirements: {len(wheels.wheels)} wheels for Python {wheels.python_version}", new)
+def _add_wheels(state: StageState, wheels: WheelLayer) -> None:
+    state.add_written(wheels, FOLDERS)
     add_to_paths(state.env)
-    return warnings
 
 
 def _apply_options(plan: ImagePlan, evaluation: Evaluation, state: StageState) -> None:
@@ -160,7 +153,7 @@ def _apply_options(plan: ImagePlan, evaluation: Evaluation, state: StageState) -
 
 
 def _assembled(
-    plan: ImagePlan, state: StageState, layers: Sequence[Layer], problems: tuple[Problem, ...]
+    plan: ImagePlan, state: StageState, layers: Sequence[Layer | WheelLayer], problems: tuple[Problem, ...]
 ) -> BuiltImage:
     base = state.base
     base_manifest: Mapping[str, Any] = json.loads(base.manifest) if base else {"layers": []}
@@ -189,7 +182,14 @@ def _assembled(
         for layer in below
     ]
     blobs += [
-        Blob(digest=layer.digest, size=layer.size, media_type=LAYER_TYPE, path=layer.path) for layer in layers
+        Blob(
+            digest=layer.digest,
+            size=layer.size,
+            media_type=LAYER_TYPE,
+            path=layer.path,
+            mounted_from=layer.source if isinstance(layer, WheelLayer) else None,
+        )
+        for layer in layers
     ]
     return BuiltImage(
         manifest=manifest,
@@ -208,7 +208,11 @@ def _descriptor(layer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config(
-    plan: ImagePlan, state: StageState, layers: Sequence[Layer], base: Mapping[str, Any], below: int
+    plan: ImagePlan,
+    state: StageState,
+    layers: Sequence[Layer | WheelLayer],
+    base: Mapping[str, Any],
+    below: int,
 ) -> dict[str, Any]:
     """Return the image configuration of the OCI image specification, with the fields that Docker adds."""
     settings = {key: value for key, value in state.config.items() if value}

@@ -73,8 +73,9 @@ class BaseImage:
 class Blob:
     """A layer: its `digest` ("sha256:..."), its `size` in bytes, and where its bytes come from.
 
-    `path` is the file of a layer built here. A layer of a base image has `mounted_from` instead: the
-    repository that holds it, without tag and digest. `urls` is set for layers that no registry holds.
+    `path` is the file of a layer built here. A layer of a base image, and one of requirements that was built
+    before, has `mounted_from` instead: the repository that holds it, without tag and digest. `urls` is set
+    for layers that no registry holds.
     """
 
     digest: str

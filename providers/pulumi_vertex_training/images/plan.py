@@ -42,6 +42,7 @@ from pulumi_vertex_training.images.stages.origins import (
     used_contexts,
 )
 from pulumi_vertex_training.images.stages.stage_state import StageState
+from pulumi_vertex_training.images.wheels import layout as wheels_layout
 from pulumi_vertex_training.images.wheels.requirements_lock import Lock, read_lock
 from pulumi_vertex_training.packaging.archive import unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
@@ -70,7 +71,8 @@ class ImagePlan:
     `needs_tool` is the first RUN, which only a container tool can run, or None. `content_hash` (SHA-256, hex)
     covers everything that determines the image except its base images: files, instructions, options, pinned
     requirements. `needs_layers` tells whether the build may call `BaseImage.open_layer`, `needs_wheels`
-    whether it needs the wheels of the lock file. `problems` are warnings.
+    whether it needs the wheels of the lock file, whose layer `requirements_hash` names. `problems` are
+    warnings.
 
     `dockerfile`, `stages` and `selections` are the input of the build.
     """
@@ -82,6 +84,7 @@ class ImagePlan:
     summary: str
     needs_layers: bool = False
     needs_wheels: bool = False
+    requirements_hash: str = ""
     problems: tuple[Problem, ...] = ()
     dockerfile: Dockerfile = field(repr=False, compare=False)
     stages: tuple[Stage, ...] = field(repr=False, compare=False)
@@ -141,6 +144,7 @@ def plan_image(source: ImageSource) -> ImagePlan:
         summary=_summary(target, stages, files, lock),
         needs_layers=copier.needs_layers,
         needs_wheels=bool(lock and lock.pins),
+        requirements_hash=_requirements_hash(source, lock) if lock else "",
         problems=tuple(problems),
         dockerfile=dockerfile,
         stages=stages,
@@ -292,6 +296,7 @@ def _content_hash(
         "context": [] if whole is None else [_facts(node) for node in copier.whole(None)],
         "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins] if lock else None,
         "python_version": source.python_version if lock else None,
+        **({"wheel_format": wheels_layout.FORMAT} if lock else {}),
         "env": dict(source.env),
         "labels": dict(source.labels),
         "working_dir": source.working_dir,
@@ -301,6 +306,18 @@ def _content_hash(
     }
     if whole:
         content["contexts"] = {name: [_facts(node) for node in copier.whole(name)] for name in whole}
+    return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+def _requirements_hash(source: ImageSource, lock: Lock) -> str:
+    """Return the hash of everything that determines the layer of the requirements, except its bytecode."""
+    content = {
+        "format": wheels_layout.FORMAT,
+        "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins],
+        "options": lock.options,
+        "python_version": source.python_version,
+        "platform": source.platform,
+    }
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 

@@ -189,7 +189,7 @@ class JobSubmitter:
         """Return how replicas are started here. The first call finds out, which takes about 0.1 s."""
         with self._sandbox_lock:
             if self._sandbox is None:
-                self._sandbox = probe()
+                self._sandbox = probe(self._defaults.data_dir)
                 log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
 

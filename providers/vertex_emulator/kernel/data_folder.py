@@ -17,7 +17,7 @@ objects-parts/      parts of unfinished multipart uploads
 service-account.json  0600, the key for signed URLs, made at the first request for it
 proxy/              0700, the key of the proxy's authority; certificates/ in it is what programs trust
 jobs/JOB/           per job: specification, logs, exit codes
-images/KEY/         unpacked images
+images/KEY/         unpacked images and layers
 venvs/HASH/         cached virtual environments
 file-shares/        the content of /mnt/nfs and /mnt/lustre in replicas, by server and path
 """
@@ -55,6 +55,10 @@ class DataFolder:
     @property
     def record(self) -> Path:
         return self.root / "emulator.json"
+
+    @property
+    def images(self) -> Path:
+        return self.root / "images"
 
     @property
     def token(self) -> Path:

@@ -30,7 +30,7 @@ class DiskSpace:
     total: int
 
     def __str__(self) -> str:
-        return f"{_size(self.free)} of {_size(self.total)} free on {self.mount}"
+        return f"{size_text(self.free)} of {size_text(self.total)} free on {self.mount}"
 
 
 def disk_space(path: Path) -> DiskSpace:
@@ -54,7 +54,8 @@ def free_bytes(folder: Path) -> int:
     return blocks * status.f_frsize
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """Return a number of bytes for readers, such as 1.5 GiB."""
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 
@@ -62,32 +59,25 @@ def host_python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-_LAYOUT = 1
+_LAYOUT = 2
 
 
-def key_of(layers: Sequence[Layer]) -> str:
-    """Return the key that images with the same layers share, whatever their configuration."""
+def key_of(layers: Sequence[Layer], *, separately: bool = False) -> str:
+    """Return the key that images with the same layers share, whatever their configuration.
+
+    `separately`: the layers are unpacked into a folder each, where that is possible.
+    """
     names = " ".join(f"{layer.digest}={layer.diff_id}" for layer in layers)
-    return hashlib.sha256(f"{_LAYOUT} {names}".encode()).hexdigest()[:32]
+    how = "separate" if separately else "merged"
+    return hashlib.sha256(f"{_LAYOUT} {how} {names}".encode()).hexdigest()[:32]
 
 
-def root_of(images: Path, key: str) -> Path:
-    """Return the folder of the files of an unpacked image."""
-    return images / key / "root"
+def key_of_layer(layer: Layer) -> str:
+    """Return the key that all images with a layer share for its folder."""
+    return hashlib.sha256(f"{_LAYOUT} layer {layer.digest}={layer.diff_id}".encode()).hexdigest()[:32]
 
 
-def hold(images: Path, key: str) -> int:
-    """Keep an image from being removed as long as the returned descriptor is open. Raises `OSError`."""
-    images.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return lock(images / f"{key}.used", fcntl.LOCK_SH)
-
-
-def lock(path: Path, how: int) -> int:
-    """Lock a file (flock), which is created. Return its descriptor. Raises `OSError`."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, how)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+def keys_of(layers: Sequence[Layer], *, separately: bool) -> tuple[str, ...]:
+    """Return the keys of all folders that an image may use: the image's own, then its layers'."""
+    each = [key_of_layer(layer) for layer in layers] if separately else []
+    return tuple(dict.fromkeys([key_of(layers, separately=separately), *each]))

@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from vertex_emulator.replica_images.image import ImageError
 from vertex_emulator.replica_images.tar_stream import Entry
@@ -68,6 +69,8 @@ _MAX_COMPONENT, _MAX_PATH, _MAX_DEPTH, _MAX_LINKS = 255, 4095, 200, 40
 _WHITEOUT, _AUFS, _OPAQUE = ".wh.", ".wh..wh.", ".wh..wh..opq"
 
 Parts = tuple[str, ...]
+Create = Literal["never", "missing", "always"]
+"""The folders of a path to create; "always" also replaces files that are in the way."""
 
 
 @dataclass(kw_only=True)
@@ -88,13 +91,13 @@ class Limits:
 
 
 @dataclass(kw_only=True)
-class _OpenFolder:
+class OpenFolder:
     """The folder at a path: its own path without links, and a descriptor that is closed at the end."""
 
     path: Parts
     descriptor: int
 
-    def __enter__(self) -> _OpenFolder:
+    def __enter__(self) -> OpenFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -108,12 +111,13 @@ class Tree:
     root: Path
     limits: Limits
     ignores_case: bool | None = None  # None to try the file system
-    done: Unpacked = field(default_factory=Unpacked)
+    done: Unpacked = field(default_factory=Unpacked)  # what other layers of the image have taken already
     _layer_name: str = ""
     _layer: set[Parts] = field(default_factory=set)  # paths that this layer has added
     _spellings: dict[str, Parts] | None = None
-    _last: tuple[Parts, _OpenFolder] | None = None  # cache: archives go folder by folder
+    _last: tuple[Parts, OpenFolder] | None = None  # cache: archives go folder by folder
     _top: int = -1
+    _whiteouts_create: Create = "never"
 
     def __post_init__(self) -> None:
         self._top = os.open(self.root, FOLDER)
@@ -172,17 +176,21 @@ class Tree:
                 self._hard_link(folder, name, entry)
             else:
                 self._make(folder, name, entry, content, replaced=status is not None)
+        self._record(own, entry)
+
+    def _record(self, own: Parts, entry: Entry) -> None:  # noqa: ARG002
+        """Record what the layer has added."""
         while own and own not in self._layer:
             self._layer.add(own)
             own = own[:-1]
 
     def _make(
-        self, folder: _OpenFolder, name: str, entry: Entry, content: Iterator[bytes], *, replaced: bool
+        self, folder: OpenFolder, name: str, entry: Entry, content: Iterator[bytes], *, replaced: bool
     ) -> None:
         if replaced:
             self._remove(folder.descriptor, name)
         if entry.kind == "directory":
-            os.mkdir(name, 0o700, dir_fd=folder.descriptor)
+            self._make_folder(folder.descriptor, name, replaced=replaced)
             self._set_mode(folder.descriptor, name, entry)
         elif entry.kind == "symlink":
             if "\0" in entry.target or not entry.target:
@@ -199,6 +207,13 @@ class Tree:
                 os.fchmod(descriptor, entry.mode & 0o777 | 0o600)
                 os.utime(descriptor, (entry.mtime, entry.mtime))
 
+    def _make_folder(self, directory: int, name: str, *, replaced: bool) -> None:  # noqa: ARG002
+        """Create a folder; `replaced`: in place of an entry that was removed."""
+        os.mkdir(name, 0o755, dir_fd=directory)
+
+    def _imply(self, own: Parts, create: Create) -> None:
+        """Record a folder that was created without an entry."""
+
     def _set_mode(self, directory: int, name: str, entry: Entry) -> None:
         descriptor = os.open(name, FOLDER, dir_fd=directory)
         try:
@@ -206,14 +221,14 @@ class Tree:
         finally:
             os.close(descriptor)
 
-    def _hard_link(self, folder: _OpenFolder, name: str, entry: Entry) -> None:
+    def _hard_link(self, folder: OpenFolder, name: str, entry: Entry) -> None:
         target = self._components(entry.target)
         source = self._open_existing(target[:-1], entry.name) if target else None
         if source is None:
             raise self._error(entry.name, f"it is a link to {entry.target!r}, which does not exist")
         with source:
             status = lstat(target[-1], source.descriptor)
-            if status is None or stat.S_ISDIR(status.st_mode):
+            if status is None or stat.S_ISDIR(status.st_mode) or stat.S_ISCHR(status.st_mode):
                 raise self._error(entry.name, f"it is a link to {entry.target!r}, which is not a file")
             present = lstat(name, folder.descriptor)
             if present is not None and (present.st_dev, present.st_ino) == (status.st_dev, status.st_ino):
@@ -239,7 +254,7 @@ class Tree:
             raise self._error(entry.name, "it does not name a file to remove")
         if name.startswith(_AUFS) and name != _OPAQUE:
             return
-        folder = self._open_existing(parent, entry.name)
+        folder = self._folder(parent, entry.name, create=self._whiteouts_create)
         if folder is None:
             return
         with folder:
@@ -285,17 +300,17 @@ class Tree:
             raise self._error(name, "it is not a valid path")
         return parts
 
-    def _create_folders(self, path: Parts, name: str) -> _OpenFolder:
+    def _create_folders(self, path: Parts, name: str) -> OpenFolder:
         """Return the folder at a path, with links resolved inside the root; create missing folders."""
-        found = self._folder(path, name, create=True)
+        found = self._folder(path, name, create="always")
         assert found is not None  # noqa: S101 - it was made
         return found
 
-    def _open_existing(self, path: Parts, name: str) -> _OpenFolder | None:
+    def _open_existing(self, path: Parts, name: str) -> OpenFolder | None:
         """Return the folder at a path, or None if it does not exist."""
-        return self._folder(path, name, create=False)
+        return self._folder(path, name, create="never")
 
-    def _folder(self, path: Parts, name: str, *, create: bool) -> _OpenFolder | None:
+    def _folder(self, path: Parts, name: str, *, create: Create) -> OpenFolder | None:
         if self._last is None or self._last[0] != path:
             found = self._walk(path, name, create=create)
             if found is None:
@@ -303,9 +318,9 @@ class Tree:
             self._close_last()
             self._last = (path, found)
         last = self._last[1]
-        return _OpenFolder(path=last.path, descriptor=os.dup(last.descriptor))
+        return OpenFolder(path=last.path, descriptor=os.dup(last.descriptor))
 
-    def _walk(self, path: Parts, name: str, *, create: bool) -> _OpenFolder | None:
+    def _walk(self, path: Parts, name: str, *, create: Create) -> OpenFolder | None:
         pending = list(reversed(path))
         stack = [os.dup(self._top)]
         own: list[str] = []
@@ -320,7 +335,7 @@ class Tree:
                         own.pop()
                         os.close(stack.pop())
                     continue
-                status = lstat(part, stack[-1])
+                status, made = lstat(part, stack[-1]), False
                 if status is not None and stat.S_ISLNK(status.st_mode):
                     links += 1
                     if links > _MAX_LINKS:
@@ -333,17 +348,21 @@ class Tree:
                     pending += reversed(target.split("/"))
                     continue
                 if status is None or not stat.S_ISDIR(status.st_mode):
-                    if not create:
+                    if create == "never" or (create == "missing" and status is not None):
                         return None
                     if status is not None:  # a folder replaces a file
                         self._remove(stack[-1], part)
                     self._check_case((*own, part), name)
-                    os.mkdir(part, 0o755, dir_fd=stack[-1])
+                    self._make_folder(stack[-1], part, replaced=status is not None)
+                    self._imply((*own, part), create)
+                    made = True
                 if len(own) >= _MAX_DEPTH:
                     raise self._error(name, "it is too deep")
                 stack.append(os.open(part, FOLDER, dir_fd=stack[-1]))
                 own.append(part)
-            return _OpenFolder(path=tuple(own), descriptor=stack.pop())
+                if made:
+                    os.fchmod(stack[-1], 0o755)
+            return OpenFolder(path=tuple(own), descriptor=stack.pop())
         finally:
             for descriptor in stack:
                 os.close(descriptor)

@@ -1,35 +1,36 @@
-"""Unpack images, shared by all jobs with the same layers; remove the oldest ones when they take too much.
+"""Unpack images, shared by all jobs with the same layers.
 
     python -m vertex_emulator.replica_images.unpacking REQUEST
 
-A job's supervisor runs this as a process of its own, which can be killed at any moment: an image is unpacked
-into a new folder, which is then renamed in one step. Each user of an image holds a shared lock, which the
-kernel releases however the holder ends; a locked image is not removed.
-
-    images/KEY/root        the files
-    images/KEY/image.json  their number and size; touched at each use
-    images/KEY.lock        held while the image is unpacked or removed
-    images/KEY.used        held, shared, by the image's users
-    images/.new-*          unfinished, locked by the process that fills it
-    images/.places.lock    held while such a folder is created or checked
+A job's supervisor runs this as a process of its own, which can be killed at any moment. Where replicas can
+have overlayfs, each layer is unpacked into a folder of its own, once for all images that have it; the folder
+of the image then names those of its layers. Otherwise, the folder of the image has all its files.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from vertex_emulator.job_folder import folder
 from vertex_emulator.kernel.disk_space import is_out_of_space
-from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.replica_images.image import ImageError, Layer, key_of, lock
+from vertex_emulator.replica_images import folders
+from vertex_emulator.replica_images.folders import KEPT_BYTES, Document, document_of, root_of
+from vertex_emulator.replica_images.image import ImageError, Layer, key_of, key_of_layer
+from vertex_emulator.replica_images.layer_tree import (
+    Implied,
+    LayerTree,
+    NotSeparableError,
+    make_folders,
+    modes_of_implied,
+)
+from vertex_emulator.replica_images.stack import MAX_FOLDERS
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits, Tree, Unpacked
+
+_IMPLIED = "implied.json"
 
 
 def unpack(
@@ -42,126 +43,123 @@ def unpack(
     tree = Tree(root, limits or Limits(), ignores_case=ignores_case)
     try:
         for layer in layers:
-            what = f"the layer {layer.digest}"
-            if not Path(layer.path).is_file():
-                raise ImageError(f"{what} is no longer in the registry; push the image again")
-            with Path(layer.path).open("rb") as blob:
-                reader = LayerReader(blob, what, digest=layer.digest, diff_id=layer.diff_id)
-                tree.begin(what)
-                for entry, content in entries(reader, what):
-                    tree.add(entry, content)
-                reader.check(size=layer.size)
+            _add(tree, layer)
         return tree.done
     finally:
         tree.close()
 
 
-KEPT_BYTES = 20 * (1 << 30)
-"""Bytes that unpacked images may take together before the least recently used ones are removed."""
+def unpack_layer(
+    layer: Layer, root: Path, *, limits: Limits | None = None, before: Unpacked | None = None
+) -> tuple[Unpacked, Implied]:
+    """Unpack one layer into an empty folder, without the layers below it.
 
-_NEW = ".new-"
-_FOLDERS_LOCK = ".places.lock"
-_MARKER = "image.json"
-
-
-def ensure(images: Path, layers: Sequence[Layer], *, keep_bytes: int = KEPT_BYTES) -> Unpacked | None:
-    """Unpack the layers unless they are unpacked already; then return None. Raises `ImageError`, `OSError`.
-
-    The caller holds the image. Older images are removed beyond `keep_bytes`.
+    `before` is what other layers of the image have taken of the limits. Raises `NotSeparableError`,
+    `ImageError`, `OSError`.
     """
-    images.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = key_of(layers)
-    with _locked(images / f"{key}.lock"):
-        place = images / key
-        if (place / _MARKER).is_file():
-            os.utime(place / _MARKER)
-            return None
-        clean(images, keep_bytes=keep_bytes)
-        new, filling = _new_folder(images)
-        try:
-            found = unpack(layers, new / "root")
-            folder.write_json(
-                new / _MARKER,
-                {"entries": found.entries, "size": found.size, "passedOver": found.skipped},
-            )
-            remove_tree(place)
-            new.rename(place)
-        except BaseException:
-            remove_tree(new)
-            raise
-        finally:
-            os.close(filling)
-    clean(images, keep_bytes=keep_bytes)
-    return found
-
-
-def clean(images: Path, *, keep_bytes: int = KEPT_BYTES) -> None:
-    """Remove unfinished images, and the least recently used ones beyond `keep_bytes`."""
-    found: list[tuple[float, int, str]] = []
-    with _locked(images / _FOLDERS_LOCK):
-        for place in images.glob(f"{_NEW}*"):
-            if _is_abandoned(place):
-                remove_tree(place)
-    for place in images.iterdir():
-        if place.name.startswith(_NEW):
-            continue
-        if (document := folder.read_json(place / _MARKER) if place.is_dir() else None) is not None:
-            found.append(((place / _MARKER).stat().st_mtime, int(document["size"]), place.name))
-    total = sum(size for _, size, _ in found)
-    for _, size, key in sorted(found):
-        if total <= keep_bytes:
-            return
-        if _remove(images, key):
-            total -= size
-
-
-def _new_folder(images: Path) -> tuple[Path, int]:
-    """Create a folder to fill. Return it with the descriptor that locks it."""
-    new = images / f"{_NEW}{secrets.token_hex(8)}"
-    with _locked(images / _FOLDERS_LOCK):
-        (new / "root").mkdir(parents=True)
-        (new / "root").chmod(0o755)
-        descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return new, descriptor
-
-
-def _is_abandoned(new: Path) -> bool:
-    """Return whether the folder was abandoned, that is, no process holds its lock."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        finally:
-            os.close(descriptor)
-        return True
-    return False
-
-
-def _remove(images: Path, key: str) -> bool:
-    """Remove an image. Return False if it is in use."""
-    ends: list[int] = []
+    start = before or Unpacked()
+    done = Unpacked(entries=start.entries, size=start.size)
+    tree = LayerTree(root, limits or Limits(), done=done)
     try:
-        for suffix in ("lock", "used"):
-            ends.append(lock(images / f"{key}.{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
-        away = images / f"{_NEW}{secrets.token_hex(8)}"
-        (images / key).rename(away)  # one step: a killed removal leaves no partial image
-        remove_tree(away)
-    except BlockingIOError:
-        return False
+        _add(tree, layer)
+        return Unpacked(
+            entries=done.entries - start.entries, size=done.size - start.size, skipped=done.skipped
+        ), tree.implied
     finally:
-        for end in ends:
-            os.close(end)
-    return True
+        tree.close()
 
 
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    descriptor = lock(path, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
+def _add(tree: Tree, layer: Layer) -> None:
+    what = f"the layer {layer.digest}"
+    if not Path(layer.path).is_file():
+        raise ImageError(f"{what} is no longer in the registry; push the image again")
+    with Path(layer.path).open("rb") as blob:
+        reader = LayerReader(blob, what, digest=layer.digest, diff_id=layer.diff_id)
+        tree.begin(what)
+        for entry, content in entries(reader, what):
+            tree.add(entry, content)
+        reader.check(size=layer.size)
+
+
+def ensure(
+    images: Path, layers: Sequence[Layer], *, separately: bool = False, keep_bytes: int = KEPT_BYTES
+) -> Unpacked | None:
+    """Unpack an image unless that has been done; then return None. Raises `ImageError`, `OSError`.
+
+    The caller holds the folders of `keys_of`. `separately`: each layer into a folder of its own, if possible.
+    """
+    key = key_of(layers, separately=separately)
+    known = document_of(images, key)
+    if known is None or any(document_of(images, each) is None for each in known["layers"]):
+        folders.clean(images, keep_bytes=keep_bytes)
+    done = _ensure(images, key, layers, separately=separately and len(layers) < MAX_FOLDERS)
+    if done is not None:
+        folders.clean(images, keep_bytes=keep_bytes)
+    return done
+
+
+def _ensure(images: Path, key: str, layers: Sequence[Layer], *, separately: bool) -> Unpacked | None:
+    known = document_of(images, key)
+    if separately and (known is None or known["layers"]):
+        try:
+            return _ensure_layers(images, key, layers)
+        except NotSeparableError:
+            pass
+
+    def fill(root: Path) -> Document:
+        return _document(unpack(layers, root))
+
+    document, new = folders.ensure(images, key, fill)
+    return _unpacked(document) if new else None
+
+
+def _ensure_layers(images: Path, key: str, layers: Sequence[Layer]) -> Unpacked | None:
+    total, any_new = Unpacked(), False
+    keys: list[str] = []
+    for layer in layers:
+
+        def fill_layer(root: Path, layer: Layer = layer) -> Document:
+            done, without_entry = unpack_layer(layer, root, before=total)
+            folder.write_json(root.parent / _IMPLIED, without_entry.to_json())
+            return _document(done)
+
+        keys.append(key_of_layer(layer))
+        document, new = folders.ensure(images, keys[-1], fill_layer)
+        total.entries += document["entries"]
+        total.size += document["size"]
+        total.skipped += document["passedOver"] if new else 0
+        any_new = any_new or new
+    highest_first = tuple(dict.fromkeys(reversed(keys)))
+
+    def fill(root: Path) -> Document:
+        modes = modes_of_implied(
+            [root_of(images, each) for each in highest_first],
+            [Implied.from_json(folder.read_json(images / each / _IMPLIED)) for each in highest_first],
+        )
+        made = make_folders(root, modes)
+        return {**_document(Unpacked(entries=made)), "layers": highest_first}
+
+    folders.ensure(images, key, fill)
+    return total if any_new else None
+
+
+def _document(done: Unpacked) -> dict[str, object]:
+    return {"entries": done.entries, "size": done.size, "passedOver": done.skipped, "layers": ()}
+
+
+def _unpacked(document: Document) -> Unpacked:
+    return Unpacked(entries=document["entries"], size=document["size"], skipped=document["passedOver"])
+
+
+def shown_folders(images: Path, layers: Sequence[Layer], *, separately: bool) -> tuple[Path, ...]:
+    """Return the folders of an unpacked image, the highest first. Raises `ImageError` without them."""
+    key = key_of(layers, separately=separately)
+    document = document_of(images, key)
+    if document is None:
+        raise ImageError("its unpacked files were removed")
+    below = tuple(root_of(images, each) for each in document["layers"])
+    own = () if below and not document["entries"] else (root_of(images, key),)
+    return (*own, *below)
 
 
 def main(request_file: Path) -> None:
@@ -170,7 +168,7 @@ def main(request_file: Path) -> None:
     problem = ""
     images = Path(wanted["images_dir"])
     try:
-        found = ensure(images, [Layer(**each) for each in wanted["layers"]])
+        found = ensure(images, [Layer(**each) for each in wanted["layers"]], separately=wanted["separately"])
         if found is not None and found.skipped:
             sys.stdout.write(
                 f"Emulator: {found.skipped} devices and FIFOs of the image {wanted['name']} were not "

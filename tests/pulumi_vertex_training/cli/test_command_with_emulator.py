@@ -91,6 +91,8 @@ def test_start_status_stop(env: dict[str, str], data_dir: Path) -> None:
     assert (status.code, status.json["running"], status.json["liveJobs"]) == (0, True, 0)
     shown = run("emulator", "status", env=env).out
     assert "no live job" in shown
+    assert status.json["unpackedImages"]["folders"] == 0
+    assert "Unpacked" not in shown
     assert f"gRPC: {status.json['grpc']}. Proxy for Google's hosts: {status.json['proxy']}.\n" in shown
     assert not has_ended(first.json["pid"])
     stopped = run("emulator", "stop", "--json", env=env)

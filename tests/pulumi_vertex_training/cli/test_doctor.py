@@ -41,6 +41,16 @@ def test_a_machine_that_has_everything() -> None:
     assert {finding.level for finding in findings(GOOD)} == {"ok"}
 
 
+def test_the_space_of_unpacked_images_is_shown(tmp_path: Path) -> None:
+    assert "unpacked" not in findings(GOOD)[2].message
+    root = tmp_path / "images/key/root"
+    root.mkdir(parents=True)
+    (root.parent / "image.json").write_text('{"entries": 2, "size": 3000000, "passedOver": 0, "layers": []}')
+    machine = inspect_machine(tmp_path, {})
+    (shown,) = [each.message for each in findings(machine) if each.about == "Data folder"]
+    assert "; unpacked layers of images take 3 MiB of at most 20.0 GiB, 0 of 1 in use" in shown
+
+
 def test_what_is_in_order_has_no_remedy() -> None:
     assert {finding.remedy for finding in findings(GOOD)} == {""}
 

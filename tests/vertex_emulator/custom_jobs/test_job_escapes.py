@@ -88,7 +88,7 @@ def outcomes(folder: Path, sandbox: Sandbox, *, own: bool, python: Path | None =
         visible=paths,
         hostname="h",
         hosts="127.0.0.1 localhost\n",
-        image=ImageView(root=image, own=True, scratch=replica / "image", working_dir="/", inside=(0, 0))
+        image=ImageView(folders=(image,), own=True, scratch=replica / "image", working_dir="/", inside=(0, 0))
         if own
         else None,
         shown={path: path for path in (*system, *paths)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.images import digest, notice, of, packed, push, registry, succeeded, tar
-from support.job_emulator import JobEmulator, job, pool, running_jobs
+from support.job_emulator import JobEmulator, job, pool, running_jobs, wait_for_flags
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
@@ -180,3 +181,21 @@ def test_the_folder_of_a_job_can_be_removed_as_a_whole(emulator: JobEmulator) ->
     folder = emulator.folder(name)
     assert emulator.delete(name).status == 200
     eventually(lambda: not folder.exists())
+
+
+def test_what_a_replica_wrote_into_its_image_goes_when_it_ends(emulator: JobEmulator) -> None:
+    """Also of a replica that ends while the job runs."""
+    code = "import sys\nopen('/data/new', 'w').close()\nif sys.argv[1] == 'chief':\n"
+    code += textwrap.indent(wait_for_flags("end"), "    ")
+    image = push(registry(emulator), tar({"data/a": "1"}), Entrypoint=["python", "-c", code])
+    name = emulator.create(of(image, args=["chief"]), of(image, args=["worker"]))
+    folder = emulator.folder(name)
+
+    def written() -> list[str]:
+        return [path for path, _, files in os.walk(folder) if "new" in files]
+
+    eventually(written)
+    eventually(lambda: ["workerpool0-0" in path for path in written()] == [True])
+    (emulator.flags / "end").touch()
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+    eventually(lambda: not written() and not (folder / "removed").exists())

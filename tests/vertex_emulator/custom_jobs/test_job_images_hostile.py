@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,13 @@ def test_a_working_directory_is_made_for_the_replica_alone(tmp_path: Path, worki
     shown: list[str] = []
 
     class Recording(Layering):
-        def show(self, source: Path, path: str) -> None:
+        def show(self, sources: Sequence[Path], path: str) -> None:
             shown.append(path)
 
     root, scratch = tmp_path / "root", tmp_path / "a" / "scratch"
     root.mkdir()
-    view = ImageView(root=root, own=False, scratch=scratch, working_dir=working_dir)
-    image_root._working_dir(view, Recording(root=root, scratch=scratch, in_user_namespace=True))
+    view = ImageView(folders=(root,), own=False, scratch=scratch, working_dir=working_dir)
+    image_root._working_dir(view, Recording(root=root, scratch=scratch))
     assert shown == ["outside"]
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["scratch"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "root"]
@@ -41,4 +42,4 @@ def test_a_user_without_a_number_is_none(tmp_path: Path, line: str) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "passwd").write_text(line)
     with pytest.raises(LookupError, match="is not in its /etc/passwd"):
-        user_ids(ReplicaImage(name="i", root="own", user="x"), tmp_path)
+        user_ids(ReplicaImage(name="i", root="own", user="x"), [tmp_path])

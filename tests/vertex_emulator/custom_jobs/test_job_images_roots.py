@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.custom_jobs.sandbox.probe import candidates
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, make_folders
+from vertex_emulator.replica_images.stack import OPAQUE
 
 
 def without_notes(said: str) -> str:
@@ -46,7 +48,7 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 sandbox = Sandbox(kind="namespaces", user=True, pids=True)
-code, said = tests.output_of(Path({folder!r}), sandbox, own={own}, words={words!r})
+code, said = tests.output_of(Path({folder!r}), sandbox, own={own}, words={words!r}, layers={layers})
 print(code); sys.stdout.write(said)
 """
 
@@ -85,6 +87,7 @@ def output_of(
     shares: Mapping[str, Path] | None = None,
     shown: Mapping[Path, Path] | None = None,
     overlays: bool = True,
+    layers: tuple[str, ...] = ("key",),
 ) -> tuple[int, str]:
     """Run the image's program; its status and what it said."""
     data = folder / "data"
@@ -98,7 +101,7 @@ def output_of(
         hostname="cmle-training-workerpool0-abc-0",
         hosts="127.0.0.1 localhost cmle-training-workerpool0-abc-0\n",
         image=ImageView(
-            root=data / "images/key/root",
+            folders=tuple(data / "images" / key / "root" for key in layers),
             own=own,
             scratch=data / "jobs/1/replica/image",
             working_dir=working_dir,
@@ -120,6 +123,47 @@ def output_of(
     )
     code, output = run(command)
     return code, without_notes(output.decode(errors="replace"))
+
+
+def add_layer(folder: Path) -> tuple[str, str]:
+    """Create a layer above the image of `image_of`. Return the keys of both, the upper one first."""
+    root, upper = folder / "data/images/key/root", folder / "data/images/upper/root"
+    for path in (root / "opaque/lower", upper / "opaque/upper", upper / "usr/share"):
+        path.mkdir(parents=True)
+    (root / "usr/share/removed.txt").write_text("lower\n")
+    os.mknod(upper / "usr/share/removed.txt", stat.S_IFCHR, os.makedev(0, 0))
+    os.setxattr(upper / "opaque", OPAQUE, b"y")
+    return "upper", "key"
+
+
+LAYERED = [
+    "r:/usr/share/own.txt",
+    "r:/usr/share/removed.txt",
+    "l:/opaque",
+    "w:/app/new",
+    "w:/usr/share/removed.txt",
+]
+SAID = ["own", "no /usr/share/removed.txt", "/opaque/upper", "wrote /app/new", "wrote /usr/share/removed.txt"]
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_several_layers_are_shown(tmp_path: Path, program: Path, sandbox: Sandbox, own: bool) -> None:
+    root = image_of(tmp_path, program)
+    layers = add_layer(tmp_path)
+    for _ in range(2):
+        code, said = output_of(tmp_path, sandbox, own=own, words=LAYERED, layers=layers)
+        assert (code, said.splitlines()) == (0, SAID)
+    assert (root / "usr/share/removed.txt").read_text() == "lower\n"
+    assert names(root / "app") == ["run"]
+
+
+def test_several_layers_are_not_shown_without_overlayfs(tmp_path: Path, program: Path) -> None:
+    image_of(tmp_path, program)
+    layers = add_layer(tmp_path)
+    code, said = output_of(tmp_path, KINDS[0], own=True, words=["i"], layers=layers, overlays=False)
+    assert code == 128
+    assert "overlayfs refuses the layers of the image" in said
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
@@ -236,12 +280,15 @@ def test_for_a_user_without_any_rights(program: Path, own: bool) -> None:
         return  # then the tests above have been run without rights
     folder = Path("/var/tmp") / f"vertex-training-images-{os.getpid()}-{own}"
     folder.mkdir()
-    words = ["r:/usr/share/own.txt", "w:/app/new", "w:/gcs/b/x"]
+    words = [*LAYERED, "w:/gcs/b/x"]
     try:
         image_of(folder, program)
+        layers = add_layer(folder)
         for path in (folder, *folder.rglob("*")):
             os.chown(path, 65534, 65534)
-        code = AS_NOBODY.format(tests=str(Path(__file__).parent), folder=str(folder), own=own, words=words)
+        code = AS_NOBODY.format(
+            tests=str(Path(__file__).parent), folder=str(folder), own=own, words=words, layers=layers
+        )
         done = subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True,
@@ -253,7 +300,7 @@ def test_for_a_user_without_any_rights(program: Path, own: bool) -> None:
                 "PYTHONDONTWRITEBYTECODE": "1",
             },
         )
-        assert done.stdout.splitlines() == ["0", "own", "wrote /app/new", "wrote /gcs/b/x"], done.stderr
+        assert done.stdout.splitlines() == ["0", *SAID, "wrote /gcs/b/x"], done.stderr
     finally:
         shutil.rmtree(folder)
 

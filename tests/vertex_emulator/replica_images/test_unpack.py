@@ -17,7 +17,7 @@ from support.images import digest, member, tar
 from vertex_emulator.replica_images import tar_stream
 from vertex_emulator.replica_images.image import ImageError, Layer
 from vertex_emulator.replica_images.tree import Limits, Tree, Unpacked
-from vertex_emulator.replica_images.unpacking import unpack
+from vertex_emulator.replica_images.unpacking import ensure, unpack
 
 DIRECTORY, LINK, HARD_LINK = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 
@@ -201,6 +201,10 @@ def test_what_is_refused(tmp_path: Path, entries: list[Any], text: str) -> None:
         unpacked(tmp_path, tar(entries))
     assert text in str(caught.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blob-0", "root"]
+    with pytest.raises(ImageError) as caught:
+        ensure(tmp_path / "images", layers(tmp_path, tar(entries)), separately=True)
+    assert text in str(caught.value)
+    assert not [path for path in (tmp_path / "images").iterdir() if path.is_dir()]
 
 
 @pytest.mark.parametrize("target", ["", "/"], ids=["relative", "absolute"])

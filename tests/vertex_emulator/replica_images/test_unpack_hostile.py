@@ -20,7 +20,7 @@ from support.properties import examples
 from vertex_emulator.replica_images.image import ImageError, Layer
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits
-from vertex_emulator.replica_images.unpacking import unpack
+from vertex_emulator.replica_images.unpacking import unpack, unpack_layer
 
 PARTS = [
     "a",
@@ -94,6 +94,10 @@ def test_nothing_outside_changes(entries: list[list[tuple[str, bytes, str, int]]
         before = state(folder)
         with contextlib.suppress(ImageError):
             unpack(found, folder / "root")
+        for number, each in enumerate(found):
+            (folder / "root" / f"of layer {number}").mkdir()
+            with contextlib.suppress(ImageError):
+                unpack_layer(each, folder / "root" / f"of layer {number}")
         assert state(folder) == before
     finally:
         shutil.rmtree(folder)

@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
-from vertex_emulator.replica_images import image, unpacking
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.replica_images import folders, image, unpacking
 from vertex_emulator.replica_images.image import ImageError, Layer
 
 
@@ -37,7 +39,7 @@ def test_an_image_is_unpacked_once(tmp_path: Path) -> None:
     first = unpacking.ensure(tmp_path / "images", [one])
     assert first is not None
     assert unpacking.ensure(tmp_path / "images", [one]) is None
-    assert (image.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
+    assert (folders.root_of(tmp_path / "images", image.key_of([one])) / "f0").read_text() == "x" * 1000
 
 
 def test_images_with_the_same_layers_share_one(tmp_path: Path) -> None:
@@ -71,49 +73,85 @@ def test_the_least_recently_used_goes(tmp_path: Path) -> None:
     unpacking.ensure(folder, [two])
     used_before(folder, one, 10)
     used_before(folder, two, 20)
-    unpacking.ensure(folder, [three], keep_bytes=2500)
+    unpacking.ensure(folder, [three], keep_bytes=2500 + 2 * 4096)
     assert images(folder) == sorted([image.key_of([one]), image.key_of([three])])
 
 
 def test_what_is_used_stays(tmp_path: Path) -> None:
     folder = tmp_path / "images"
     one, two = (layer(tmp_path, text) for text in "xy")
-    held = image.hold(folder, image.key_of([one]))
+    held = folders.hold(folder, image.key_of([one]))
     unpacking.ensure(folder, [one])
     used_before(folder, one, 10)
     unpacking.ensure(folder, [two], keep_bytes=0)
     assert images(folder) == [image.key_of([one])]
     os.close(held)
-    unpacking.clean(folder, keep_bytes=0)
+    folders.clean(folder, keep_bytes=0)
     assert images(folder) == []
 
 
-def test_many_at_once(tmp_path: Path) -> None:
+def test_a_layer_is_shared_and_stays_while_one_image_with_it_is_used(tmp_path: Path) -> None:
+    """Three images on one layer: it is unpacked once, and the layers that nobody uses go."""
+    place = tmp_path / "images"
+    shared, *own = (layer(tmp_path, text) for text in "xyz")
+    held = [folders.hold(place, key) for key in image.keys_of([shared, own[0]], separately=True)]
+    for each in own:
+        unpacking.ensure(place, [shared, each], separately=True)
+    assert images(place) == sorted(
+        [image.key_of_layer(each) for each in (shared, *own)]
+        + [image.key_of([shared, each], separately=True) for each in own]
+    )
+    found = folders.usage(place)
+    assert (found.folders, found.used) == (5, 3)
+    assert found.size >= 3000
+    folders.clean(place, keep_bytes=0)
+    assert images(place) == sorted(image.keys_of([shared, own[0]], separately=True))
+    for end in held:
+        os.close(end)
+    folders.clean(place, keep_bytes=0)
+    assert [path.name for path in place.iterdir()] == [".places.lock"], "no locks are left either"
+
+
+def test_a_removed_layer_is_unpacked_again(tmp_path: Path) -> None:
+    place = tmp_path / "images"
+    shared, own = (layer(tmp_path, text) for text in "xy")
+    unpacking.ensure(place, [shared, own], separately=True)
+    remove_tree(place / image.key_of_layer(shared))
+    assert unpacking.ensure(place, [shared, own], separately=True) is not None
+    assert unpacking.ensure(place, [shared, own], separately=True) is None
+    shown = unpacking.shown_folders(place, [shared, own], separately=True)
+    assert [(path / "f0").read_text()[0] for path in shown] == ["y", "x"]
+
+
+@pytest.mark.parametrize("separately", [False, True], ids=["as a whole", "layer by layer"])
+def test_many_at_once(tmp_path: Path, separately: bool) -> None:
     one = layer(tmp_path, "x", files=300)
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:
-        found = pool.starmap(unpacking.ensure, [(tmp_path / "images", [one])] * 8)
+        unpack = partial(unpacking.ensure, separately=separately)
+        found = pool.starmap(unpack, [(tmp_path / "images", [one])] * 8)
     assert sum(each is not None for each in found) == 1
-    assert images(tmp_path / "images") == [image.key_of([one])]
+    assert images(tmp_path / "images") == sorted(image.keys_of([one], separately=separately))
 
 
-@pytest.mark.parametrize("milliseconds", [60, 90, 120, 160, 200])
-def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
+@pytest.mark.parametrize("separately", [False, True], ids=["as a whole", "layer by layer"])
+@pytest.mark.parametrize("milliseconds", [60, 120, 200])
+def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int, separately: bool) -> None:
     one = layer(tmp_path, "x", files=4000)
     request = tmp_path / "request.json"
     named = {"digest": one.digest, "diff_id": one.diff_id, "size": one.size, "path": one.path}
-    request.write_text(
-        json.dumps({"name": "test", "images_dir": str(tmp_path / "images"), "layers": [named]})
-    )
+    wanted = {"name": "test", "images_dir": str(tmp_path / "images"), "separately": separately}
+    request.write_text(json.dumps({**wanted, "layers": [named]}))
     process = subprocess.Popen([sys.executable, "-m", unpacking.__name__, str(request)])
     time.sleep(milliseconds / 1000)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    root = image.root_of(tmp_path / "images", image.key_of([one]))
+    keys = image.keys_of([one], separately=separately)
+    root = folders.root_of(tmp_path / "images", keys[-1])
     assert not root.exists() or len(list(root.iterdir())) == 4000
-    unpacking.ensure(tmp_path / "images", [one])
+    unpacking.ensure(tmp_path / "images", [one], separately=separately)
     assert len(list(root.iterdir())) == 4000
-    assert images(tmp_path / "images") == [image.key_of([one])], "what was left half is gone"
+    assert images(tmp_path / "images") == sorted(keys), "what was left half is gone"
 
 
 def test_other_users_see_nothing(tmp_path: Path) -> None:
@@ -132,7 +170,7 @@ def test_without_images_in_the_registry_none_stays_unpacked(tmp_path: Path, push
         made = registry.put_manifest(repository, "latest", MANIFEST, json.dumps(document).encode())
         place = emulator.folder.root / "images" / "key"
         (place / "root").mkdir(parents=True)
-        (place / "image.json").write_text('{"entries": 1, "size": 9, "passedOver": 0}')
+        (place / "image.json").write_text('{"entries": 1, "size": 9, "passedOver": 0, "layers": []}')
         if not pushed:
             registry.delete_manifest(repository, made.digest)
     assert place.exists() is pushed

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pulumi_vertex_training.images.files import go_path
 from pulumi_vertex_training.images.files.tree import Node, Tree
 from pulumi_vertex_training.images.image import BaseImage
+from pulumi_vertex_training.images.wheels.layout import WheelLayer
 
 CREATED: Final = "1970-01-01T00:00:00Z"
 """The time in every configuration and history; it must not depend on when an image was built."""
@@ -32,9 +33,10 @@ _STANDARD: Final = frozenset(_FOLDERS.split())
 
 @dataclass(frozen=True, kw_only=True)
 class StageLayer:
-    """A layer that an instruction has created."""
+    """A layer that an instruction has created: its files, or the layer as it was written before."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[Node, ...] = ()
+    written: WheelLayer | None = None
 
 
 @dataclass(kw_only=True)
@@ -91,6 +93,13 @@ class StageState:
         if self.author:
             entry["author"] = self.author
         self.history.append(entry)
+
+    def add_written(self, layer: WheelLayer, folders: Iterable[str]) -> None:
+        """Add a layer that was written before, with these folders."""
+        self.record(layer.created_by)
+        del self.history[-1]["empty_layer"]
+        self.layers.append(StageLayer(written=layer))
+        self.own.update({path: Node(path=path, kind="folder") for path in folders})
 
     def working_dir(self) -> str:
         """Return the working directory, as an absolute path."""

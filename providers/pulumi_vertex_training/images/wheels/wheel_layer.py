@@ -1,8 +1,6 @@
 """Install wheels into a separate folder of an image, with the same result on every machine.
 
-The folder, /opt/vertex-training/site-packages, is put on PYTHONPATH. So the wheels are found whatever layout
-the base's Python has, and come before its own packages. The base's site-packages cannot be located without
-reading its layers.
+Python modules get bytecode, if this machine has the image's version of Python.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import posixpath
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -23,14 +22,16 @@ from installer.utils import Scheme
 
 from pulumi_vertex_training.images.dockerfile.rules import HASHED_LOCK, IMAGE_HABIT
 from pulumi_vertex_training.images.files.context import hashed
+from pulumi_vertex_training.images.files.layer import write_layer
 from pulumi_vertex_training.images.files.tree import Node, with_parents
+from pulumi_vertex_training.images.wheels.bytecode import compile_modules, find_compiler
 from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder
+from pulumi_vertex_training.images.wheels.layout import HOME, SCRIPTS, SITE, WheelLayer
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.findings.problems import Problem
 
-HOME: Final = "opt/vertex-training"
-SITE: Final = f"{HOME}/site-packages"
-SCRIPTS: Final = f"{HOME}/bin"
+_STANDARD: Final = "opt"
+"""The folder that every base has; an entry would replace a link or change its mode."""
 
 _INTERPRETER: Final = "/usr/bin/env python3"
 """The interpreter of scripts: the Python on the image's PATH, which the entrypoint uses as well."""
@@ -52,21 +53,28 @@ if __name__ == "__main__":
 """
 
 
-def add_to_paths(env: dict[str, str]) -> None:
-    """Put the wheels first on PYTHONPATH, and their scripts first on PATH."""
-    for name, folder in (("PYTHONPATH", f"/{SITE}"), ("PATH", f"/{SCRIPTS}")):
-        parts = [part for part in env.get(name, "").split(":") if part and part != folder]
-        env[name] = ":".join([folder, *parts])
+def write_wheel_layer(wheels: WheelFolder, folder: Path) -> WheelLayer:
+    """Write the layer of all wheels, with bytecode, to `folder`. Raises PackagingError.
 
-
-def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], list[Problem]]:
-    """Return the files of all wheels, and warnings; write contents to `folder`. Raises PackagingError.
-
-    If two wheels have the same file, the one with the later file name wins.
+    It does not depend on the base, so that all images with the same requirements share it. If two wheels have
+    the same file, the one with the later file name wins.
     """
-    nodes: dict[str, Node] = {}
+    with tempfile.TemporaryDirectory(dir=folder, prefix="wheels-") as spool:
+        nodes, problems = _installed(wheels, Path(spool))
+        layer = write_layer(nodes, folder)
+    return WheelLayer(
+        digest=layer.digest,
+        diff_id=layer.diff_id,
+        size=layer.size,
+        path=layer.path,
+        created_by=f"requirements: {len(wheels.wheels)} wheels for Python {wheels.python_version}",
+        problems=tuple(problems),
+    )
+
+
+def _installed(wheels: WheelFolder, root: Path) -> tuple[list[Node], list[Problem]]:
     problems: list[Problem] = []
-    root = folder / "wheels"
+    written: dict[str, bool] = {}
     for wheel in sorted(wheels.wheels, key=lambda wheel: wheel.path.name):
         destination = _Image(root)
         try:
@@ -76,9 +84,18 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
                 install(source, destination, additional_metadata={"INSTALLER": b"pulumi-vertex-training\n"})
         except (InstallerError, OSError, ValueError, KeyError) as error:
             raise PackagingError([_broken(wheel, error)]) from error
-        nodes.update(destination.nodes())
+        written |= destination.written
         problems += _start_up_files(wheel, destination.written)
-    return tuple(with_parents(nodes).values()), problems
+    compiler = find_compiler(wheels.python_version)
+    if compiler is not None:
+        modules = [path for path in written if path.startswith(f"{SITE}/") and path.endswith(".py")]
+        written |= dict.fromkeys(compile_modules(compiler, root, modules), False)
+    nodes = {path: _node(root, path, executable) for path, executable in written.items()}
+    return [node for node in with_parents(nodes).values() if node.path != _STANDARD], problems
+
+
+def _node(root: Path, path: str, executable: bool) -> Node:
+    return hashed(Node(path=path, kind="file", mode=0o755 if executable else 0o644, content=root / path))
 
 
 def _broken(wheel: Wheel, error: Exception) -> Problem:
@@ -104,15 +121,6 @@ class _Image(SchemeDictionaryDestination):
         super().__init__(_FOLDERS, _INTERPRETER, "posix", destdir=str(root), overwrite_existing=True)
         self.root = root
         self.written: dict[str, bool] = {}
-
-    def nodes(self) -> dict[str, Node]:
-        """Return the files with their hashes."""
-        return {
-            path: hashed(
-                Node(path=path, kind="file", mode=0o755 if executable else 0o644, content=self.root / path)
-            )
-            for path, executable in self.written.items()
-        }
 
     def write_to_fs(self, scheme: Scheme, path: str, stream: BinaryIO, is_executable: bool) -> RecordEntry:
         """Write a file; if another wheel has the same one, replace it by a new file."""

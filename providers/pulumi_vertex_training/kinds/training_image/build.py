@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import time
@@ -22,21 +23,20 @@ from pulumi_vertex_training.images import (
     BaseImage,
     BuiltImage,
     ImagePlan,
-    WheelFolder,
+    WheelLayer,
     build_image,
-    fetch_wheels,
     select_platform,
 )
 from pulumi_vertex_training.images.dockerfile.rules import BASE_IMAGE
 from pulumi_vertex_training.kinds.training_image import (
     cloud_build,
     container_tools,
+    requirements_layer,
     tool_images,
 )
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
-from vertex_emulator import extras
 from vertex_training.findings.problems import Problem
 
 _TELL_SECONDS = 5.0
@@ -87,23 +87,47 @@ def build_and_push(
                 build_bucket=build_bucket,
             )
         digests, bases = _bases(endpoint, plan, folder)
-        wheels = _wheels(plan, folder / "wheels") if plan.needs_wheels else None
         (folder / "build").mkdir()
-        built = build_image(plan, bases, wheels, folder / "build")
-        image = target.at(built.digest)
-        if before_push is not None:
-            before_push(image)
-        manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
-        pushed = registry_push.push(
-            endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell)
-        )
-    return PushedImage(
-        image=image,
-        size=sum(blob.size for blob in built.blobs) + len(built.config),
-        sent_bytes=pushed.sent_bytes,
-        base_digests=digests,
-        problems=built.problems,
-    )
+
+        def build(wheels: WheelLayer | None) -> PushedImage:
+            built = build_image(plan, bases, wheels, folder / "build")
+            image = target.at(built.digest)
+            if before_push is not None:
+                before_push(image)
+            manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
+            pushed = registry_push.push(
+                endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell)
+            )
+            return PushedImage(
+                image=image,
+                size=sum(blob.size for blob in built.blobs) + len(built.config),
+                sent_bytes=pushed.sent_bytes,
+                base_digests=digests,
+                problems=built.problems,
+            )
+
+        return _with_requirements(endpoint, plan, target, folder, build) if plan.needs_wheels else build(None)
+
+
+def _with_requirements(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    folder: Path,
+    build: Callable[[WheelLayer], PushedImage],
+) -> PushedImage:
+    """Build and push an image with the layer of its requirements, which is built only if it is nowhere."""
+    with requirements_layer.locked_record(plan) as record:
+        wheels = record.find(endpoint, target)
+        if wheels is not None:
+            with contextlib.suppress(errors.NotFound):  # deleted in this moment
+                pushed = build(wheels)
+                record.write(wheels, target.repository)
+                return pushed
+        wheels = requirements_layer.build_layer(plan, folder / "requirements")
+        pushed = build(wheels)
+        record.write(wheels, target.repository)
+    return pushed
 
 
 def _build_with_tool(
@@ -300,16 +324,6 @@ def _opener(
         return path.open("rb")
 
     return open_layer
-
-
-def _wheels(plan: ImagePlan, folder: Path) -> WheelFolder:
-    source = plan.source
-    if source.requirements is None or source.python_version is None:
-        raise ValueError("a plan that needs wheels has requirements and a Python version")
-    if missing := extras.problem(extras.IMAGES):
-        raise PackagingError([Problem(path="requirements", message=missing)])
-    folder.mkdir()
-    return fetch_wheels(source.requirements, source.python_version, source.platform, folder)
 
 
 def _parts(built: BuiltImage) -> list[BlobUpload]:

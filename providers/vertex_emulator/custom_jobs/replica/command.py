@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from vertex_emulator.job_folder.folder import METRIC_FILE
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.proxy import variables
+from vertex_emulator.replica_images import stack
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
@@ -242,7 +242,7 @@ def _context(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: P
         user = (view.image.inside or (0, 0))[0]
         base = {
             "PATH": unpacked_image.SYSTEM_PATH,
-            "HOME": unpacked_image.home(view.image.root, user),
+            "HOME": unpacked_image.home(view.image.folders, user),
         }
         return _Context(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
     path = [
@@ -261,10 +261,10 @@ def _context(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: P
         return _Context(cwd=view.folder / "work", variables=variables)
     if plan.sandbox.kind == "namespaces":
         cwd, seen_at = _working_dir(image), Path("/")
-        _copy_temporary_files(view.image.root, view.folder)
+        _copy_temporary_files(view.image.folders, view.folder)
     else:
         cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
-    if entries := unpacked_image.python_path(image, view.image.root, seen_at=seen_at):
+    if entries := unpacked_image.python_path(image, view.image.folders, seen_at=seen_at):
         variables["PYTHONPATH"] = os.pathsep.join(entries)
     return _Context(cwd=cwd, variables=variables)
 
@@ -273,11 +273,10 @@ def _working_dir(image: ReplicaImage) -> Path:
     return Path("/", os.path.normpath(f"/{image.working_dir}").lstrip("/"))
 
 
-def _copy_temporary_files(root: Path, folder: Path) -> None:
+def _copy_temporary_files(folders: Sequence[Path], folder: Path) -> None:
     """Copy the image's /tmp into the replica's private one."""
-    source = root / "tmp"
-    if source.is_dir() and not source.is_symlink():
-        shutil.copytree(source, folder / "tmp", symlinks=True, dirs_exist_ok=True)
+    if sources := stack.folders_at(folders, "tmp"):
+        stack.copy(sources, folder / "tmp")
 
 
 def _python_folder(folder: Path) -> Path:

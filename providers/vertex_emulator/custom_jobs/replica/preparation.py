@@ -16,7 +16,8 @@ from vertex_emulator.custom_jobs.sandbox import sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
-from vertex_emulator.replica_images.image import hold, key_of
+from vertex_emulator.replica_images.folders import hold
+from vertex_emulator.replica_images.image import key_of, keys_of
 from vertex_training.fields import uris
 
 _UNPACKER = "vertex_emulator.replica_images.unpacking"
@@ -43,16 +44,18 @@ def unpack_images(
         image = replica.image
         if image is None or not unpacked_image.needs_unpacking(image):
             continue
-        key = key_of(image.layers)
+        separately = plan.sandbox.layers
+        key = key_of(image.layers, separately=separately)
         if key not in done:
             done.add(key)
-            held.append(hold(plan.images_dir, key))
-            request = job_folder.path / f"image-{len(held)}.json"
+            held += [hold(plan.images_dir, each) for each in keys_of(image.layers, separately=separately)]
+            request = job_folder.path / f"image-{len(done)}.json"
             folder.write_json(
                 request,
                 {
                     "name": image.name,
                     "images_dir": str(plan.images_dir),
+                    "separately": separately,
                     "layers": [asdict(each) for each in image.layers],
                 },
             )

@@ -6,12 +6,14 @@ import os
 import pwd
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
-from vertex_emulator.replica_images.image import ReplicaImage, host_python, key_of, root_of
+from vertex_emulator.replica_images import stack
+from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
+from vertex_emulator.replica_images.unpacking import shown_folders
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -33,9 +35,12 @@ def needs_unpacking(image: ReplicaImage | None) -> bool:
     return image is not None and bool(image.root == "own" or image.layers or image.working_dir != "/")
 
 
-def unpacked_root(plan: Plan, image: ReplicaImage) -> Path:
-    """Return the folder of the image's files once they are unpacked."""
-    return root_of(plan.images_dir, key_of(image.layers))
+def unpacked_folders(plan: Plan, image: ReplicaImage) -> tuple[Path, ...]:
+    """Return the folders of the image's files once they are unpacked, the highest first. Raises `OSError`."""
+    try:
+        return shown_folders(plan.images_dir, image.layers, separately=plan.sandbox.layers)
+    except ImageError as error:
+        raise OSError(f"the image {image.name} cannot be run: {error}") from error
 
 
 def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
@@ -43,16 +48,16 @@ def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
     image = replica.image
     if image is None or not needs_unpacking(image):
         return None
-    root = unpacked_root(plan, image)
+    folders = unpacked_folders(plan, image)
     try:
-        user_ids(image, root)
+        user_ids(image, folders)
     except LookupError as error:
         return f"The image {image.name} cannot be run: {error.args[0]}."
     if plan.sandbox.kind == "namespaces":
         return None
     for word in replica.argv:
         for part in re.split(r"[\s=:,]", word):
-            if part.startswith("/") and part.strip("/") and os.path.lexists(root / part.strip("/")):
+            if part.startswith("/") and part.strip("/") and stack.find(folders, part) is not None:
                 return (
                     f"The image {image.name} cannot be run here: the command of {replica.name} names "
                     f"{part}, a file of the image. On this machine, a program cannot see the image's files "
@@ -66,13 +71,13 @@ def image_view(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageVie
     """Return the image as a replica in namespaces sees it; `folder` is the replica's own."""
     if image is None or not needs_unpacking(image):
         return None
-    root = unpacked_root(plan, image)
+    folders = tuple(each.resolve() for each in unpacked_folders(plan, image))
     return ImageView(
-        root=root.resolve(),
+        folders=folders,
         own=image.root == "own",
         scratch=folder / "image",
         working_dir=image.working_dir,
-        inside=user_ids(image, root),
+        inside=user_ids(image, folders),
     )
 
 
@@ -80,7 +85,7 @@ def private_copy(plan: Plan, image: ReplicaImage, folder: Path) -> Path:
     """Copy the image's files for a replica without namespaces. Return its working directory in the copy."""
     copy = folder / "image"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(unpacked_root(plan, image), copy, symlinks=True)
+    stack.copy(unpacked_folders(plan, image), copy)
     work = copy / os.path.normpath(f"/{image.working_dir}").strip("/")
     if not work.resolve().is_relative_to(copy.resolve()):
         work = copy
@@ -94,7 +99,7 @@ def variables(image: ReplicaImage) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name}
 
 
-def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
+def python_path(image: ReplicaImage, folders: Sequence[Path], *, seen_at: Path) -> list[str]:
     """Return PYTHONPATH entries with which the host's Python finds the image's packages.
 
     `seen_at` is the path at which the replica sees the image's root.
@@ -103,11 +108,11 @@ def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
     entries = []
     for entry in named:
         below = entry.strip("/")
-        shown = entry.startswith("/") and os.path.lexists(root / below)
+        shown = entry.startswith("/") and stack.find(folders, below) is not None
         entries.append(str(seen_at / below) if shown else entry)
     for pattern in _SITES:
         site = pattern.format(host_python())
-        if (root / site).is_dir():
+        if stack.folders_at(folders, site):
             entries.append(str(seen_at / site))
     return entries
 
@@ -117,7 +122,7 @@ def with_host_python(argv: tuple[str, ...]) -> tuple[str, ...]:
     return ("python3", *argv[1:]) if argv and _PYTHON.fullmatch(argv[0]) else argv
 
 
-def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
+def user_ids(image: ReplicaImage, folders: Sequence[Path]) -> tuple[int, int] | None:
     """Return user and group ids of the image's user; None for the user who runs the emulator.
 
     Raises `LookupError` if the image does not know the user's name.
@@ -125,7 +130,7 @@ def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
     name, _, group = image.user.partition(":")
     if not name:
         return (0, 0) if image.root == "own" else None
-    entry = _passwd(root).get(name)
+    entry = _passwd(folders).get(name)
     if entry is None and image.root == "host":
         try:
             found = pwd.getpwnam(name)
@@ -133,7 +138,7 @@ def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
         except KeyError:
             entry = None
     if entry is None and name.isascii() and name.isdigit() and len(name) < 10:
-        same = next((each for each in _passwd(root).values() if each[0] == int(name)), None)
+        same = next((each for each in _passwd(folders).values() if each[0] == int(name)), None)
         entry = same or (int(name), 0)
     if entry is None:
         raise LookupError(f"its user {name!r} is not in its /etc/passwd")
@@ -143,22 +148,22 @@ def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
     return entry[0], wanted
 
 
-def home(root: Path, user: int) -> str:
+def home(folders: Sequence[Path], user: int) -> str:
     """Return the home folder of a user of the image."""
-    for fields in _passwd_lines(root):
+    for fields in _passwd_lines(folders):
         if fields[2] == str(user):
             return fields[5]
     return "/root" if user == 0 else "/"
 
 
-def _passwd(root: Path) -> Mapping[str, tuple[int, int]]:
-    return {fields[0]: (int(fields[2]), int(fields[3])) for fields in _passwd_lines(root)}
+def _passwd(folders: Sequence[Path]) -> Mapping[str, tuple[int, int]]:
+    return {fields[0]: (int(fields[2]), int(fields[3])) for fields in _passwd_lines(folders)}
 
 
-def _passwd_lines(root: Path) -> list[list[str]]:
+def _passwd_lines(folders: Sequence[Path]) -> list[list[str]]:
     """Return the valid lines of the image's /etc/passwd."""
-    path = root / "etc" / "passwd"
-    if (root / "etc").is_symlink() or path.is_symlink() or not path.is_file():
+    path = stack.find(folders, "etc/passwd")
+    if path is None or path.is_symlink() or not path.is_file():
         return []
     with path.open("r", errors="replace") as file:
         lines = file.read(_MAX_PASSWD).splitlines()

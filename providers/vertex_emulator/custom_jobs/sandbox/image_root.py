@@ -8,6 +8,7 @@ the image is shown read-only, and only the working directory is a copy.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox import masks
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.replica_images import stack
 
 _NOT_FROM_IMAGES = frozenset({"dev", "gcs", "proc", "sys", "tmp"})
 _FLAGS = ns.MS_NOSUID | ns.MS_NODEV
@@ -32,12 +34,12 @@ READ_ONLY = (
 class ImageView:
     """The unpacked image that a replica gets.
 
-    `own`: the image is the whole root. `scratch`: an empty folder of the replica for its changes. `inside`:
-    the user and group that the replica sees as its own. `overlays`: use overlayfs if the kernel has it for
-    this user.
+    `folders` are merged, the highest first; without overlayfs there is one. `own`: the image is the whole
+    root. `scratch`: an empty folder of the replica for its changes. `inside`: the user and group that the
+    replica sees as its own. `overlays`: use overlayfs if the kernel has it for this user.
     """
 
-    root: Path
+    folders: tuple[Path, ...]
     own: bool
     scratch: Path
     working_dir: str
@@ -51,15 +53,15 @@ class Layering:
 
     root: Path
     scratch: Path
-    in_user_namespace: bool
     overlays: bool = True
     read_only: bool = False
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def overlay(self, target: str, lower: Sequence[str]) -> bool:
+    def overlay(self, target: str, lower: Sequence[str | Path], *, layers: bool) -> bool:
         """Mount folders above each other at `target`, the first on top, below a writable one.
 
-        Return False without overlayfs.
+        `layers`: several of them are unpacked layers, whose whiteouts only the option `userxattr` understands
+        (Linux 5.11). Return False without overlayfs.
         """
         if not self.overlays:
             return False
@@ -69,24 +71,26 @@ class Layering:
         # Paths in the options must not contain colons or commas; the paths of descriptors do not.
         with _opened([*lower, folder / "upper", folder / "work"]) as (*below, upper, work):
             options = f"lowerdir={':'.join(below)},upperdir={upper},workdir={work}"
-            for more in (",userxattr", "") if self.in_user_namespace else ("",):
+            for more in (",userxattr",) if layers else (",userxattr", ""):
                 with contextlib.suppress(OSError):
                     ns.mount("overlay", target, "overlay", _FLAGS, options + more)
                     return True
         return False
 
-    def show(self, source: Path, path: str) -> None:
+    def show(self, sources: Sequence[Path], path: str) -> None:
         """Show a folder of the image at a path of the root, merged with the folder there.
 
-        Raises `OSError`.
+        `sources` are merged, the highest first. Raises `OSError`.
         """
+        layers = len(sources) > 1
         with ns.mount_point(self.root, path, create=False) as there:
             present = there is not None
-            if there is not None and self.overlay(there, [str(source), there]):
+            if there is not None and self.overlay(there, [*sources, there], layers=layers):
                 return
         with ns.mount_point(self.root, path) as target:
-            if not present and self.overlay(str(target), [str(source)]):
+            if not present and self.overlay(str(target), sources, layers=layers):
                 return
+        source = _only(sources)
         self.read_only = True
         if not present:
             ns.bind_at(self.root, path, source)
@@ -103,7 +107,7 @@ class Layering:
                 _bind_entry(merged, here / name, name)
                 if name in _names(source):
                     if (source / name).is_dir() and not (source / name).is_symlink():
-                        inner.show(source / name, name)
+                        inner.show([source / name], name)
                     else:
                         _bind_entry(merged, source / name, name)
             ns.bind(merged, str(there))
@@ -114,21 +118,27 @@ class Layering:
         return folder
 
 
-def _layering(view: ImageView, root: Path, in_user_namespace: bool) -> Layering:
-    return Layering(
-        root=root, scratch=view.scratch, in_user_namespace=in_user_namespace, overlays=view.overlays
-    )
+def _only(folders: Sequence[Path]) -> Path:
+    """Return the folder of an image that was unpacked as a whole. Raises `OSError` for any other."""
+    if len(folders) != 1:
+        raise OSError(errno.ENOTSUP, "overlayfs refuses the layers of the image")
+    return folders[0]
 
 
-def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+def _layering(view: ImageView, root: Path) -> Layering:
+    return Layering(root=root, scratch=view.scratch, overlays=view.overlays)
+
+
+def mount_image_root(view: ImageView, root: Path) -> list[str]:
     """Make the image the content of `root`. Return lines for the log. Raises `OSError`."""
-    layering = _layering(view, root, in_user_namespace)
+    layering = _layering(view, root)
     notes = []
-    if not layering.overlay(str(root), [str(view.root)]):
+    if not layering.overlay(str(root), view.folders, layers=len(view.folders) > 1):
+        image = _only(view.folders)
         ns.bind(root, root)
-        for name in _names(view.root):
+        for name in _names(image):
             if name not in _NOT_FROM_IMAGES:
-                _bind_entry(root, view.root / name, name)
+                _bind_entry(root, image / name, name)
         notes.append(_writable_work(view, root))
     masks.mount_devices(root)
     with contextlib.suppress(OSError):
@@ -140,21 +150,20 @@ def mount_image_root(view: ImageView, root: Path, *, in_user_namespace: bool) ->
     return notes
 
 
-def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+def mount_layers(view: ImageView, root: Path) -> list[str]:
     """Show the image's layers in `root`, which has the host's folders. Return lines for the log."""
-    layering = _layering(view, root, in_user_namespace)
+    layering = _layering(view, root)
     mounted = _mounts()
     folders = []
-    for name in _names(view.root):
+    for name in stack.names_in(view.folders):
         if name in _NOT_FROM_IMAGES:
             continue
-        source = view.root / name
-        if source.is_symlink() or not source.is_dir():
+        if sources := stack.folders_at(view.folders, name):
+            folders.append((_resolved(root, name), sources))
+        elif (source := stack.find(view.folders, name)) is not None:
             _bind_entry(root, source, name)
-        else:
-            folders.append((_resolved(root, name), source))
-    for path, source in sorted(folders, key=lambda each: each[0].count("/")):
-        layering.show(source, path)
+    for path, sources in sorted(folders, key=lambda each: each[0].count("/")):
+        layering.show(sources, path)
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
                 with contextlib.suppress(OSError), ns.mount_point(root, below, create=False) as target:
@@ -167,10 +176,10 @@ def mount_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> lis
 def _working_dir(view: ImageView, layering: Layering) -> None:
     """Create a writable working directory even if the image does not have it."""
     first, *rest = [part for part in os.path.normpath(f"/{view.working_dir}").split("/") if part] or [""]
-    if first and first not in {*_names(view.root), *_NOT_FROM_IMAGES}:
+    if first and first not in _NOT_FROM_IMAGES and stack.find(view.folders, first) is None:
         made = view.scratch / "working-dir" / first
         made.joinpath(*rest).mkdir(parents=True)
-        layering.show(made, _resolved(layering.root, first))
+        layering.show([made], _resolved(layering.root, first))
 
 
 def _resolved(root: Path, name: str) -> str:
@@ -188,7 +197,7 @@ def _writable_work(view: ImageView, root: Path) -> str:
     path = os.path.normpath(f"/{view.working_dir}").strip("/")
     if not path:
         return READ_ONLY.format(more=" and /")
-    source = view.root
+    source = _only(view.folders)
     for part in path.split("/"):
         source = source / part
         if source.is_symlink():

@@ -30,7 +30,6 @@ from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, mount_imag
 from vertex_emulator.kernel.trees import remove_tree
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
-_ALL_IDS = str(2**32 - 1)
 _OWN = frozenset({"dev", "gcs", "lost+found", "proc", "run", "tmp"})
 _SYSTEM = (Path("/usr"), Path("/etc"))
 _MOUNTS = (ROOT,)
@@ -41,7 +40,7 @@ class Sandbox:
     """How replicas are started on this machine. `reason` says why nothing better is used, or is empty.
 
     `host_id` is the user and group of this machine that replicas are; None: the user who runs the emulator,
-    who is root with `as_root`.
+    who is root with `as_root`. `layers`: overlayfs merges the folders of several unpacked layers.
     """
 
     kind: Literal["namespaces", "process"]
@@ -50,6 +49,7 @@ class Sandbox:
     reason: str = ""
     host_id: int | None = None
     as_root: bool = False
+    layers: bool = False
 
     @property
     def shows_gcs(self) -> bool:
@@ -161,13 +161,12 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
     if sandbox.kind != "namespaces":
         return []
     root, image = view.folder / "root", view.image
-    in_user_namespace = Path("/proc/self/uid_map").read_text().split()[2] != _ALL_IDS
     notes: list[str] = []
     ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
     if user is not None:
         notes += _own(view, user)
     if image is not None and image.own:
-        notes += mount_image_root(image, root, in_user_namespace=in_user_namespace)
+        notes += mount_image_root(image, root)
     else:
         ns.bind(root, root)
         _host_folders(root, apart=_MOUNTS if view.shares else ())
@@ -189,7 +188,7 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
         ns.set_hostname(view.hostname)
     else:
         if image is not None:
-            notes += mount_layers(image, root, in_user_namespace=in_user_namespace)
+            notes += mount_layers(image, root)
         _private_temporary_folders(root, view)
         if user is not None:
             _open_private_folders(root, view)
@@ -211,7 +210,7 @@ def _owned(view: View) -> dict[Path, bool]:
     """
     found = {view.folder: True, view.buckets: True}
     if view.image is not None:
-        found[view.image.root] = True
+        found.update(dict.fromkeys(view.image.folders, True))
     for folder in view.shares.values():
         found[folder] = folder.is_relative_to(view.hidden)
     for path in (*view.visible, *view.shown.values()):

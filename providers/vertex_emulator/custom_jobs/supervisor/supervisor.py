@@ -27,6 +27,7 @@ from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
 from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
+from vertex_emulator.custom_jobs.supervisor.private_files import PrivateFiles
 from vertex_emulator.custom_jobs.supervisor.restarts import consequence_of
 from vertex_emulator.custom_jobs.supervisor.starting import NoPortError, NotStartedError, Starter
 from vertex_emulator.job_folder import folder, outcome
@@ -65,6 +66,7 @@ class Supervisor:
         self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
+        self._private_files = PrivateFiles(job_folder.path)
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
         self._held: tuple[int, ...] = ()  # locks on unpacked images, held by this process
@@ -249,6 +251,7 @@ class Supervisor:
             self.reporter.changed()
         if one.ended and progress.ended is None:
             one.finished_at = self.clock.seconds()
+            self._private_files.remove(self.folder.replica(one.name))
             progress.exit_code, progress.ended = one.child.exit_code, times.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
@@ -316,6 +319,7 @@ class Supervisor:
         while not self.reporter.flush() and self.folder.path.exists() and self.clock.seconds() < latest:
             time.sleep(_TICK_SECONDS)
             self.clock.reload()
+        self._private_files.finish()
 
 
 def main(path: str) -> int:

@@ -1,0 +1,47 @@
+"""Removal of the files that a replica has written into its image, when it ends.
+
+They may be thousands, so that another process removes them: the supervisor has to see the ends of replicas.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from itertools import count
+from pathlib import Path
+
+_FOLDER = "removed"
+_FINISH_SECONDS = 30.0
+
+
+class PrivateFiles:
+    """Removes private files of the replicas of one job; what is left then goes with the job's folder."""
+
+    def __init__(self, job_folder: Path) -> None:
+        self._folder = job_folder / _FOLDER
+        self._numbers = count(1)
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def remove(self, replica_folder: Path) -> None:
+        """Remove the private files of an ended replica, if it has any. Does not wait for that."""
+        self._running = [each for each in self._running if each.poll() is None]
+        away = self._folder / str(next(self._numbers))
+        with contextlib.suppress(OSError):  # it runs no image, or the job was deleted
+            self._folder.mkdir(exist_ok=True)
+            (replica_folder / "image").rename(away)
+            self._running.append(
+                subprocess.Popen(  # noqa: S603
+                    ["rm", "-rf", "--", str(away)],  # noqa: S607
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+
+    def finish(self) -> None:
+        """Wait until the files are removed."""
+        for each in self._running:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                each.wait(_FINISH_SECONDS)
+        with contextlib.suppress(OSError):
+            self._folder.rmdir()
