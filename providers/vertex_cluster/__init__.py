@@ -21,7 +21,7 @@ copy of this folder. Every function that reads the environment also takes it as 
 from __future__ import annotations
 
 from .cluster import ROLES, Cluster, ClusterError
-from .frameworks import FRAMEWORKS, Ranks, all_replicas, trainers
+from .frameworks import FRAMEWORKS, Ranks, all_replicas, start_rendezvous, trainers
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
 from .paths import gcs_path, gs_uri
@@ -70,6 +70,7 @@ __all__ = [
     "plan_warnings",
     "plans",
     "report",
+    "start_rendezvous",
     "subnetwork_variable_device",
     "trainers",
     "variable_device",
