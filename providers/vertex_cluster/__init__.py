@@ -24,6 +24,7 @@ from .cluster import ROLES, Cluster, ClusterError
 from .frameworks import FRAMEWORKS, Ranks, all_replicas, start_rendezvous, trainers
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
+from .legacy import legacy_variables, use_legacy_environment
 from .paths import gcs_path, gs_uri
 from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
 from .placement.strategies import (
@@ -62,6 +63,7 @@ __all__ = [
     "from_environment",
     "gcs_path",
     "gs_uri",
+    "legacy_variables",
     "local_devices",
     "parse_cluster_spec",
     "parse_tf_config",
@@ -73,5 +75,6 @@ __all__ = [
     "start_rendezvous",
     "subnetwork_variable_device",
     "trainers",
+    "use_legacy_environment",
     "variable_device",
 ]

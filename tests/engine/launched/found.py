@@ -1,4 +1,7 @@
-"""Print the arguments and variables of a replica; the chief then waits for all others, since the job ends with it."""
+"""Print the arguments and variables of a replica.
+
+The job ends with its chief, so the chief then waits for all others: those in CLUSTER_SPEC, or `--others=N`.
+"""
 
 import json
 import os
@@ -15,12 +18,15 @@ def report(arguments):
     cluster = vertex_cluster.from_environment()
     if cluster.is_chief:
         with socket.create_server((cluster.host, cluster.port)) as server:
-            for _ in range(sum(map(len, cluster.pools)) - 1):
+            given = [int(word[9:]) for word in arguments if word.startswith("--others=")]
+            for _ in range(given[0] if given else sum(map(len, cluster.pools)) - 1):
                 server.accept()[0].close()
         return
-    while True:
+    met = False
+    while not met:
         try:
-            return socket.create_connection((cluster.chief_host, cluster.chief_port)).close()
+            socket.create_connection((cluster.chief_host, cluster.chief_port)).close()
+            met = True
         except OSError:
             time.sleep(0.1)
 

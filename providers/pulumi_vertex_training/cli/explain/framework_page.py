@@ -8,7 +8,7 @@ from typing import Any
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields.values import Unknown
-from vertex_training.job.framework_choices import Choice, preset_of, prebuilt_uri, roles_of
+from vertex_training.job.framework_choices import Choice, prebuilt_uri, preset_of, roles_of
 from vertex_training.topology.presets.launchers import command
 from vertex_training.topology.presets.tables import Preset
 
