@@ -17,6 +17,7 @@ gradients.
 from __future__ import annotations
 
 import difflib
+import importlib
 import ipaddress
 import threading
 from dataclasses import dataclass
@@ -97,9 +98,10 @@ _WHOLE_NUMBERS = frozenset(
 def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resolve = None) -> dict[str, str]:
     """Return the settings of this replica, all as text.
 
-    `slots` is the number of processes on each machine, usually one for each GPU. torchrun starts them; with
-    horovod the settings are those of the first one; all other frameworks count replicas and need 1. `resolve` maps a host name to its IP address, such
-    as ``socket.gethostbyname``; mxnet and lightgbm need it, because they do not work with names.
+    `slots` is the number of processes on each machine, usually one for each GPU. torchrun starts them, and
+    with horovod the settings are those of the first one. Other frameworks count replicas and need 1.
+    `resolve` maps a host name to its IP address, such as ``socket.gethostbyname``; mxnet and lightgbm need
+    it, because they do not work with names.
 
     * torch: variables of ``init_process_group("env://")``, one process for each replica
     * torchrun: the PET_ variables, which replace its options
@@ -275,13 +277,13 @@ def start_rendezvous(cluster: Cluster, *, slots: int = 1) -> None:
     """
     if not cluster.is_chief:
         return
-    from horovod.runner.common.util.hosts import get_host_assignments, parse_hosts
-    from horovod.runner.http.http_server import RendezvousHandler, RendezvousHTTPServer
-
+    hosts_of = importlib.import_module("horovod.runner.common.util.hosts")
+    http = importlib.import_module("horovod.runner.http.http_server")
     size = trainers(cluster).world_size
-    hosts = parse_hosts(",".join(f"replica{rank}:{slots}" for rank in range(size)))
-    server = RendezvousHTTPServer(("0.0.0.0", cluster.chief_port), RendezvousHandler, False)
-    server.init(get_host_assignments(hosts, size * slots))
+    hosts = hosts_of.parse_hosts(",".join(f"replica{rank}:{slots}" for rank in range(size)))
+    address = ("0.0.0.0", cluster.chief_port)  # noqa: S104 - the other replicas connect to it
+    server = http.RendezvousHTTPServer(address, http.RendezvousHandler, False)
+    server.init(hosts_of.get_host_assignments(hosts, size * slots))
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 

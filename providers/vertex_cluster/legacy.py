@@ -4,8 +4,8 @@
 
     vertex_cluster.use_legacy_environment()  # before the program reads TF_CONFIG or CLUSTER_SPEC
 
-or, for a program that stays as it is, ``python3 -m vertex_cluster.legacy python3 -m trainer.task``. The emulator
-does the same by itself. It happens only in a job whose pools have the variable `VARIABLE`, which
+or, for a program that stays as it is, ``python3 -m vertex_cluster.legacy python3 -m trainer.task``. The
+emulator does the same by itself. It happens only in a job whose pools have the variable `VARIABLE`, which
 ``from_training_input(document, legacy_environment=True)`` sets.
 
 Sources: AI Platform documentation, "Distributed training with containers" and "TF_CONFIG and distributed
@@ -26,8 +26,8 @@ from .variables import from_environment
 __all__ = ["VARIABLE", "legacy_variables", "use_legacy_environment"]
 
 VARIABLE = "VERTEX_CLUSTER_LEGACY_ENVIRONMENT"
-"""JSON with ``chief``, the name of the first replica in TF_CONFIG; ``container``, whether the job runs a custom
-container; ``job``, the training input."""
+"""JSON with ``chief``, the name of the first replica in TF_CONFIG; ``container``, whether the job runs a
+custom container; ``job``, the training input."""
 
 _EVALUATOR = 3
 
@@ -47,9 +47,9 @@ def legacy_variables(environ: Mapping[str, str] | None = None) -> dict[str, str 
 
     def described(chief: str, **more: str) -> dict[str, Any]:
         names = (chief, "worker", "ps", "evaluator")
-        listed = zip(names[:_EVALUATOR], cluster.pools)
+        listed = {names[i]: list(cluster.pools[i]) for i in range(_EVALUATOR) if cluster.pools[i]}
         return {
-            "cluster": {name: list(pool) for name, pool in listed if pool},
+            "cluster": listed,
             "task": {"type": names[cluster.pool], "index": cluster.index, **more, **trial},
             "job": facts.get("job", {}),
         }
@@ -102,7 +102,7 @@ def main(words: Sequence[str]) -> None:
         sys.exit("Give the program: python3 -m vertex_cluster.legacy python3 -m trainer.task")
     use_legacy_environment()
     program = sys.executable if words[0] in ("python", "python3") else words[0]
-    os.execvp(program, [program, *words[1:]])
+    os.execvp(program, [program, *words[1:]])  # noqa: S606 - the program of the user
 
 
 if __name__ == "__main__":

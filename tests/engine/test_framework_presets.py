@@ -1,4 +1,4 @@
-"""`framework=` on the real engine and emulator: what it chooses, what the replicas then find, what changes."""
+"""`framework=` on the real engine and emulator: choices, the variables of replicas, and what changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def job(name, counts, framework, command=(), accelerators=0, own=(), **container
             container_spec=vt.ContainerSpecArgs(
                 args=["python3", "-m", "found", "--epochs=3"],
                 command=list(command) or None,
-                env=[vt.EnvVarArgs(name=key, value=value) for key, value in [("PYTHONPATH", {folder!r}), *own]],
+                env=[
+                    vt.EnvVarArgs(name=key, value=value) for key, value in [("PYTHONPATH", {folder!r}), *own]
+                ],
                 **{{"image_uri": {image!r}, **container}},
             ),
         )
@@ -70,7 +72,7 @@ REPLICAS = {"jax": 3, "alone": 1, "lightgbm": 3, "mxnet": 4, "torch": 2}
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What one replica printed: the arguments of its program and its variables."""
+    """The output of one replica: the arguments of its program and its variables."""
 
     arguments: list[str]
     variables: dict[str, str]
@@ -82,7 +84,7 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """A deployment with presets, then previews of it unchanged, written by hand, and with mistakes."""
+    """A deployment with presets, then previews of it unchanged, written manually, and with mistakes."""
 
     up: Result
     same: Result

@@ -1,4 +1,4 @@
-"""`from_training_input` on the real engine: a job of AI Platform becomes a `CustomJob`, also with its variables."""
+"""`from_training_input` on the real engine: a job of AI Platform becomes a `CustomJob`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the preset of a framework chooses for declared worker pools, filled in before decoding.
+"""The choices of a framework's preset for declared worker pools, filled in before decoding.
 
 A given field always wins, so that a declaration with the choices written in it is the same job without the
 preset. This works on plain values with keys in either spelling; `fields.decode` reports what cannot be read.
@@ -52,7 +52,7 @@ class Chosen:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Describe the choices for people; nothing if there is none."""
+        """Describe the choices for people; empty without choices."""
         if self.preset is None:
             return ()
         name = self.preset.name
@@ -97,7 +97,7 @@ def choose(value: Mapping[Any, Any], framework: object, *, location: str | Unkno
             if reason:
                 unlaunched[position] = reason
         filled.append(pool)
-    if not choices:
+    if filled == list(pools):
         return Chosen(value=value, preset=preset, unlaunched=unlaunched)
     return Chosen(value={**value, key: filled}, preset=preset, choices=tuple(choices), unlaunched=unlaunched)
 

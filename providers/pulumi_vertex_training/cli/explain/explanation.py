@@ -52,8 +52,9 @@ def explanation_of(
 ) -> Explanation:
     """Explain the plain values of a file.
 
-    `settings` is the framework whose settings are shown, `framework` the one whose preset is, `resource` the persistent resource on which the job
-    should run. Raises InputError for a trial that the tuning job does not have.
+    `settings` is the framework whose settings are shown, `framework` the one whose preset is. `resource` is
+    the persistent resource on which the job should run. Raises InputError for a trial that the tuning job
+    does not have.
     """
     document = documents.read_document(value, options=options)
     path, job = documents.job_in(document)

@@ -43,7 +43,7 @@ def explain_framework(framework: str | None, location: str | None, output: Outpu
         output.section("To use it")
         output.paragraph(
             f'Declare framework="{preset.name}", leave command out, and begin args with the program: '
-            'args=["python3", "-m", "trainer.task"] or ["train.py"]. Every field that you give stays as it is. '
+            'args=["python3", "-m", "trainer.task"] or ["train.py"]. A field that you give stays as it is. '
             "To read the launcher, add --json.",
             indent=2,
         )

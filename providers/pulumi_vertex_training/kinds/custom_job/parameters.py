@@ -61,7 +61,7 @@ def from_training_input(
     :param legacy_environment: Give the replicas CLUSTER_SPEC and TF_CONFIG as AI Platform did, with master,
         worker and ps. On the emulator that happens by itself. On Google Cloud, `vertex_cluster` in the
         container does it.
-    :param location: Region, for the prebuilt images. Default: that of the document, else the stack's location.
+    :param location: Region, for the prebuilt images. Default: that of the document, else the stack's.
     :param allow_unknown_types: Report unknown machine and accelerator types as a warning. Passed on.
     :param allow_legacy_types: Accept types that Google has retired. Passed on.
     """

@@ -54,7 +54,7 @@ if program[0] in ("python", "python3"):
 
 _START = "os.execvp(program[0], program)\n"
 
-_BESIDE = """
+_SIDE_SERVICE = """
 def beside(serve):
     parent = os.getpid()
     if os.fork() == 0:
@@ -86,7 +86,7 @@ give(JAX_CPU_COLLECTIVES_IMPLEMENTATION="gloo")
 
 _XGBOOST = (
     "import importlib.util, threading\n"
-    + _BESIDE
+    + _SIDE_SERVICE
     + """
 if importlib.util.find_spec("xgboost") is None:
     sys.exit("the image has no xgboost")
@@ -127,7 +127,7 @@ if pools[1] or pools[2]:
 
 _HOROVOD = (
     "import importlib.util, signal, subprocess, threading\n"
-    + _BESIDE
+    + _SIDE_SERVICE
     + """
 if importlib.util.find_spec("horovod") is None:
     sys.exit("the image has no horovod")

@@ -1,7 +1,7 @@
 """The preset of each framework: image, launcher, variables and port, and which pools take part.
 
-Sources: the frameworks' documentation on distributed training, and runs of each framework on the emulator; for
-the images the catalog of prebuilt images.
+Sources: the frameworks' documentation on distributed training, runs of each framework on the emulator, and
+for images the catalog of prebuilt ones.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                     "LIGHTGBM_NUM_MACHINES": "number of machines",
                     "LIGHTGBM_LOCAL_LISTEN_PORT": "port of this machine",
                 },
-                program="lightgbm.train with the parameters machines, num_machines and local_listen_port; the "
-                "command lightgbm gets them from the launcher",
+                program="lightgbm.train with the parameters machines, num_machines and local_listen_port; "
+                "the command lightgbm gets them from the launcher",
             ),
             Preset(
                 name="mxnet",
@@ -154,8 +154,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 pools=_TRAINERS,
                 processes="HOROVOD_LOCAL_SIZE",
                 variables={
-                    "HOROVOD_GLOO_RENDEZVOUS_ADDR": "address of the rendezvous, which the launcher runs on the "
-                    "chief",
+                    "HOROVOD_GLOO_RENDEZVOUS_ADDR": "address of the rendezvous, which the launcher runs on "
+                    "the chief",
                     "HOROVOD_GLOO_RENDEZVOUS_PORT": "port of the rendezvous",
                     "HOROVOD_RANK": "rank of this process; HOROVOD_SIZE, _LOCAL_RANK, _LOCAL_SIZE, "
                     "_CROSS_RANK and _CROSS_SIZE are set as well",

@@ -33,8 +33,8 @@ class Framework:
     `lockstep`: chief and workers compute each step together, so their accelerators should be equal.
     `several_machines`: it can train on more than one. `workers_needed`: the chief alone trains nothing.
     `tpu`: it trains on TPUs only. `strict`: pools that do not match are errors, as for TensorFlow's
-    strategies; for other frameworks they are warnings, since a program may know better. `preset` is the name of
-    its preset (`topology.presets`).
+    strategies; for other frameworks they are warnings, since a program may know better. `preset` is the
+    name of its preset (`topology.presets`).
     """
 
     name: str
