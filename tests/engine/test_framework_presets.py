@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,14 @@ from support.shared_engine import mentions
 from support.waiting import eventually
 from vertex_training.topology.presets.launchers import command
 
-IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
-
 FOLDER = Path(__file__).parent / "launched"
 """The program of the replicas, which prints what it finds, and a stand-in for torchrun."""
 
+DOCKERFILE = "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"
 PROGRAM = """
+repository = vt.ImageRepository("images", force_destroy=True)
+image = vt.TrainingImage("launched", repository=repository, source="launched")
+
 def job(name, counts, framework, command=(), accelerators=0, own=(), **container):
     machine = vt.MachineSpecArgs(machine_type="n1-standard-8")
     if accelerators:
@@ -36,18 +39,14 @@ def job(name, counts, framework, command=(), accelerators=0, own=(), **container
             container_spec=vt.ContainerSpecArgs(
                 args=["python3", "-m", "found", "--epochs=3"],
                 command=list(command) or None,
-                env=[
-                    vt.EnvVarArgs(name=key, value=value) for key, value in [("PYTHONPATH", {folder!r}), *own]
-                ],
-                **{{"image_uri": {image!r}, **container}},
+                env=[vt.EnvVarArgs(name=key, value=value) for key, value in own],
+                **{"image_uri": image.uri, **container},
             ),
         )
         for count in counts
     ]
     made = vt.CustomJob(name, worker_pool_specs=pools, framework=framework, wait="done", on_replace="delete")
     pulumi.export(name, [made.state, made.id])
-
-{jobs}
 """
 JOBS = """
 job("jax", [1, 2], "jax", own=[("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "mpi")])
@@ -97,15 +96,17 @@ class Steps:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
-    facts = {"folder": str(FOLDER), "image": IMAGE}
-    engine.write(PROGRAM.format(**facts, jobs=JOBS))
+    source = engine.folder / "infra" / "launched"
+    shutil.copytree(FOLDER, source)
+    (source / "Dockerfile").write_text(DOCKERFILE)
+    engine.write(PROGRAM + JOBS)
     up = engine.up().ok()
     outputs = engine.outputs()
     found = {name: replicas_of(engine, outputs[name][1], count) for name, count in REPLICAS.items()}
     same = engine.preview().ok()
-    engine.write(PROGRAM.format(**facts, jobs=BY_HAND))
+    engine.write(PROGRAM + BY_HAND)
     by_hand = engine.preview().ok()
-    engine.write(PROGRAM.format(**facts, jobs=PREBUILT))
+    engine.write(PROGRAM + PREBUILT)
     mistakes = engine.preview().failed()
     return Steps(up=up, same=same, by_hand=by_hand, mistakes=mistakes, outputs=outputs, found=found)
 

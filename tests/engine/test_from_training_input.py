@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,12 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
 from support.engine import Engine, Result
 from support.waiting import eventually
 
-FOUND = Path(__file__).parent / "launched" / "found.py"
+LAUNCHED = Path(__file__).parent / "launched"
+DOCKERFILE = "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
-RUN = ["python3", str(FOUND), "--others=4"]
+FOUND = ["python3", "-m", "found"]
+RUN = [*FOUND, "--others=4"]
 
 CLUSTER: dict[str, Any] = {
     "jobId": "mxnet_digits",
@@ -50,7 +53,7 @@ CLUSTER: dict[str, Any] = {
 }
 ALONE: dict[str, Any] = {
     "scaleTier": "BASIC",
-    "masterConfig": {"imageUri": IMAGE, "containerCommand": ["python3", str(FOUND)]},
+    "masterConfig": {"imageUri": IMAGE, "containerCommand": FOUND},
 }
 SCHEDULED: dict[str, Any] = {
     "trainingInput": {
@@ -59,7 +62,7 @@ SCHEDULED: dict[str, Any] = {
         "workerCount": 1,
         "parameterServerType": "n1-standard-4",
         "parameterServerCount": 1,
-        "args": ["python3", str(FOUND)],
+        "args": FOUND,
     }
 }
 PACKAGE: dict[str, Any] = {
@@ -83,13 +86,20 @@ WRONG: dict[str, Any] = {
     }
 }
 PROGRAM = f"""
-cluster = vt.from_training_input({CLUSTER!r}, legacy_environment=True)
+repository = vt.ImageRepository("images", force_destroy=True)
+image = vt.TrainingImage("launched", repository=repository, source="launched")
+
+def job(name, document, framework=None, **options):
+    arguments = vt.from_training_input(document, **options)
+    for pool in arguments["worker_pool_specs"]:
+        if pool:
+            pool["container_spec"]["image_uri"] = image.uri
+    return vt.CustomJob(name, **arguments, framework=framework, wait="done")
+
 jobs = {{
-    "cluster": vt.CustomJob("cluster", **cluster, wait="done"),
-    "alone": vt.CustomJob("alone", **vt.from_training_input({ALONE!r}, legacy_environment=True), wait="done"),
-    "scheduled": vt.CustomJob(
-        "scheduled", **vt.from_training_input({SCHEDULED!r}), framework="mxnet", wait="done"
-    ),
+    "cluster": job("cluster", {CLUSTER!r}, legacy_environment=True),
+    "alone": job("alone", {ALONE!r}, legacy_environment=True),
+    "scheduled": job("scheduled", {SCHEDULED!r}, framework="mxnet"),
 }}
 package = vt.from_training_input({PACKAGE!r})
 for name, job in jobs.items():
@@ -114,6 +124,8 @@ class Steps:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
+    shutil.copytree(LAUNCHED, engine.folder / "infra" / "launched")
+    (engine.folder / "infra" / "launched" / "Dockerfile").write_text(DOCKERFILE)
     engine.write(PROGRAM)
     up = engine.up().ok()
     outputs = engine.outputs()
