@@ -1,6 +1,7 @@
 """Public names of the package, for type checkers and for `__init__.py`."""
 
 from .kinds.custom_job.existing import ExistingCustomJob, get_custom_job
+from .kinds.custom_job.parameters import from_training_input
 from .kinds.custom_job.resource import CustomJob
 from .kinds.distributed_training.resource import DistributedTraining
 from .kinds.hyperparameter_tuning_job.args import (
@@ -192,6 +193,7 @@ __all__ = [
     "chief_worker_pool",
     "discrete_parameter",
     "double_parameter",
+    "from_training_input",
     "get_custom_job",
     "get_hyperparameter_tuning_job",
     "get_image_repository",

@@ -21,9 +21,10 @@ copy of this folder. Every function that reads the environment also takes it as 
 from __future__ import annotations
 
 from .cluster import ROLES, Cluster, ClusterError
-from .frameworks import FRAMEWORKS, Ranks, all_replicas, trainers
+from .frameworks import FRAMEWORKS, Ranks, all_replicas, start_rendezvous, trainers
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
+from .legacy import legacy_variables, use_legacy_environment
 from .paths import gcs_path, gs_uri
 from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
 from .placement.strategies import (
@@ -62,6 +63,7 @@ __all__ = [
     "from_environment",
     "gcs_path",
     "gs_uri",
+    "legacy_variables",
     "local_devices",
     "parse_cluster_spec",
     "parse_tf_config",
@@ -70,7 +72,9 @@ __all__ = [
     "plan_warnings",
     "plans",
     "report",
+    "start_rendezvous",
     "subnetwork_variable_device",
     "trainers",
+    "use_legacy_environment",
     "variable_device",
 ]

@@ -4,8 +4,7 @@
     jax.distributed.initialize(**frameworks.arguments(cluster, "jax"))
 
 A replica that takes no part in the framework's communication gets an empty dictionary. These are evaluators,
-servers with any framework except MXNet (reduction servers run their own program), and workers with Horovod,
-which wait for the launcher on the chief.
+and servers with any framework except MXNet (reduction servers run their own program).
 
 The port is that of CLUSTER_SPEC. The replica must not use it for anything else.
 
@@ -18,13 +17,23 @@ gradients.
 from __future__ import annotations
 
 import difflib
+import importlib
 import ipaddress
+import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional
 
 from .cluster import Cluster, ClusterError, split_address
 
-__all__ = ["FRAMEWORKS", "Ranks", "all_replicas", "arguments", "settings", "trainers"]
+__all__ = [
+    "FRAMEWORKS",
+    "Ranks",
+    "all_replicas",
+    "arguments",
+    "settings",
+    "start_rendezvous",
+    "trainers",
+]
 
 
 @dataclass(frozen=True)
@@ -76,22 +85,23 @@ FRAMEWORKS: Mapping[str, str] = {
     "jax": "arguments",
     "xgboost": "arguments",
     "lightgbm": "arguments",
-    "horovod": "arguments",
+    "horovod": "environment",
 }
 """Every framework by name, and the kind of its settings: environment variables, or arguments of a function or
 command. ``pytorch`` is another name of ``torch``."""
 
 _WHOLE_NUMBERS = frozenset(
-    {"num_processes", "process_id", "dmlc_tracker_port", "num_machines", "local_listen_port", "np"}
+    {"num_processes", "process_id", "dmlc_tracker_port", "num_machines", "local_listen_port"}
 )
 
 
 def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resolve = None) -> dict[str, str]:
     """Return the settings of this replica, all as text.
 
-    `slots` is the number of processes on each machine, usually one for each GPU. torchrun and horovod start
-    them; all other frameworks count replicas and need 1. `resolve` maps a host name to its IP address, such
-    as ``socket.gethostbyname``; mxnet and lightgbm need it, because they do not work with names.
+    `slots` is the number of processes on each machine, usually one for each GPU. torchrun starts them, and
+    with horovod the settings are those of the first one. Other frameworks count replicas and need 1.
+    `resolve` maps a host name to its IP address, such as ``socket.gethostbyname``; mxnet and lightgbm need
+    it, because they do not work with names.
 
     * torch: variables of ``init_process_group("env://")``, one process for each replica
     * torchrun: the PET_ variables, which replace its options
@@ -100,7 +110,8 @@ def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resol
     * xgboost: arguments of ``xgboost.collective.CommunicatorContext``; the chief runs
       ``RabitTracker(n_workers, host_ip, port, sortby="task")`` on that port as well
     * lightgbm: parameters of the training
-    * horovod: on the chief, ``-np`` and ``-H`` of ``horovodrun``
+    * horovod: the HOROVOD_ variables, without ``horovodrun`` and ssh; the chief runs the rendezvous as well
+      (`start_rendezvous`)
 
     Raises ValueError for an unknown framework or wrong slots, ClusterError if the cluster does not fit.
     """
@@ -113,8 +124,10 @@ def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resol
             f"slots is {slots!r}, not a whole number of at least 1. Give the number of processes on each "
             "machine."
         )
-    if framework in ("torchrun", "horovod"):
-        return (_torchrun if framework == "torchrun" else _horovod)(cluster, slots)
+    if framework == "torchrun":
+        return _torchrun(cluster, slots)
+    if framework == "horovod":
+        return _horovod(cluster, slots, resolve)
     if slots != 1:
         raise ValueError(
             f"slots is {slots}, but {framework} counts replicas. Leave it out, or use torchrun or horovod."
@@ -234,11 +247,44 @@ def _lightgbm(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
     }
 
 
-def _horovod(cluster: Cluster, slots: int) -> dict[str, str]:
-    if not cluster.is_chief:
+def _horovod(cluster: Cluster, slots: int, resolve: Resolve) -> dict[str, str]:
+    """Return the settings of the first process of a replica, as Horovod's own launcher for Gloo sets them."""
+    ranks = trainers(cluster)
+    if ranks.rank is None:
         return {}
-    hosts = [split_address(address)[0] for address in trainers(cluster).addresses]
-    return {"np": str(slots * len(hosts)), "hosts": ",".join(f"{host}:{slots}" for host in hosts)}
+    address = cluster.chief_host if resolve is None else resolve(cluster.chief_host)
+    found = {
+        "HOROVOD_CONTROLLER": "gloo",
+        "HOROVOD_CPU_OPERATIONS": "gloo",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR": address,
+        "HOROVOD_GLOO_RENDEZVOUS_PORT": str(cluster.chief_port),
+        "HOROVOD_HOSTNAME": f"replica{ranks.rank}",
+        "HOROVOD_RANK": str(ranks.rank * slots),
+        "HOROVOD_SIZE": str(ranks.world_size * slots),
+        "HOROVOD_LOCAL_RANK": "0",
+        "HOROVOD_LOCAL_SIZE": str(slots),
+        "HOROVOD_CROSS_RANK": str(ranks.rank),
+        "HOROVOD_CROSS_SIZE": str(ranks.world_size),
+    }
+    local = address == "localhost" or address.startswith("127.")
+    return {**found, "HOROVOD_GLOO_IFACE": "lo"} if local else found
+
+
+def start_rendezvous(cluster: Cluster, *, slots: int = 1) -> None:
+    """Serve the rendezvous of Horovod in a thread of the chief; do nothing in other replicas.
+
+    Call it before ``horovod.*.init()``. It needs Horovod.
+    """
+    if not cluster.is_chief:
+        return
+    hosts_of = importlib.import_module("horovod.runner.common.util.hosts")
+    http = importlib.import_module("horovod.runner.http.http_server")
+    size = trainers(cluster).world_size
+    hosts = hosts_of.parse_hosts(",".join(f"replica{rank}:{slots}" for rank in range(size)))
+    address = ("0.0.0.0", cluster.chief_port)  # noqa: S104 - the other replicas connect to it
+    server = http.RendezvousHTTPServer(address, http.RendezvousHandler, False)
+    server.init(hosts_of.get_host_assignments(hosts, size * slots))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
 def _ip(

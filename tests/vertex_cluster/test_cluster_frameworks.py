@@ -37,6 +37,24 @@ DMLC = {
 TRACKER = {"dmlc_tracker_uri": "10.0.0.1", "dmlc_tracker_port": "1"}
 MACHINES = {"machines": "10.0.0.1:1,10.0.0.2:2,10.0.0.3:3", "num_machines": "3"}
 
+
+def horovod(rank: int, *, size: int = 3, address: str = "10.0.0.1", port: str = "1") -> dict[str, str]:
+    """Return the settings of one process on each machine."""
+    return {
+        "HOROVOD_CONTROLLER": "gloo",
+        "HOROVOD_CPU_OPERATIONS": "gloo",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR": address,
+        "HOROVOD_GLOO_RENDEZVOUS_PORT": port,
+        "HOROVOD_HOSTNAME": f"replica{rank}",
+        "HOROVOD_RANK": str(rank),
+        "HOROVOD_SIZE": str(size),
+        "HOROVOD_LOCAL_RANK": "0",
+        "HOROVOD_LOCAL_SIZE": "1",
+        "HOROVOD_CROSS_RANK": str(rank),
+        "HOROVOD_CROSS_SIZE": str(size),
+    }
+
+
 TABLE: list[tuple[str, str, dict[str, str]]] = [
     ("torch", "chief", {**TORCH, "RANK": "0"}),
     ("torch", "worker", {**TORCH, "RANK": "2"}),
@@ -63,8 +81,8 @@ TABLE: list[tuple[str, str, dict[str, str]]] = [
     ("lightgbm", "worker", {**MACHINES, "local_listen_port": "3"}),
     ("lightgbm", "parameter_server", {}),
     ("lightgbm", "evaluator", {}),
-    ("horovod", "chief", {"np": "3", "hosts": "10.0.0.1:1,10.0.0.2:1,10.0.0.3:1"}),
-    ("horovod", "worker", {}),
+    ("horovod", "chief", horovod(0)),
+    ("horovod", "worker", horovod(2)),
     ("horovod", "parameter_server", {}),
     ("horovod", "evaluator", {}),
 ]
@@ -86,8 +104,8 @@ def test_the_table_has_every_framework() -> None:
     ("framework", "name", "value"),
     [
         pytest.param("torchrun", "PET_NPROC_PER_NODE", "4", id="torchrun"),
-        pytest.param("horovod", "np", "12", id="horovod, in all"),
-        pytest.param("horovod", "hosts", "10.0.0.1:4,10.0.0.2:4,10.0.0.3:4", id="horovod, each"),
+        pytest.param("horovod", "HOROVOD_SIZE", "12", id="horovod, in all"),
+        pytest.param("horovod", "HOROVOD_LOCAL_SIZE", "4", id="horovod, each"),
     ],
 )
 def test_several_processes_on_a_machine(framework: str, name: str, value: str) -> None:
@@ -189,7 +207,11 @@ def test_lightgbm_does_not_support_ipv6() -> None:
             id="jax",
         ),
         pytest.param("mxnet", {}, id="mxnet"),
-        pytest.param("horovod", {"np": "1", "hosts": "localhost:1"}, id="horovod"),
+        pytest.param(
+            "horovod",
+            horovod(0, size=1, address="localhost", port="2222") | {"HOROVOD_GLOO_IFACE": "lo"},
+            id="horovod",
+        ),
     ],
 )
 def test_a_single_chief(framework: str, expected: dict[str, str]) -> None:
@@ -238,14 +260,13 @@ def test_task_ids_of_xgboost_are_no_longer_than_needed() -> None:
             {"machines": MACHINES["machines"], "num_machines": 3, "local_listen_port": 3},
             id="lightgbm",
         ),
-        pytest.param("horovod", {}, id="horovod"),
     ],
 )
 def test_arguments_have_numbers(framework: str, expected: dict[str, object]) -> None:
     assert framework_arguments(seen_from("worker"), framework) == expected
 
 
-@pytest.mark.parametrize("framework", ["torch", "torchrun", "mxnet"])
+@pytest.mark.parametrize("framework", ["torch", "torchrun", "mxnet", "horovod"])
 def test_environment_frameworks_have_no_arguments(framework: str) -> None:
     with pytest.raises(ValueError, match=f"^{framework} reads its settings from the environment"):
         framework_arguments(seen_from("chief"), framework)

@@ -112,7 +112,12 @@ def _add_declarations(parser: Parser, commands: Subparsers) -> None:
         "check a job, tuning job or pipeline, and show the environment of each replica",
         parents=common,
     )
-    explain.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    explain.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help=f"{_FILE_HELP}. Without FILE, --framework prints what it chooses for any job",
+    )
     explain.add_argument(
         "--contract",
         choices=("observed", "documented"),
@@ -209,7 +214,8 @@ def _check_options() -> argparse.ArgumentParser:
     options.add_argument(
         "--framework",
         metavar="NAME",
-        help="check the needs of this framework or strategy, such as MultiWorkerMirroredStrategy or pytorch",
+        help="check the needs of this framework or strategy, such as MultiWorkerMirroredStrategy or pytorch, "
+        "and fill in what it chooses: image, launcher and variables",
     )
     options.add_argument(
         "--location",

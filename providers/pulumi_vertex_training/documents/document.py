@@ -13,6 +13,7 @@ from vertex_training.fields.origins import Origins
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+from vertex_training.job.framework_choices import Choice
 from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.rules.reduction_servers import Sizing
 
@@ -31,7 +32,8 @@ class Document(Generic[Spec]):
     `spec` is in normal form. It is also set despite errors, with placeholders for unreadable values; it is
     None only if nothing can be read. Its display name is "" if the form has none. `problems` has all
     findings, with the paths of the document. `sizing` is the calculation of reduction servers that are
-    declared as "auto". `location` is the given region, else that of the job.
+    declared as "auto". `location` is the given region, else that of the job. `choices` are those of the named
+    framework, with the API's paths, and `chosen` the same in words.
 
     `damaged` has the paths of `spec`, as the API has them, whose values are not the intended ones: they could
     not be read, are unknown, or were declared twice. Examples are "worker_pool_specs[1].replica_count",
@@ -50,6 +52,8 @@ class Document(Generic[Spec]):
     location: str | None = None
     damaged: frozenset[str] = frozenset()
     origins: Origins = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    chosen: tuple[str, ...] = ()
     unsaid: frozenset[str] = frozenset()
     answered: bool = False
 

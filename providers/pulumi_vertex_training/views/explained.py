@@ -14,6 +14,7 @@ from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings import problems as findings
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.presets.tables import Preset
 from vertex_training.topology.roles import SERVERS, Role, role_of
 from vertex_training.topology.rules.reduction_servers import Sizing
 
@@ -63,7 +64,7 @@ class Explanation:
 
     `job` is the custom job in the document; for a custom job, the document itself. `sizing` is set only for
     reduction servers, with a number or "auto". `replicas` is empty if the declaration does not determine
-    them.
+    them. `framework` is the one whose settings the replicas have, `preset` that of the named framework.
     """
 
     document: Document[Any]
@@ -73,6 +74,7 @@ class Explanation:
     replicas: tuple[ExplainedReplica, ...] = ()
     sizing: Sizing | None = None
     framework: str | None = None
+    preset: Preset | None = None
 
     @property
     def spec(self) -> CustomJobSpec | None:

@@ -16,6 +16,7 @@ from vertex_training.findings.words import all_of
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
+from vertex_training.topology.presets.launchers import launched_by
 from vertex_training.topology.roles import MAX_POOLS, role_of
 
 
@@ -94,7 +95,7 @@ def _task(task: ContainerSpec | PythonPackageSpec) -> Iterator[tuple[str, str]]:
     if isinstance(task, ContainerSpec):
         yield "container", known(task.image_uri)
         if task.command:
-            yield "command", shlex.join(task.command)
+            yield "command", _command(task.command)
     else:
         yield "module", known(task.python_module)
         yield "packages", " ".join(task.package_uris)
@@ -103,6 +104,12 @@ def _task(task: ContainerSpec | PythonPackageSpec) -> Iterator[tuple[str, str]]:
         yield "arguments", shlex.join(task.args)
     if task.env:
         yield "variables", ", ".join(variable.name for variable in task.env)
+
+
+def _command(words: Sequence[str]) -> str:
+    """Return a command as a shell line; the text of a launcher is left out."""
+    framework = launched_by(words)
+    return shlex.join(words) if framework is None else f"{words[0]} {words[1]} (the launcher of {framework})"
 
 
 def show_fields(fields: Mapping[str, object], output: Output, *, title: str) -> None:

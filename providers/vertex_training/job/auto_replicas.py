@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.fields.decode import decode
-from vertex_training.fields.schema import camel_case
+from vertex_training.fields.raw_values import get, key_of, with_fields
 from vertex_training.fields.values import UNKNOWN, Unknown
 from vertex_training.findings.problems import Problem, is_within
 from vertex_training.findings.rules import Rule
@@ -67,7 +67,7 @@ def fill_in(value: Mapping[Any, Any], *, location: str | Unknown | None = None) 
     Reduction servers may omit machine and container; given values are kept. The image is that of the
     location, unknown while the location is. Never raises.
     """
-    key = _key(value, _PATH)
+    key = key_of(value, _PATH)
     pools = value.get(key)
     if not isinstance(pools, (list, tuple)) or not any(map(_is_auto, pools)):
         return Filled(value=value)
@@ -81,7 +81,7 @@ def fill_in(value: Mapping[Any, Any], *, location: str | Unknown | None = None) 
             filled[position], faults, sizing = _servers(pool, pools, location)
             problems += faults
         else:
-            filled[position] = _with(pool, replica_count=UNKNOWN)
+            filled[position] = with_fields(pool, replica_count=UNKNOWN)
             problems.append(
                 AUTO_POSITION.broken(
                     f"{_PATH}[{position}].replica_count",
@@ -94,9 +94,9 @@ def fill_in(value: Mapping[Any, Any], *, location: str | Unknown | None = None) 
 def _servers(
     pool: Mapping[Any, Any], pools: Sequence[object], location: str | Unknown | None
 ) -> tuple[Mapping[Any, Any], list[Problem], Sizing | None]:
-    machine = _completed(_get(pool, "machine_spec"), "machine_type", DEFAULT_MACHINE)
-    container = _get(pool, "container_spec")
-    if container is not None or _get(pool, "python_package_spec") is None:
+    machine = _completed(get(pool, "machine_spec"), "machine_type", DEFAULT_MACHINE)
+    container = get(pool, "container_spec")
+    if container is not None or get(pool, "python_package_spec") is None:
         image = UNKNOWN if isinstance(location, Unknown) else image_for(location)
         container = _completed(container, "image_uri", image)
     sizing, problems = None, _task_problems(pool)
@@ -105,27 +105,27 @@ def _servers(
     count = sizing.replicas if sizing else UNKNOWN
     fields = {"machine_spec": machine, "container_spec": container, "replica_count": count}
     given = {name: field for name, field in fields.items() if field is not None}
-    return _with(pool, **given), problems, sizing
+    return with_fields(pool, **given), problems, sizing
 
 
 def _completed(message: object, name: str, default: object) -> object:
     """Fill in one field of a message if it is absent; return any other value unchanged."""
     if message is None:
         return {name: default}
-    if isinstance(message, Mapping) and _get(message, name) is None:
-        return _with(message, **{name: default})
+    if isinstance(message, Mapping) and get(message, name) is None:
+        return with_fields(message, **{name: default})
     return message
 
 
 def _task_problems(pool: Mapping[Any, Any]) -> list[Problem]:
     """Check a given task: only the image of the reduction server can be counted."""
-    below, container = f"{_PATH}[{SERVERS}]", _get(pool, "container_spec")
+    below, container = f"{_PATH}[{SERVERS}]", get(pool, "container_spec")
     remedy = f'"{AUTO}" counts reduction servers only: leave the task out, or give a number'
-    image = _get(container, "image_uri") if isinstance(container, Mapping) else None
+    image = get(container, "image_uri") if isinstance(container, Mapping) else None
     if isinstance(image, str) and not is_reduction_server_image(image):
         path = f"{below}.container_spec.image_uri"
         return [AUTO_IMAGE.broken(path, f"{shown(image)} is not a reduction server; {remedy}")]
-    if _get(pool, "python_package_spec") is not None:
+    if get(pool, "python_package_spec") is not None:
         return [AUTO_IMAGE.broken(f"{below}.python_package_spec", f"is not a reduction server; {remedy}")]
     return []
 
@@ -134,7 +134,7 @@ def _sized(
     machine: object, pools: Sequence[object], location: str | None
 ) -> tuple[Sizing | None, list[Problem]]:
     """Return the number of servers, or None if it is not known yet or the decoder will report why."""
-    machine_type = _get(machine, "machine_type") if isinstance(machine, Mapping) else None
+    machine_type = get(machine, "machine_type") if isinstance(machine, Mapping) else None
     chief, workers = (_pool(pools, position) for position in (CHIEF, WORKERS))
     if not isinstance(machine_type, str) or chief is None or workers is None:
         return None, []
@@ -159,19 +159,5 @@ def _pool(pools: Sequence[object], position: int) -> WorkerPoolSpec | None:
 def _is_auto(pool: object) -> bool:
     if not isinstance(pool, Mapping):
         return False
-    count = _get(pool, "replica_count")
+    count = get(pool, "replica_count")
     return isinstance(count, str) and count == AUTO
-
-
-def _key(value: Mapping[Any, Any], name: str) -> str:
-    """Return the spelling in which a mapping has a field, snake case if it has none."""
-    return next((key for key in (name, camel_case(name)) if value.get(key) is not None), name)
-
-
-def _get(value: Mapping[Any, Any], name: str) -> Any:
-    return value.get(_key(value, name))
-
-
-def _with(value: Mapping[Any, Any], **fields: object) -> dict[Any, Any]:
-    """Return a copy with some fields set, each in the spelling that the mapping has it in."""
-    return {**value, **{_key(value, name): field for name, field in fields.items()}}

@@ -11,6 +11,7 @@ from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import Unknown
 from vertex_training.findings.problems import Problem, known
 from vertex_training.job.auto_replicas import fill_in
+from vertex_training.job.framework_choices import Choice, choose
 from vertex_training.job.rules.job_spec import below
 from vertex_training.topology.rules.reduction_servers import Sizing
 
@@ -27,14 +28,16 @@ def decode_spec(
     check: Callable[[Spec], Sequence[Problem]],
     location: str | Unknown | None = None,
     at: Sequence[str] = ("",),
+    framework: object = None,
 ) -> Decoded[Spec]:
     """Decode, normalise and check a spec of any kind; report every problem at once, with its path.
 
-    Reduction servers with the count "auto" are filled in first, for `location`, which may not be known yet.
+    Reduction servers with the count "auto" are filled in first, for `location`, which may not be known yet,
+    and then the choices of the framework.
     `at` has the possible paths of a `JobSpec`, "trial_job_spec" or "". `check` returns the findings about a
     spec.
     """
-    filled = fill_parts(value, at=at, location=location)
+    filled = fill_parts(value, at=at, location=location, framework=framework)
     decoded = decode(cls, filled.value)
     if filled.problems:
         decoded = dataclasses.replace(decoded, spec=None, problems=(*filled.problems, *decoded.problems))
@@ -45,24 +48,36 @@ def decode_spec(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledParts:
-    """A declaration with the reduction servers of its parts filled in, as `auto_replicas.Filled`.
+    """A declaration whose parts have reduction servers (`auto_replicas`) and choices (`framework_choices`).
 
     The problems have their paths in the whole declaration. `sizing` is the calculation of the number, and
-    `arithmetic` the same in words; None and "" if no count is "auto".
+    `arithmetic` the same in words; None and "" if no count is "auto". `choices` are those of the framework,
+    with their paths in the whole declaration, and `sentences` the same in words.
     """
 
     value: Any
     problems: tuple[Problem, ...] = ()
     arithmetic: str = ""
     sizing: Sizing | None = None
+    choices: tuple[Choice, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
 def fill_parts(
-    value: Any, *, at: Sequence[str] = ("",), location: str | Unknown | None = None
+    value: Any,
+    *,
+    at: Sequence[str] = ("",),
+    location: str | Unknown | None = None,
+    framework: object = None,
 ) -> FilledParts:
-    """Replace `replica_count: "auto"` in each `JobSpec` of a declaration that is at one of the paths."""
+    """Fill in each `JobSpec` of a declaration that is at one of the paths.
+
+    `replica_count: "auto"` becomes a number, and the pools get the choices of a framework, if one is named.
+    """
     problems: list[Problem] = []
     sizings: list[Sizing] = []
+    choices: list[Choice] = []
+    sentences: list[str] = []
 
     def filled(value: Any, path: Sequence[str], whole: str) -> Any:
         if not isinstance(value, Mapping):
@@ -71,7 +86,13 @@ def fill_parts(
             found = fill_in(value, location=location)
             problems.extend(below(found.problems, whole))
             sizings.extend([found.sizing] if found.sizing else [])
-            return found.value
+            chosen = choose(found.value, framework, location=location)
+            choices.extend(
+                dataclasses.replace(one, path=f"{whole}.{one.path}" if whole else one.path)
+                for one in chosen.choices
+            )
+            sentences.extend(chosen.sentences)
+            return chosen.value
         key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
         return value if key is None else {**value, key: filled(value[key], path[1:], whole)}
 
@@ -82,4 +103,6 @@ def fill_parts(
         problems=tuple(problems),
         arithmetic=" ".join(sentence for sizing in sizings for sentence in sizing.arithmetic),
         sizing=sizings[0] if sizings else None,
+        choices=tuple(choices),
+        sentences=tuple(sentences),
     )

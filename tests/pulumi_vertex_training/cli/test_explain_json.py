@@ -97,6 +97,7 @@ KEYS = {
     "warnings",
     "replicas",
     "reductionServers",
+    "framework",
     "sample",
 }
 

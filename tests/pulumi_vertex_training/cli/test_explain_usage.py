@@ -57,7 +57,7 @@ def test_another_number_of_subnetworks_for_each_iteration() -> None:
 
 GOOD = "--strategy replication --workers 5 --subnetworks 3"
 MISTAKES: list[tuple[str, str, str, list[str]]] = [
-    ("no file", "explain", "FILE", ["required: FILE"]),
+    ("no file", "explain", "FILE", ["FILE is missing"]),
     ("two files", "explain a b", "b", ["has no option 'b'"]),
     ("one file to compare", "diff a", "NEW", ["required: NEW"]),
     ("a class", f"placement {GOOD} --strategy RoundRobinStrategy", "--strategy", ["mean 'round-robin'?"]),

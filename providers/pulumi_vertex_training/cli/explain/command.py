@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches, files
-from pulumi_vertex_training.cli.explain import explanation, replica_limits
+from pulumi_vertex_training.cli.explain import explanation, framework_page, replica_limits
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
@@ -26,6 +26,8 @@ _DESCRIBED = "give the output of `gcloud ai persistent-resources describe` with 
 def explain(options: argparse.Namespace, output: Output) -> int:
     """Run the command `explain`. Return 2 if there are errors; everything else is printed as well."""
     checks = check_switches.of_options(options)
+    if options.file is None:
+        return framework_page.explain_framework(checks.framework, checks.location, output)
     try:
         value = files.read(options.file)
         resource = _persistent_resource(options.persistent_resource)
@@ -40,6 +42,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
         contract=options.contract,
         trial=options.trial,
         settings=check_switches.settings_name(checks.framework),
+        framework=checks.framework,
         resource=resource,
     )
     if options.replica is not None:

@@ -31,6 +31,7 @@ from vertex_training.fields.origins import written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.framework_choices import preset_of
 from vertex_training.job.rules.job_spec import below
 from vertex_training.topology.roles import CHIEF, SERVERS, WORKERS, Role, role_of
 from vertex_training.topology.rules import reduction_servers
@@ -46,12 +47,14 @@ def explanation_of(
     contract: Contract = "observed",
     trial: str | None = None,
     settings: str | None = None,
+    framework: str | None = None,
     resource: PersistentResource | None = None,
 ) -> Explanation:
     """Explain the plain values of a file.
 
-    `settings` is the framework whose settings are shown, `resource` the persistent resource on which the job
-    should run. Raises InputError for a trial that the tuning job does not have.
+    `settings` is the framework whose settings are shown, `framework` the one whose preset is. `resource` is
+    the persistent resource on which the job should run. Raises InputError for a trial that the tuning job
+    does not have.
     """
     document = documents.read_document(value, options=options)
     path, job = documents.job_in(document)
@@ -82,6 +85,7 @@ def explanation_of(
         replicas=tuple(replicas),
         sizing=_sizing(job),
         framework=settings,
+        preset=preset_of(framework),
     )
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pulumi_vertex_training.cli.explain import framework_page
 from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views.explained import (
     ExplainedReplica,
@@ -64,6 +65,7 @@ def refused(message: str, path: str) -> dict[str, Any]:
         "errors": [{"path": path, "message": message, "rule": "", "source": ""}],
         "warnings": [],
         "reductionServers": None,
+        "framework": None,
         "sample": None,
         "replicas": [],
     }
@@ -80,6 +82,10 @@ def _head(explanation: Explanation) -> dict[str, Any]:
         "errors": findings(explanation.errors),
         "warnings": findings(explanation.warnings),
         "reductionServers": _sizing(explanation),
+        "framework": explanation.preset
+        and framework_page.document(
+            explanation.preset, whole.choices, location=whole.location, sentences=whole.chosen
+        ),
         "sample": {
             "jobId": sample.job_id,
             "projectNumber": sample.project_number,

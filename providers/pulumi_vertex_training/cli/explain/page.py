@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from pulumi_vertex_training.cli.explain import framework_page
 from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views import pools_view
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
@@ -45,6 +46,8 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
         return
     show_findings(explained.problems, output)
     _show_sizing(explained, output)
+    if explained.preset is not None:
+        framework_page.show_choices(explained.preset, explained.document.chosen, output)
     _show_replicas(explained, output, title=titles.replicas, command=command)
 
 

@@ -77,8 +77,9 @@ class JobOptions(TypedDict, total=False):
     labels: Input[Mapping[str, Input[str]] | None]
     """Labels of the job. A change of labels alone reruns nothing: the next run gets them."""
     framework: str | None
-    """Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`, `ParameterServerStrategy`
-    or `pytorch`. The pools are checked against its requirements.
+    """Framework or strategy of the program, such as `pytorch`, `jax` or `MultiWorkerMirroredStrategy`. The
+    pools are checked against its requirements, and get the image, launcher and variables that it needs where
+    you give none (docs/frameworks.md).
     """
     allow_unknown_types: bool
     """Report machine and accelerator types that this version does not know as a warning, not as an error, for

@@ -34,8 +34,8 @@ from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.values import kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, known
-from vertex_training.job.auto_replicas import fill_in
 from vertex_training.job.custom_job import CustomJobSpec, normalise
+from vertex_training.job.reading import fill_parts
 
 JOB_KEY = "job_spec"
 
@@ -124,7 +124,7 @@ def _checked(
 ) -> Document[CustomJobSpec]:
     """Decode, normalise and validate the fields of a job; check its name only if the form has one."""
     named = dict(fields) if needs_name else {"display_name": "", **fields}
-    filled = fill_in(named, location=options.location)
+    filled = fill_parts(named, location=options.location, framework=options.framework)
     check = _without_name(options) if not needs_name else _all_rules(options)
     decoded = decode(CustomJobSpec, filled.value).then(normalise, check)
     return Document(
@@ -133,6 +133,8 @@ def _checked(
         spec=decoded.draft,
         problems=as_written((*filled.problems, *decoded.problems), origins or {}),
         sizing=filled.sizing,
+        choices=filled.choices,
+        chosen=filled.sentences,
         location=options.location,
         damaged=decoded.unknown | decoded.damaged,
     )

@@ -65,6 +65,7 @@ def decode_job(
         normalise=normalise,
         check=check or (lambda spec: validate(spec, options=options)),
         location=options.location if location is None else location,
+        framework=options.framework,
     )
 
 

@@ -130,8 +130,9 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             Google provides.
         :param encryption_spec: Customer-managed key that encrypts the job's resources.
         :param labels: Labels of the job. A change of labels alone reruns nothing: the next run gets them.
-        :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
-            `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
+        :param framework: Framework or strategy of the program, such as `pytorch`, `jax` or
+            `MultiWorkerMirroredStrategy`. The pools are checked against its requirements, and get the image,
+            launcher and variables that it needs where you give none (docs/frameworks.md).
         :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
             warning, not as an error, for types that Google has added since.
         :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.

@@ -110,6 +110,7 @@ class DistributedTraining(pulumi.ComponentResource):
             image_uri=None if image is None else "",
             package_uris=() if package is None else ("",),
             executor_image_uri=None if executor_image_uri is None else "",
+            prebuilt=_has_prebuilt_image(job.get("framework")),
         )
         parts = {"bucket": bucket, "repository": repository, "image": image, "package": package}
         arguments.require(
@@ -259,6 +260,16 @@ class DistributedTraining(pulumi.ComponentResource):
     def tensorboard_url(self) -> pulumi.Output[str | None]:
         """Address of the job's TensorBoard experiment, None without one; a command on the emulator."""
         return self.job.tensorboard_url
+
+
+def _has_prebuilt_image(framework: str | None) -> bool:
+    """Return whether the preset of a framework chooses an image where none is given."""
+    if framework is None:
+        return False
+    from vertex_training.job.framework_choices import preset_of  # imported only if needed
+
+    preset = preset_of(framework)
+    return preset is not None and bool(preset.images)
 
 
 def _uris(package: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:

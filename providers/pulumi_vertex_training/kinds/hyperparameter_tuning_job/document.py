@@ -48,7 +48,7 @@ def read_tuning_job(
     if not has(value, _NAME):
         unsaid = frozenset({_NAME, *(name for name in _COUNTS if not has(value, name))})
         fields = {**fields, _NAME: "", **dict.fromkeys(unsaid - {_NAME}, UNKNOWN)}
-    filled = fill_parts(fields, at=TUNING_JOB.at, location=location)
+    filled = fill_parts(fields, at=TUNING_JOB.at, location=location, framework=options.framework)
 
     def check(spec: HyperparameterTuningJobSpec) -> list[Problem]:
         found = validate(spec, options=checks)
@@ -61,6 +61,8 @@ def read_tuning_job(
         spec=decoded.draft,
         problems=(*wrong, *filled.problems, *decoded.problems),
         sizing=filled.sizing,
+        choices=filled.choices,
+        chosen=filled.sentences,
         location=location,
         damaged=(decoded.unknown | decoded.damaged) - unsaid,
         unsaid=unsaid,

@@ -61,6 +61,7 @@ def read(
         check=check or (lambda spec: validate(spec, options=options)),
         location=options.location if location is None else location,
         at=("trial_job_spec",),
+        framework=options.framework,
     )
 
 

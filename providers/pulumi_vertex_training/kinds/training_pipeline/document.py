@@ -72,7 +72,7 @@ def read_training_pipeline(
         key: _without_service_fields(item) if key_name(key) == _MODEL else item
         for key, item in fields.items()
     }
-    filled = fill_parts(fields, at=PARTS, location=location)
+    filled = fill_parts(fields, at=PARTS, location=location, framework=options.framework)
 
     def check(spec: TrainingPipelineSpec) -> list[Problem]:
         found = validate(spec, options=checks)
@@ -88,6 +88,8 @@ def read_training_pipeline(
         spec=decoded.draft,
         problems=(*problems, *_as_written((*filled.problems, *decoded.problems), origins)),
         sizing=filled.sizing,
+        choices=filled.choices,
+        chosen=filled.sentences,
         location=location,
         damaged=decoded.unknown | decoded.damaged | broken,
         origins=origins,

@@ -44,6 +44,7 @@ def read(
         check=lambda spec: validate(spec, options=options, has_output=has_output),
         location=options.location,
         at=PARTS,
+        framework=options.framework,
     )
 
 

@@ -136,8 +136,9 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
             them.
         :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
             `base_output_directory` is left out. A rerun then never overwrites a good model.
-        :param framework: Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
-            `ParameterServerStrategy` or `pytorch`. The pools are checked against its requirements.
+        :param framework: Framework or strategy of the program, such as `pytorch`, `jax` or
+            `MultiWorkerMirroredStrategy`. The pools are checked against its requirements, and get the image,
+            launcher and variables that it needs where you give none (docs/frameworks.md).
         :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
             warning, not as an error, for types that Google has added since.
         :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.

@@ -175,6 +175,7 @@ class JobResourceType:
             check=check,
             location=_location(props),
             at=self.spec.at,
+            framework=props.get("framework"),
         )
 
     def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
@@ -188,9 +189,12 @@ class JobResourceType:
             at=self.spec.at,
         )
 
-    def reduction_arithmetic(self, props: Mapping[str, Any]) -> str:
-        """Return how the number of "auto" reduction servers was calculated, or "" if none were asked for."""
-        return fill_parts(props, at=self.spec.at, location=_location(props)).arithmetic
+    def filled_in(self, props: Mapping[str, Any]) -> Sequence[str]:
+        """Describe what was filled in: the number of "auto" reduction servers, and a framework's choices."""
+        filled = fill_parts(
+            props, at=self.spec.at, location=_location(props), framework=props.get("framework")
+        )
+        return [*([filled.arithmetic] if filled.arithmetic else []), *filled.sentences]
 
     def is_refused(self, declaration: Mapping[str, Any]) -> bool:
         """Return whether the check will refuse the declaration, which has no run yet."""
@@ -204,7 +208,9 @@ class JobResourceType:
         its plain form: check refuses it with the reasons.
         """
         hashed = {name: declaration[name] for name in self.hashed if name in declaration}
-        filled = fill_parts(hashed, at=self.spec.at, location=_location(declaration)).value
+        filled = fill_parts(
+            hashed, at=self.spec.at, location=_location(declaration), framework=declaration.get("framework")
+        ).value
         fields = {name: filled[name] for name in self.spec_fields if name in filled}
         fields |= {name: blank for name, blank in OF_NEXT_RUN.items() if name in self.spec_fields}
         decoded = decode(self.spec.spec, fields)

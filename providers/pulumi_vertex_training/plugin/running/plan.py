@@ -69,8 +69,9 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     checked = _inputs_of_last_run(declared, completed(declared, inputs, unknown), old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
-    if checked["spec_hash"] != old.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
-        OPERATION.say_once(f"{declared.resource(props)}: {arithmetic}")
+    if checked["spec_hash"] != old.get("spec_hash"):
+        for sentence in declared.filled_in(props):
+            OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
     if isinstance(checked["run"], str):
         OPERATION.note_declared_run(
             DeclaredRun(

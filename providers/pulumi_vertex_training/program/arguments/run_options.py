@@ -66,8 +66,9 @@ class RunOptions:
     is left out. A rerun then never overwrites a good model.
     """
     framework: str | None = None
-    """Strategy or framework of the program, such as `MultiWorkerMirroredStrategy`, `ParameterServerStrategy`
-    or `pytorch`. The pools are checked against its requirements.
+    """Framework or strategy of the program, such as `pytorch`, `jax` or `MultiWorkerMirroredStrategy`. The
+    pools are checked against its requirements, and get the image, launcher and variables that it needs where
+    you give none (docs/frameworks.md).
     """
     allow_unknown_types: bool = False
     """Report machine and accelerator types that this version does not know as a warning, not as an error, for

@@ -22,12 +22,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
-    """Image and package of a training. The package is installed in `executor_image_uri`."""
+    """Image and package of a training. The package is installed in `executor_image_uri`.
+
+    `prebuilt` is true if the preset of the framework chooses an image where none is given.
+    """
 
     image_uri: pulumi.Input[str] | None = None
     package_uris: pulumi.Input[Sequence[pulumi.Input[str]]] = ()
     python_module: pulumi.Input[str] | None = None
     executor_image_uri: pulumi.Input[str] | None = None
+    prebuilt: bool = False
 
 
 def missing(role: str, pool: WorkerPool | None, tasks: Tasks) -> list[str]:
@@ -44,13 +48,15 @@ def missing(role: str, pool: WorkerPool | None, tasks: Tasks) -> list[str]:
         if tasks.image_uri is None:
             package = {}
     found = []
-    if container is not None and tasks.image_uri is None and _lacks(container, "image_uri"):
+    has_container_image = tasks.image_uri is not None or tasks.prebuilt
+    if container is not None and not has_container_image and _lacks(container, "image_uri"):
         found.append(f"{role}.container_spec.image_uri is missing, and no image is given; give one of them")
     if package is not None and not tasks.package_uris and _lacks(package, "package_uris"):
         found.append(
             f"{role}.python_package_spec.package_uris is missing, and no package is given; give one of them"
         )
-    if package is not None and tasks.executor_image_uri is None and _lacks(package, "executor_image_uri"):
+    has_image = tasks.executor_image_uri is not None or tasks.prebuilt
+    if package is not None and not has_image and _lacks(package, "executor_image_uri"):
         found.append(
             f"{role}.python_package_spec.executor_image_uri is missing, and executor_image_uri is not given "
             "either; give one of them, such as one of Google's prebuilt training images"

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vertex_cluster.legacy import use_legacy_environment
 from vertex_emulator.addresses import REDIRECT, replica_variables
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import unpacked_image
@@ -186,6 +187,8 @@ def replica_command(
     if services is not None:
         environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
+    with contextlib.suppress(ValueError):  # the variable is the program's own
+        use_legacy_environment(environment)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if context.own else unpacked_image.with_host_python(argv),

@@ -1,5 +1,7 @@
 """The demands of a framework, or of a TensorFlow strategy, on the worker pools.
 
+`topology.presets` has what a framework chooses for them.
+
 Sources: TensorFlow's guide "Distributed training with TensorFlow"; the codelab "Distributed training on
 Vertex AI" (equal GPUs on every machine); the behaviour of the frameworks when run with such a cluster.
 Without a declared framework only one finding remains, as a warning: accelerators that differ between chief
@@ -31,7 +33,8 @@ class Framework:
     `lockstep`: chief and workers compute each step together, so their accelerators should be equal.
     `several_machines`: it can train on more than one. `workers_needed`: the chief alone trains nothing.
     `tpu`: it trains on TPUs only. `strict`: pools that do not match are errors, as for TensorFlow's
-    strategies; for other frameworks they are warnings, since a program may know better.
+    strategies; for other frameworks they are warnings, since a program may know better. `preset` is the
+    name of its preset (`topology.presets`).
     """
 
     name: str
@@ -43,6 +46,7 @@ class Framework:
     tpu: bool = False
     strict: bool = False
     aliases: tuple[str, ...] = ()
+    preset: str = "tensorflow"
 
 
 FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
@@ -59,19 +63,26 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
                 strict=True,
             ),
             Framework(name="TPUStrategy", lockstep=True, several_machines=False, tpu=True, strict=True),
-            Framework(name="pytorch", lockstep=True, reduction_servers=True, aliases=("torch",)),
-            Framework(name="torchrun", lockstep=True, reduction_servers=True),
-            Framework(name="horovod", lockstep=True, reduction_servers=True),
-            Framework(name="jax", lockstep=True, reduction_servers=True),
+            Framework(
+                name="tensorflow", lockstep=False, parameter_servers="possible", reduction_servers=True
+            ),
+            Framework(
+                name="pytorch", lockstep=True, reduction_servers=True, aliases=("torch",), preset="pytorch"
+            ),
+            Framework(name="torchrun", lockstep=True, reduction_servers=True, preset="pytorch"),
+            Framework(name="horovod", lockstep=True, reduction_servers=True, preset="horovod"),
+            Framework(name="jax", lockstep=True, reduction_servers=True, preset="jax"),
             Framework(
                 name="mxnet",
                 lockstep=False,
                 parameter_servers="needed",
                 reduction_servers=True,
                 workers_needed=True,
+                preset="mxnet",
             ),
-            Framework(name="xgboost", lockstep=False),
-            Framework(name="lightgbm", lockstep=False),
+            Framework(name="xgboost", lockstep=False, preset="xgboost"),
+            Framework(name="lightgbm", lockstep=False, preset="lightgbm"),
+            Framework(name="adanet", lockstep=False, parameter_servers="possible", preset="adanet"),
         )
     }
 )
@@ -126,8 +137,12 @@ def framework_problems(
     if options.framework:
         framework = named(options.framework)
         if framework is None:
-            hint = nearest(options.framework, FRAMEWORKS) or f"the frameworks are {', '.join(FRAMEWORKS)}"
-            yield UNKNOWN.broken("framework", f"{shown(options.framework)} is not a known framework; {hint}")
+            hint = nearest(options.framework, FRAMEWORKS)
+            yield UNKNOWN.broken(
+                "framework",
+                f"{shown(options.framework)} is not a known framework; {f'{hint} ' if hint else ''}"
+                f"{'T' if hint else 't'}he frameworks are {', '.join(FRAMEWORKS)}",
+            )
     yield from _accelerator_problems(pools, path, framework)
     if framework is not None:
         yield from _fitting_problems(pools, path, framework)
