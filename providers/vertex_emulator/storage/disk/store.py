@@ -301,8 +301,10 @@ class Store:
         end: str | None,
     ) -> list[Columns]:
         """Return the first `size` of the rows of `objects`."""
-        clauses = ["bucket = ?", "(name, generation) > (?, ?)", "name >= ?"]
-        values: list[Any] = [bucket, *after, start]
+        # One lower bound: of two, SQLite may use the lesser one, and read all rows up to the greater one.
+        begin, place = ("name >= ?", [start]) if after[0] < start else ("(name, generation) > (?, ?)", after)
+        clauses = ["bucket = ?", begin]
+        values: list[Any] = [bucket, *place]
         if end is not None:
             clauses.append("name < ?")
             values.append(end)
