@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import mmap
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from google.api_core.exceptions import NotFound, PreconditionFailed
 
+from support.emulator import call
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.trees import remove_tree
 
@@ -76,6 +78,61 @@ def test_unchanged_files_keep_their_generation(bucket: Any, folder: Path) -> Non
     assert {blob.name: (blob.generation, blob.etag) for blob in bucket.list_blobs()} == first
     os.utime(folder / "a", ns=(1, 1))
     assert bucket.get_blob("a").generation > first["a"][0]
+
+
+def test_a_repeated_list_is_always_current(emulator: Daemon, storage: Any, bucket: Any, folder: Path) -> None:
+    """Repeat a list, whose text is kept, after all kinds of changes. A list of some fields is never kept."""
+
+    def check() -> None:
+        for options in ("", "prefix=d/", "delimiter=/", "versions=true", "maxResults=1", "projection=full"):
+            path = f"/storage/v1/b/{bucket.name}/o?{options}"
+            again = [call(emulator.storage_url, "GET", path) for _ in range(2)]
+            fields = f"{path}&fields=kind,nextPageToken,prefixes,items"
+            expected = call(emulator.storage_url, "GET", fields).json()
+            assert [answer.json() for answer in again] == [expected, expected]
+
+    def mapped() -> None:
+        """Change a byte through a mapping of memory, of which the kernel notifies nobody."""
+        os.utime(folder / "d" / "f", ns=(1, 1))
+        assert list(bucket.list_blobs())
+        with (folder / "d" / "f").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+            memory[0:1] = b"X"
+
+    def blob(name: str, **fields: Any) -> Any:
+        found = bucket.get_blob(name)
+        for field, value in fields.items():
+            setattr(found, field, value)
+        return found
+
+    check()
+    for change in (
+        lambda: (folder / "d" / "e").mkdir(parents=True),
+        lambda: (folder / "d" / "f").write_bytes(b"file"),
+        lambda: (folder / "d" / "e" / "g").write_bytes(b""),
+        lambda: (folder / "d" / "f").write_bytes(b"longer"),
+        mapped,
+        lambda: os.utime(folder / "d" / "f", ns=(2, 2)),
+        lambda: (folder / "d" / "f").rename(folder / "d" / "h"),
+        lambda: (folder / "d" / "e" / "g").unlink(),
+        lambda: bucket.blob("d/i").upload_from_string("object"),
+        lambda: blob("d/i", metadata={"k": "v"}).patch(),
+        lambda: blob("d/i").make_public(),
+        lambda: blob("d/i").update_storage_class("NEARLINE"),
+        lambda: bucket.blob("j/k").compose([blob("d/i"), blob("d/h")]),
+        lambda: bucket.copy_blob(blob("d/i"), bucket, "j/l"),
+        lambda: bucket.rename_blob(blob("j/l"), "j/m"),
+        lambda: blob("j/k").delete(),
+        lambda: remove_tree(folder),
+        lambda: bucket.blob("last").upload_from_string(""),
+        lambda: bucket.delete(force=True),
+    ):
+        change()
+        if bucket.exists():
+            check()
+    path = f"/storage/v1/b/{bucket.name}/o"
+    assert call(emulator.storage_url, "GET", path).status == 404
+    storage.create_bucket(bucket.name)
+    assert "items" not in call(emulator.storage_url, "GET", path).json()
 
 
 def test_a_file_in_the_place_of_an_object_that_lies_aside(bucket: Any, folder: Path) -> None:
@@ -279,12 +336,12 @@ closed.mkdir()
 (closed / "o").write_text("x")
 for mode in (0o000, 0o600, 0o300):
     closed.chmod(mode)
-    found = [name for name, _ in files.walk("b", ())]
+    found = [name for name, _ in files.changes("b", "", {})]
     assert found == ["fine"], (oct(mode), found)
     assert files.state("b", ("d", "o")) is None
     assert not files.make_parents("b", ("d", "new"))
 closed.chmod(0o700)
-assert sorted(name for name, _ in files.walk("b", ())) == ["d/o", "fine"]
+assert sorted(name for name, _ in files.changes("b", "", {})) == ["d/o", "fine"]
 """
 
 

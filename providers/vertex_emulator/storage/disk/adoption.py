@@ -24,7 +24,6 @@ from vertex_emulator.storage.disk.files import ObjectFiles, natural_path, state_
 from vertex_emulator.storage.disk.records import FileState, StoredObject
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
-from vertex_emulator.storage.names import after_prefix
 
 log = logging.getLogger(__name__)
 
@@ -136,32 +135,27 @@ class Adoption:
 
         With `large`, the names of large files that must be read are added to that list instead.
         """
-        folder = prefix.rpartition("/")[0]
-        components = natural_path(folder) if folder else ()
-        if components is None:
-            return
-        recorded = self.store.states(bucket, prefix, after_prefix(prefix))
+        recorded = self.store.states(bucket, prefix)
+        without_file = dict(recorded)
         small: list[tuple[str, FileState]] = []
-        for name, state in self.files.walk(bucket, components):
-            if name.startswith(prefix):
-                known = recorded.pop(name, None)
-                if known == (*state, 0):
-                    continue
-                if known is None and state.size <= _SMALL:
-                    small.append((name, state))
-                    if len(small) == _TOGETHER:
-                        self._all_new(bucket, small)
-                        small.clear()
-                elif large is not None and state.size >= _LARGE and (known is None or known[:3] != state):
-                    large.append(name)
-                else:
-                    with self._recording(bucket):
-                        row = self.store.live(bucket, name) if known else None
-                        self._reconciled(bucket, name, row, state)
-        self._all_new(bucket, small)
-        with self._recording(bucket), self.store.transaction():
-            for name, (*_, is_aside) in recorded.items():
-                if not is_aside:
+        for name, state in self.files.changes(bucket, prefix, without_file):
+            known = recorded.get(name)
+            if known is None and state.size <= _SMALL:
+                small.append((name, state))
+                if len(small) == _TOGETHER:
+                    self._all_new(bucket, small)
+                    small.clear()
+            elif large is not None and state.size >= _LARGE and (known is None or known[:3] != state):
+                large.append(name)
+            else:
+                with self._recording(bucket):
+                    row = self.store.live(bucket, name) if known else None
+                    self._reconciled(bucket, name, row, state)
+        if small:
+            self._all_new(bucket, small)
+        if removed := [name for name, (*_, is_aside) in without_file.items() if not is_aside]:
+            with self._recording(bucket), self.store.transaction():
+                for name in removed:
                     self._reconciled(bucket, name, self.store.live(bucket, name), None)
 
     def _all_new(self, bucket: str, files: Iterable[tuple[str, FileState]]) -> None:

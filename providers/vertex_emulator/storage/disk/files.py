@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk.records import FileState
+from vertex_emulator.storage.disk.records import FileState, RecordedState
 from vertex_emulator.storage.names import MAX_OBJECT_NAME
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -238,28 +238,42 @@ class ObjectFiles:
                 except OSError:
                     return
 
-    def walk(self, bucket: str, components: Components) -> Iterator[tuple[str, FileState]]:
-        """Yield name and state of every regular file in and below a folder, in no order."""
-        pending = [components]
+    def changes(
+        self, bucket: str, prefix: str, recorded: dict[str, RecordedState]
+    ) -> Iterator[tuple[str, FileState]]:
+        """Yield name and state of every regular file that differs from `recorded`, in no order.
+
+        The names begin with `prefix`. The name of each file is removed from `recorded`, which has the names
+        without a file in the end.
+        """
+        parent = prefix.rpartition("/")[0]
+        top = natural_path(parent) if parent else ()
+        pending = [] if top is None else [top]
         while pending:
             folder = pending.pop()
-            prefix = "".join(f"{part}/" for part in folder)
+            path = "".join(f"{part}/" for part in folder)
             with self._directory(bucket, folder) as directory:
                 if directory is None:
                     continue
                 with os.scandir(directory) as entries:
                     for entry in entries:
-                        name = prefix + entry.name
-                        if not _can_be_object(name):
+                        # A bucket has many files: each statement costs, and each call even more.
+                        name = path + entry.name
+                        known = recorded.get(name)
+                        if known is None and not (name.startswith(prefix) and _can_be_object(name)):
                             continue
-                        if entry.is_dir(follow_symlinks=False):
-                            pending.append((*folder, entry.name))
-                        elif entry.is_file(follow_symlinks=False):
+                        if entry.is_file(follow_symlinks=False):
                             try:
                                 status = entry.stat(follow_symlinks=False)
                             except (FileNotFoundError, PermissionError):
                                 continue
+                            if known is not None:
+                                del recorded[name]
+                                if known == (status.st_size, status.st_mtime_ns, status.st_ino, 0):
+                                    continue
                             yield name, _state(status)
+                        elif entry.is_dir(follow_symlinks=False):
+                            pending.append((*folder, entry.name))
 
     # Aside and incoming
 

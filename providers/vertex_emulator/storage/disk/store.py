@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.read_cache import ReadCache
 from vertex_emulator.storage.disk.records import (
     SCHEMA,
     Bucket,
+    Columns,
     ObjectRow,
+    RecordedState,
     StoredObject,
     bucket_of,
     object_of,
@@ -24,9 +27,16 @@ from vertex_emulator.storage.disk.soft_deletion import SoftDeletions
 from vertex_emulator.storage.errors import no_bucket
 from vertex_emulator.storage.names import after_prefix
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
 _FIRST_PAGE = 16
 _MAX_PAGE = 1024
 _LOCKS = 64
+_STATE_BYTES = 300
+_KEY_STATES = 7
+"""A key has as many bytes as so many states."""
+_MOST_STATE_BYTES = 4 << 20
 _PUT_OBJECT = (
     f"INSERT OR REPLACE INTO storage_objects ({', '.join(ObjectRow._fields)}) "  # noqa: S608 - names of ours
     f"VALUES ({', '.join('?' * len(ObjectRow._fields))})"
@@ -42,6 +52,9 @@ class Store:
         self.soft_deletions = SoftDeletions(database, clock)
         self.reserve = database.reserve
         self._database = database
+        self._states: ReadCache[tuple[str, str], dict[str, RecordedState]] = self.cache(
+            size=lambda states: (len(states) + _KEY_STATES) * _STATE_BYTES, most=_MOST_STATE_BYTES
+        )
         database.migrate("storage", SCHEMA)
         row = database.row(
             "SELECT max(generation) AS last FROM "
@@ -63,6 +76,10 @@ class Store:
         """Write the changes of the block atomically."""
         with self._database.transaction():
             yield
+
+    def cache(self, *, size: Callable[[V], int], most: int) -> ReadCache[K, V]:
+        """Return a cache of what is read from the records. `size` and `most` are bytes."""
+        return ReadCache(self._database, size=size, most=most)
 
     def next_generation(self) -> int:
         """Return a new generation: microseconds of the machine's clock, but always increasing."""
@@ -249,25 +266,30 @@ class Store:
         """Yield the rows of `objects`. The caller will use about `at_first` of them."""
         size = min(at_first, _MAX_PAGE)
         while True:
-            rows = self._page(
+            rows = self.page(
                 bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
             )
             yield from map(ObjectRow._make, rows)
             if len(rows) < size:
                 return
-            after = (rows[-1]["name"], rows[-1]["generation"])
+            last = ObjectRow._make(rows[-1])
+            after = (last.name, last.generation)
             size = min(size * 4, _MAX_PAGE)
 
-    def states(self, bucket: str, start: str, end: str | None) -> dict[str, tuple[int, int, int, int]]:
-        """Return size, mtime_ns, inode and is-aside (1 or 0) of the live objects with start <= name < end."""
-        rows = self._database.rows(
+    def states(self, bucket: str, prefix: str) -> Mapping[str, RecordedState]:
+        """Return the states of the live objects whose names begin with `prefix`."""
+        return self._states.get((bucket, prefix), lambda: self._read_states(bucket, prefix))
+
+    def _read_states(self, bucket: str, prefix: str) -> dict[str, RecordedState]:
+        end = after_prefix(prefix)
+        rows = self._database.tuples(
             "SELECT name, size, mtime_ns, inode, aside IS NOT NULL FROM storage_objects "
             "WHERE bucket = ? AND name >= ? AND (? IS NULL OR name < ?) AND live",
-            (bucket, start, end, end),
+            (bucket, prefix, end, end),
         )
-        return {name: (size, mtime_ns, inode, aside) for name, size, mtime_ns, inode, aside in rows}
+        return {row[0]: row[1:] for row in rows}
 
-    def _page(
+    def page(
         self,
         bucket: str,
         size: int,
@@ -277,9 +299,12 @@ class Store:
         after: tuple[str, int],
         start: str,
         end: str | None,
-    ) -> list[Any]:
-        clauses = ["bucket = ?", "(name, generation) > (?, ?)", "name >= ?"]
-        values: list[Any] = [bucket, *after, start]
+    ) -> list[Columns]:
+        """Return the first `size` of the rows of `objects`."""
+        # One lower bound: of two, SQLite may use the lesser one, and read all rows up to the greater one.
+        begin, place = ("name >= ?", [start]) if after[0] < start else ("(name, generation) > (?, ?)", after)
+        clauses = ["bucket = ?", begin]
+        values: list[Any] = [bucket, *place]
         if end is not None:
             clauses.append("name < ?")
             values.append(end)
@@ -292,7 +317,7 @@ class Store:
             f"SELECT * FROM storage_objects WHERE {' AND '.join(clauses)} "  # noqa: S608
             f"ORDER BY name, generation LIMIT {size}"
         )
-        return self._database.rows(query, values)
+        return self._database.tuples(query, values)
 
     def objects_aside(self) -> Iterator[StoredObject]:
         """Yield all objects whose content is in the folder objects-aside."""

@@ -1,24 +1,25 @@
 """Lists of objects in pages, folded at a delimiter, as JSON text ("Objects: list").
 
 The first page of a listing reconciles all its files under /gcs, because a file overwritten in place does not
-change its folder's modification time. Later pages show the result.
+change its folder's modification time. Later pages show the result. The text of a page is kept until the next
+change of a record, which the comparison with the files makes if it finds one.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
 from urllib.parse import quote
 
 from vertex_emulator.http.messages import JSON, Request, Response
+from vertex_emulator.kernel.read_cache import ReadCache
 from vertex_emulator.storage import names
 from vertex_emulator.storage.disk.object_store import ObjectStore
-from vertex_emulator.storage.disk.records import ObjectRow, etag, object_of
+from vertex_emulator.storage.disk.records import Columns, ObjectRow, object_etag, object_of
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import invalid
 from vertex_emulator.storage.fields import parameters
@@ -28,46 +29,55 @@ from vertex_emulator.storage.objects import glob
 from vertex_emulator.storage.objects.glob import Glob
 from vertex_emulator.storage.resources import SELF, object_resource
 
-_NEEDS_NO_CODE = re.compile(r"[A-Za-z0-9_.~/-]*", re.ASCII)
+_NEEDS_NO_CODE = re.compile(r"[A-Za-z0-9_.~/-]*", re.ASCII).fullmatch
+_NONE = (None, None, None, None)
+_KEY_BYTES = 2 << 10
+_MOST_CACHED = 8 << 20
+"""The bytes of pages that are kept, for clients that ask for a list again and again."""
 
 
-def object_text(row: ObjectRow, base_url: str) -> str:
-    """Return `object_resource` of the row's object as JSON text."""
-    if not _is_plain(row):
-        return json.dumps(
-            object_resource(object_of(row), base_url), ensure_ascii=False, separators=(",", ":")
+def objects_text(rows: Sequence[Columns], base_url: str) -> str:
+    """Return the `object_resource` of each row's object as JSON text, with commas between them.
+
+    A listing spends its time here. Therefore rows are unpacked by position, and nothing is called that need
+    not be.
+    """
+    texts = []
+    common: dict[str, str | None] = {}
+    for row in rows:
+        bucket, name, generation, metageneration, _, size, crc32c, md5, created, updated, *rest = row
+        deleted, settings, _, _, _, _, soft_deleted, _, components, class_updated, _, retained_until, _ = rest
+        if settings not in common:
+            common[settings] = _common_text(settings)
+        fields = common[settings]
+        if fields is None or (deleted, components, soft_deleted, retained_until) != _NONE:
+            resource = object_resource(object_of(row), base_url)
+            texts.append(json.dumps(resource, ensure_ascii=False, separators=(",", ":")))
+            continue
+        if _NEEDS_NO_CODE(name):
+            encoded = name.replace("/", "%2F")
+        else:
+            encoded, name = quote(name, safe=""), encode_basestring(name)[1:-1]
+        number = str(generation)
+        path = f"b/{bucket}/o/{encoded}"
+        md5_field = f'"md5Hash":"{md5}",' if md5 else ""
+        texts.append(
+            f'{{"kind":"storage#object","id":"{bucket}/{name}/{number}","selfLink":"{SELF}/{path}",'
+            f'"mediaLink":"{base_url}/download/storage/v1/{path}?generation={number}&alt=media",'
+            f'"name":"{name}","bucket":"{bucket}","generation":"{number}",'
+            f'"metageneration":"{metageneration}",{fields}"size":"{size}",{md5_field}'
+            f'"crc32c":"{crc32c}","etag":"{object_etag(generation, metageneration)}",'
+            f'"timeCreated":"{created}","updated":"{updated}",'
+            f'"timeStorageClassUpdated":"{class_updated or created}","timeFinalized":"{created}"}}'
         )
-    # Unpacking is faster than reading each field.
-    bucket, raw_name, generation, metageneration, _, size, crc32c, md5, created, updated, *_ = row
-    name = encode_basestring(raw_name)
-    path = f"b/{bucket}/o/{_encoded(raw_name)}"
-    settings = f"{row.settings[1:-1]}," if len(row.settings) > 2 else ""
-    md5_field = f'"md5Hash":"{md5}",' if md5 else ""
-    return (
-        f'{{"kind":"storage#object","id":"{bucket}/{name[1:-1]}/{generation}","selfLink":"{SELF}/{path}",'
-        f'"mediaLink":"{base_url}/download/storage/v1/{path}?generation={generation}&alt=media",'
-        f'"name":{name},"bucket":"{bucket}","generation":"{generation}",'
-        f'"metageneration":"{metageneration}",{settings}"size":"{size}",{md5_field}'
-        f'"crc32c":"{crc32c}","etag":"{etag(generation, metageneration)}",'
-        f'"timeCreated":"{created}","updated":"{updated}",'
-        f'"timeStorageClassUpdated":"{row.class_updated or created}","timeFinalized":"{created}"}}'
-    )
+    return ",".join(texts)
 
 
-def _is_plain(row: ObjectRow) -> bool:
-    """Return whether an object has none of the rare fields."""
-    return (
-        '"acl":' not in row.settings
-        and row.deleted is None
-        and row.components is None
-        and row.soft_deleted is None
-        and row.retained_until is None
-        and '"retention"' not in row.settings
-    )
-
-
-def _encoded(name: str) -> str:
-    return name.replace("/", "%2F") if _NEEDS_NO_CODE.fullmatch(name) else quote(name, safe="")
+def _common_text(settings: str) -> str | None:
+    """Return the settings of objects as fields followed by a comma, or None if they have rare fields."""
+    if '"acl":' in settings or '"retention"' in settings:
+        return None
+    return f"{settings[1:-1]}," if len(settings) > 2 else ""
 
 
 _SUPPORTED = frozenset(
@@ -122,8 +132,8 @@ class Folded:
 class Page:
     """One page of a listing. `next` is its end, or None for the last page."""
 
-    objects: list[ObjectRow]
-    prefixes: list[str]
+    objects: Sequence[Columns]
+    prefixes: Sequence[str]
     next: Token | None = None
 
 
@@ -132,13 +142,18 @@ class Listing:
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
+        self._cache: ReadCache[tuple[Query, int, str], bytes] = object_store.store.cache(
+            size=lambda text: len(text) + _KEY_BYTES, most=_MOST_CACHED
+        )
 
     def list(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _SUPPORTED)
-        page = self.page(_query(decode(match[1]), request), parameters.page_size(request))
-        full = parameters.full(request, lambda: self._object_store.store.bucket(decode(match[1])))
+        query, limit = _query(decode(match[1]), request), parameters.page_size(request)
+        full = parameters.full(request, lambda: self._object_store.store.bucket(query.bucket))
+        self._adopt_files(query)
         if not request.parameter("fields") and (full is None or full.is_uniform):
-            return Response(200, _text(page, request.base_url).encode("utf-8"), JSON)
+            return Response(200, self._text(query, limit, request.base_url), JSON)
+        page = self._page(query, limit)
         resource: dict[str, Any] = {"kind": "storage#objects"}
         if page.next is not None:
             resource["nextPageToken"] = names.encode_token(page.next)
@@ -152,25 +167,39 @@ class Listing:
 
     def page(self, query: Query, limit: int) -> Page:
         """Return up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
-        store = self._object_store.store
-        store.bucket(query.bucket)
+        self._adopt_files(query)
+        return self._page(query, limit)
+
+    def _adopt_files(self, query: Query) -> None:
+        self._object_store.store.bucket(query.bucket)
         if query.after is None:
             self._object_store.adopt_files(query.bucket, query.prefix)
+
+    def _text(self, query: Query, limit: int, base_url: str) -> bytes:
+        """Return the text of a page. It is kept until a record changes, unless it changes with the time."""
+
+        def read() -> bytes:
+            return _text(self._page(query, limit), base_url).encode("utf-8")
+
+        return read() if query.soft_deleted else self._cache.get((query, limit, base_url), read)
+
+    def _page(self, query: Query, limit: int) -> Page:
+        store = self._object_store.store
         if not query.delimiter and query.pattern is None:
             return _unfolded_page(store, query, limit)
-        page = Page([], [])
+        objects: list[ObjectRow] = []
+        prefixes: list[str] = []
         place: Token | None = None
         for entry, token in entries(store, query):
-            if len(page.objects) + len(page.prefixes) >= limit:
-                page.next = place
-                break
+            if len(objects) + len(prefixes) >= limit:
+                return Page(objects, prefixes, place)
             if isinstance(entry, Folded):
-                page.prefixes.append(entry.prefix)
-                page.objects.extend(entry.own)
+                prefixes.append(entry.prefix)
+                objects.extend(entry.own)
             else:
-                page.objects.append(entry)
+                objects.append(entry)
             place = token
-        return page
+        return Page(objects, prefixes)
 
 
 def _unfolded_page(store: Store, query: Query, limit: int) -> Page:
@@ -178,20 +207,20 @@ def _unfolded_page(store: Store, query: Query, limit: int) -> Page:
     start, end, after = _bounds(query)
     if start is None:
         return Page([], [])
-    rows = store.rows(
+    objects = store.page(
         query.bucket,
+        limit + 1,  # one more shows whether there is a further page
         versions=query.versions,
         soft_deleted=query.soft_deleted,
         after=after,
         start=start,
         end=end,
-        at_first=limit + 1,  # one more shows whether there is a further page
     )
-    objects = list(itertools.islice(rows, limit + 1))
     if len(objects) <= limit:
         return Page(objects, [])
     del objects[limit:]
-    return Page(objects, [], (objects[-1].name, objects[-1].generation))
+    last = ObjectRow._make(objects[-1])
+    return Page(objects, [], (last.name, last.generation))
 
 
 def _bounds(query: Query) -> tuple[str | None, str | None, tuple[str, int]]:
@@ -256,8 +285,8 @@ def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
 def _text(page: Page, base_url: str) -> str:
     """Return the response's text, which is made directly from the rows."""
     token = "" if page.next is None else f',"nextPageToken":{json.dumps(names.encode_token(page.next))}'
-    prefixes = f',"prefixes":{json.dumps(page.prefixes)}' if page.prefixes else ""
-    items = ",".join([object_text(row, base_url) for row in page.objects])
+    prefixes = f',"prefixes":{json.dumps(list(page.prefixes))}' if page.prefixes else ""
+    items = objects_text(page.objects, base_url)
     items = f',"items":[{items}]' if items else ""
     return f'{{"kind":"storage#objects"{token}{prefixes}{items}}}'
 

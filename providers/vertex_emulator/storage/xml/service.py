@@ -71,7 +71,7 @@ class XmlListing:
                 element(
                     "ListBucketResult",
                     *heads,
-                    *(_contents(object_of(row), encode(row.name)) for row in page.objects),
+                    *(_contents(stored, encode(stored.name)) for stored in map(object_of, page.objects)),
                     *(element("CommonPrefixes", text("Prefix", encode(each))) for each in page.prefixes),
                     namespace=NAMESPACE,
                 )
