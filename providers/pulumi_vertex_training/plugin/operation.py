@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin import process
 from pulumi_vertex_training.plugin import settings as settings_module
+from pulumi_vertex_training.plugin.host import process
 from pulumi_vertex_training.plugin.settings import Settings, Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs import identity

@@ -23,8 +23,8 @@ from pulumi_vertex_training.kinds.staged.spec import NO_KEY, SHARED_KEY, STAGED_
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin import conflicts
 from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     Provider,

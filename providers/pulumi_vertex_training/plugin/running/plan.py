@@ -7,8 +7,8 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, DiffResult
 
+from pulumi_vertex_training.plugin.host.process import say, say_on
 from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
-from pulumi_vertex_training.plugin.process import say, say_on
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     complete,

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of

@@ -16,8 +16,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.host.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
-from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.running import adopting, begun_deletions, plan
 from pulumi_vertex_training.plugin.running.declaration import (
