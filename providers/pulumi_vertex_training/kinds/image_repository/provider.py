@@ -80,6 +80,7 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     inputs=RepositoryInputs,
     outputs=(),
     label=lambda inputs: inputs.repository_id,
+    operation_key=lambda inputs: _context_key(_id_of(inputs)),
     normalise=repository_spec.normalise,
     problems=lambda inputs, _: rules.validate(inputs),
     get=gateway.get,
@@ -96,9 +97,6 @@ class ImageRepositoryProvider(CrudProvider):
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         return with_own_id("repository_id", id_from, olds, news)
-
-    def operation_key(self, inputs: RepositoryInputs) -> str:
-        return _context_key(_id_of(inputs))
 
     def identity(self, inputs: RepositoryInputs) -> Identity:
         url = repository_spec.url(inputs.project, inputs.location, inputs.repository_id)

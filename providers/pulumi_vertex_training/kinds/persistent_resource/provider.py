@@ -88,6 +88,7 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
     inputs=PersistentResourceInputs,
     outputs=OUTPUTS,
     label=lambda inputs: inputs.persistent_resource_id,
+    operation_key=lambda inputs: _context_key(inputs),
     normalise=normalise,
     problems=_input_problems,
     get=_get_unless_deleting,
@@ -106,9 +107,6 @@ class PersistentResourceProvider(CrudProvider):
         news = with_own_id("persistent_resource_id", id_from, olds, news)
         OPERATION.note_timeouts(_timeouts_key(news), said)
         return news
-
-    def operation_key(self, inputs: PersistentResourceInputs) -> str:
-        return _context_key(inputs)
 
     def identity(self, inputs: PersistentResourceInputs) -> Identity:
         id_ = inputs.persistent_resource_id
