@@ -45,7 +45,7 @@ class Operation(Context):
     """The memory of one engine operation. Safe for threads."""
 
     runs: RunContext = field(default_factory=RunContext)
-    """What is known of jobs and their runs."""
+    """The facts about jobs and their runs."""
 
     _settings: Settings | None = None
     """The stack's configuration. Written by `Provider.configure`; read wherever an endpoint is chosen."""

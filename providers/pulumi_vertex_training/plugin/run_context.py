@@ -1,4 +1,4 @@
-"""What one engine operation knows of its jobs and their runs, and the base of everything it knows.
+"""The memory of one engine operation about jobs and their runs, and the base of all its memory.
 
 Runs are keyed by their identity rather than by a name: two resources may have one name, and a renamed one
 goes by its old name.
@@ -108,7 +108,7 @@ class JobListings:
 
 @dataclass(kw_only=True)
 class RunContext(Context):
-    """What one engine operation knows of its jobs and their runs. Safe for threads."""
+    """The memory of one engine operation about jobs and their runs. Safe for threads."""
 
     _compared: set[str] = field(default_factory=set)
     """Jobs whose `diff` followed a check, by full name. Written by that diff; read by `delete`, to recognise

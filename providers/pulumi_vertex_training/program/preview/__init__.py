@@ -1,1 +1,1 @@
-"""What a program finds out before a resource is created: missing files, conflicts, missing prerequisites."""
+"""Findings before a resource is created: missing files, conflicts, missing prerequisites."""
