@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import lazy_loader
 
-from pulumi_vertex_training.program import declared_names
+from pulumi_vertex_training.program.preview import declared_names
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -1,215 +1,118 @@
-"""Public names of the package, for type checkers and for `__init__.py`."""
+"""Public names of the package, for type checkers and for `__init__.py`: one line each."""
 
-from .kinds.custom_job.existing import ExistingCustomJob, get_custom_job
-from .kinds.custom_job.parameters import from_training_input
-from .kinds.custom_job.resource import CustomJob
-from .kinds.distributed_training.resource import DistributedTraining
+from .kinds.custom_job.existing import ExistingCustomJob as ExistingCustomJob
+from .kinds.custom_job.existing import get_custom_job as get_custom_job
+from .kinds.custom_job.parameters import from_training_input as from_training_input
+from .kinds.custom_job.resource import CustomJob as CustomJob
+from .kinds.distributed_training.resource import DistributedTraining as DistributedTraining
 from .kinds.hyperparameter_tuning_job.args import (
-    CategoricalValueConditionArgs,
-    CategoricalValueSpecArgs,
-    ConditionalParameterSpecArgs,
-    ConvexAutomatedStoppingSpecArgs,
-    DecayCurveAutomatedStoppingSpecArgs,
-    DiscreteValueConditionArgs,
-    DiscreteValueSpecArgs,
-    DoubleValueSpecArgs,
-    IntegerValueSpecArgs,
-    IntValueConditionArgs,
-    MedianAutomatedStoppingSpecArgs,
-    MetricSpecArgs,
-    ParameterSpecArgs,
-    SafetyMetricConfigArgs,
-    StudySpecArgs,
-    StudyStoppingConfigArgs,
-    StudyTimeConstraintArgs,
-    TrialJobSpecArgs,
+    CategoricalValueConditionArgs as CategoricalValueConditionArgs,
+)
+from .kinds.hyperparameter_tuning_job.args import CategoricalValueSpecArgs as CategoricalValueSpecArgs
+from .kinds.hyperparameter_tuning_job.args import ConditionalParameterSpecArgs as ConditionalParameterSpecArgs
+from .kinds.hyperparameter_tuning_job.args import (
+    ConvexAutomatedStoppingSpecArgs as ConvexAutomatedStoppingSpecArgs,
+)
+from .kinds.hyperparameter_tuning_job.args import (
+    DecayCurveAutomatedStoppingSpecArgs as DecayCurveAutomatedStoppingSpecArgs,
+)
+from .kinds.hyperparameter_tuning_job.args import DiscreteValueConditionArgs as DiscreteValueConditionArgs
+from .kinds.hyperparameter_tuning_job.args import DiscreteValueSpecArgs as DiscreteValueSpecArgs
+from .kinds.hyperparameter_tuning_job.args import DoubleValueSpecArgs as DoubleValueSpecArgs
+from .kinds.hyperparameter_tuning_job.args import IntegerValueSpecArgs as IntegerValueSpecArgs
+from .kinds.hyperparameter_tuning_job.args import IntValueConditionArgs as IntValueConditionArgs
+from .kinds.hyperparameter_tuning_job.args import (
+    MedianAutomatedStoppingSpecArgs as MedianAutomatedStoppingSpecArgs,
+)
+from .kinds.hyperparameter_tuning_job.args import MetricSpecArgs as MetricSpecArgs
+from .kinds.hyperparameter_tuning_job.args import ParameterSpecArgs as ParameterSpecArgs
+from .kinds.hyperparameter_tuning_job.args import SafetyMetricConfigArgs as SafetyMetricConfigArgs
+from .kinds.hyperparameter_tuning_job.args import StudySpecArgs as StudySpecArgs
+from .kinds.hyperparameter_tuning_job.args import StudyStoppingConfigArgs as StudyStoppingConfigArgs
+from .kinds.hyperparameter_tuning_job.args import StudyTimeConstraintArgs as StudyTimeConstraintArgs
+from .kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs as TrialJobSpecArgs
+from .kinds.hyperparameter_tuning_job.existing import (
+    ExistingHyperparameterTuningJob as ExistingHyperparameterTuningJob,
 )
 from .kinds.hyperparameter_tuning_job.existing import (
-    ExistingHyperparameterTuningJob,
-    get_hyperparameter_tuning_job,
+    get_hyperparameter_tuning_job as get_hyperparameter_tuning_job,
 )
-from .kinds.hyperparameter_tuning_job.parameters import (
-    categorical_parameter,
-    discrete_parameter,
-    double_parameter,
-    integer_parameter,
-    maximize,
-    minimize,
-    when,
-)
-from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
-from .kinds.image_repository.existing import ExistingImageRepository, get_image_repository
-from .kinds.image_repository.resource import ImageRepository
-from .kinds.model.args import (
-    FilterSplitArgs,
-    FractionSplitArgs,
-    InputDataConfigArgs,
-    ModelArgs,
-    ModelContainerSpecArgs,
-    PredefinedSplitArgs,
-    PredictSchemataArgs,
-    StratifiedSplitArgs,
-    TimestampSplitArgs,
-)
-from .kinds.model.existing import ExistingModel, get_model
-from .kinds.model.resource import Model
-from .kinds.persistent_resource.args import (
-    AutoscalingSpecArgs,
-    RayLogsSpecArgs,
-    RayMetricSpecArgs,
-    RaySpecArgs,
-    ResourcePoolArgs,
-    ResourceRuntimeSpecArgs,
-    ServiceAccountSpecArgs,
-)
-from .kinds.persistent_resource.existing import ExistingPersistentResource, get_persistent_resource
-from .kinds.persistent_resource.resource import PersistentResource
-from .kinds.staged.resource import StagedFile, StagedPackage
-from .kinds.staging_bucket.args import (
-    AutoclassArgs,
-    BucketEncryptionArgs,
-    BucketLoggingArgs,
-    BucketVersioningArgs,
-    CorsRuleArgs,
-    CustomPlacementConfigArgs,
-    EncryptionEnforcementArgs,
-    IpFilterArgs,
-    LifecycleActionArgs,
-    LifecycleConditionArgs,
-    LifecycleRuleArgs,
-    PublicNetworkSourceArgs,
-    RetentionPolicyArgs,
-    SoftDeletePolicyArgs,
-    VpcNetworkSourceArgs,
-    WebsiteArgs,
-)
-from .kinds.staging_bucket.existing import ExistingBucket, get_staging_bucket
-from .kinds.staging_bucket.resource import StagingBucket
-from .kinds.training_image.resource import TrainingImage
-from .kinds.training_pipeline.existing import ExistingTrainingPipeline, get_training_pipeline
-from .kinds.training_pipeline.resource import TrainingPipeline
-from .kinds.training_pipeline.training_tasks import task_from_image, task_from_package, task_from_script
-from .program.arguments.job_args import (
-    ContainerSpecArgs,
-    DiskSpecArgs,
-    DnsPeeringConfigArgs,
-    EncryptionSpecArgs,
-    EnvVarArgs,
-    LustreMountArgs,
-    MachineSpecArgs,
-    NfsMountArgs,
-    PscInterfaceConfigArgs,
-    PythonPackageSpecArgs,
-    ReservationAffinityArgs,
-    SchedulingArgs,
-    WorkerPoolSpecArgs,
-)
-from .program.arguments.worker_pools import chief_worker_pool, topology
-from .program.resource import location, on_google, project
-
-__all__ = [
-    "AutoclassArgs",
-    "AutoscalingSpecArgs",
-    "BucketEncryptionArgs",
-    "BucketLoggingArgs",
-    "BucketVersioningArgs",
-    "CategoricalValueConditionArgs",
-    "CategoricalValueSpecArgs",
-    "ConditionalParameterSpecArgs",
-    "ContainerSpecArgs",
-    "ConvexAutomatedStoppingSpecArgs",
-    "CorsRuleArgs",
-    "CustomJob",
-    "CustomPlacementConfigArgs",
-    "DecayCurveAutomatedStoppingSpecArgs",
-    "DiscreteValueConditionArgs",
-    "DiscreteValueSpecArgs",
-    "DiskSpecArgs",
-    "DistributedTraining",
-    "DnsPeeringConfigArgs",
-    "DoubleValueSpecArgs",
-    "EncryptionEnforcementArgs",
-    "EncryptionSpecArgs",
-    "EnvVarArgs",
-    "ExistingBucket",
-    "ExistingCustomJob",
-    "ExistingHyperparameterTuningJob",
-    "ExistingImageRepository",
-    "ExistingModel",
-    "ExistingPersistentResource",
-    "ExistingTrainingPipeline",
-    "FilterSplitArgs",
-    "FractionSplitArgs",
-    "HyperparameterTuningJob",
-    "ImageRepository",
-    "InputDataConfigArgs",
-    "IntValueConditionArgs",
-    "IntegerValueSpecArgs",
-    "IpFilterArgs",
-    "LifecycleActionArgs",
-    "LifecycleConditionArgs",
-    "LifecycleRuleArgs",
-    "LustreMountArgs",
-    "MachineSpecArgs",
-    "MedianAutomatedStoppingSpecArgs",
-    "MetricSpecArgs",
-    "Model",
-    "ModelArgs",
-    "ModelContainerSpecArgs",
-    "NfsMountArgs",
-    "ParameterSpecArgs",
-    "PersistentResource",
-    "PredefinedSplitArgs",
-    "PredictSchemataArgs",
-    "PscInterfaceConfigArgs",
-    "PublicNetworkSourceArgs",
-    "PythonPackageSpecArgs",
-    "RayLogsSpecArgs",
-    "RayMetricSpecArgs",
-    "RaySpecArgs",
-    "ReservationAffinityArgs",
-    "ResourcePoolArgs",
-    "ResourceRuntimeSpecArgs",
-    "RetentionPolicyArgs",
-    "SafetyMetricConfigArgs",
-    "SchedulingArgs",
-    "ServiceAccountSpecArgs",
-    "SoftDeletePolicyArgs",
-    "StagedFile",
-    "StagedPackage",
-    "StagingBucket",
-    "StratifiedSplitArgs",
-    "StudySpecArgs",
-    "StudyStoppingConfigArgs",
-    "StudyTimeConstraintArgs",
-    "TimestampSplitArgs",
-    "TrainingImage",
-    "TrainingPipeline",
-    "TrialJobSpecArgs",
-    "VpcNetworkSourceArgs",
-    "WebsiteArgs",
-    "WorkerPoolSpecArgs",
-    "categorical_parameter",
-    "chief_worker_pool",
-    "discrete_parameter",
-    "double_parameter",
-    "from_training_input",
-    "get_custom_job",
-    "get_hyperparameter_tuning_job",
-    "get_image_repository",
-    "get_model",
-    "get_persistent_resource",
-    "get_staging_bucket",
-    "get_training_pipeline",
-    "integer_parameter",
-    "location",
-    "maximize",
-    "minimize",
-    "on_google",
-    "project",
-    "task_from_image",
-    "task_from_package",
-    "task_from_script",
-    "topology",
-    "when",
-]
+from .kinds.hyperparameter_tuning_job.parameters import categorical_parameter as categorical_parameter
+from .kinds.hyperparameter_tuning_job.parameters import discrete_parameter as discrete_parameter
+from .kinds.hyperparameter_tuning_job.parameters import double_parameter as double_parameter
+from .kinds.hyperparameter_tuning_job.parameters import integer_parameter as integer_parameter
+from .kinds.hyperparameter_tuning_job.parameters import maximize as maximize
+from .kinds.hyperparameter_tuning_job.parameters import minimize as minimize
+from .kinds.hyperparameter_tuning_job.parameters import when as when
+from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob as HyperparameterTuningJob
+from .kinds.image_repository.existing import ExistingImageRepository as ExistingImageRepository
+from .kinds.image_repository.existing import get_image_repository as get_image_repository
+from .kinds.image_repository.resource import ImageRepository as ImageRepository
+from .kinds.model.args import FilterSplitArgs as FilterSplitArgs
+from .kinds.model.args import FractionSplitArgs as FractionSplitArgs
+from .kinds.model.args import InputDataConfigArgs as InputDataConfigArgs
+from .kinds.model.args import ModelArgs as ModelArgs
+from .kinds.model.args import ModelContainerSpecArgs as ModelContainerSpecArgs
+from .kinds.model.args import PredefinedSplitArgs as PredefinedSplitArgs
+from .kinds.model.args import PredictSchemataArgs as PredictSchemataArgs
+from .kinds.model.args import StratifiedSplitArgs as StratifiedSplitArgs
+from .kinds.model.args import TimestampSplitArgs as TimestampSplitArgs
+from .kinds.model.existing import ExistingModel as ExistingModel
+from .kinds.model.existing import get_model as get_model
+from .kinds.model.resource import Model as Model
+from .kinds.persistent_resource.args import AutoscalingSpecArgs as AutoscalingSpecArgs
+from .kinds.persistent_resource.args import RayLogsSpecArgs as RayLogsSpecArgs
+from .kinds.persistent_resource.args import RayMetricSpecArgs as RayMetricSpecArgs
+from .kinds.persistent_resource.args import RaySpecArgs as RaySpecArgs
+from .kinds.persistent_resource.args import ResourcePoolArgs as ResourcePoolArgs
+from .kinds.persistent_resource.args import ResourceRuntimeSpecArgs as ResourceRuntimeSpecArgs
+from .kinds.persistent_resource.args import ServiceAccountSpecArgs as ServiceAccountSpecArgs
+from .kinds.persistent_resource.existing import ExistingPersistentResource as ExistingPersistentResource
+from .kinds.persistent_resource.existing import get_persistent_resource as get_persistent_resource
+from .kinds.persistent_resource.resource import PersistentResource as PersistentResource
+from .kinds.staged.resource import StagedFile as StagedFile
+from .kinds.staged.resource import StagedPackage as StagedPackage
+from .kinds.staging_bucket.args import AutoclassArgs as AutoclassArgs
+from .kinds.staging_bucket.args import BucketEncryptionArgs as BucketEncryptionArgs
+from .kinds.staging_bucket.args import BucketLoggingArgs as BucketLoggingArgs
+from .kinds.staging_bucket.args import BucketVersioningArgs as BucketVersioningArgs
+from .kinds.staging_bucket.args import CorsRuleArgs as CorsRuleArgs
+from .kinds.staging_bucket.args import CustomPlacementConfigArgs as CustomPlacementConfigArgs
+from .kinds.staging_bucket.args import EncryptionEnforcementArgs as EncryptionEnforcementArgs
+from .kinds.staging_bucket.args import IpFilterArgs as IpFilterArgs
+from .kinds.staging_bucket.args import LifecycleActionArgs as LifecycleActionArgs
+from .kinds.staging_bucket.args import LifecycleConditionArgs as LifecycleConditionArgs
+from .kinds.staging_bucket.args import LifecycleRuleArgs as LifecycleRuleArgs
+from .kinds.staging_bucket.args import PublicNetworkSourceArgs as PublicNetworkSourceArgs
+from .kinds.staging_bucket.args import RetentionPolicyArgs as RetentionPolicyArgs
+from .kinds.staging_bucket.args import SoftDeletePolicyArgs as SoftDeletePolicyArgs
+from .kinds.staging_bucket.args import VpcNetworkSourceArgs as VpcNetworkSourceArgs
+from .kinds.staging_bucket.args import WebsiteArgs as WebsiteArgs
+from .kinds.staging_bucket.existing import ExistingBucket as ExistingBucket
+from .kinds.staging_bucket.existing import get_staging_bucket as get_staging_bucket
+from .kinds.staging_bucket.resource import StagingBucket as StagingBucket
+from .kinds.training_image.resource import TrainingImage as TrainingImage
+from .kinds.training_pipeline.existing import ExistingTrainingPipeline as ExistingTrainingPipeline
+from .kinds.training_pipeline.existing import get_training_pipeline as get_training_pipeline
+from .kinds.training_pipeline.resource import TrainingPipeline as TrainingPipeline
+from .kinds.training_pipeline.training_tasks import task_from_image as task_from_image
+from .kinds.training_pipeline.training_tasks import task_from_package as task_from_package
+from .kinds.training_pipeline.training_tasks import task_from_script as task_from_script
+from .program.arguments.job_args import ContainerSpecArgs as ContainerSpecArgs
+from .program.arguments.job_args import DiskSpecArgs as DiskSpecArgs
+from .program.arguments.job_args import DnsPeeringConfigArgs as DnsPeeringConfigArgs
+from .program.arguments.job_args import EncryptionSpecArgs as EncryptionSpecArgs
+from .program.arguments.job_args import EnvVarArgs as EnvVarArgs
+from .program.arguments.job_args import LustreMountArgs as LustreMountArgs
+from .program.arguments.job_args import MachineSpecArgs as MachineSpecArgs
+from .program.arguments.job_args import NfsMountArgs as NfsMountArgs
+from .program.arguments.job_args import PscInterfaceConfigArgs as PscInterfaceConfigArgs
+from .program.arguments.job_args import PythonPackageSpecArgs as PythonPackageSpecArgs
+from .program.arguments.job_args import ReservationAffinityArgs as ReservationAffinityArgs
+from .program.arguments.job_args import SchedulingArgs as SchedulingArgs
+from .program.arguments.job_args import WorkerPoolSpecArgs as WorkerPoolSpecArgs
+from .program.arguments.worker_pools import chief_worker_pool as chief_worker_pool
+from .program.arguments.worker_pools import topology as topology
+from .program.resource import location as location
+from .program.resource import on_google as on_google
+from .program.resource import project as project

@@ -55,7 +55,8 @@ def _run(options: argparse.Namespace) -> int:
         _report(options.ready_fd, {"error": problem})
         return 1
     code = installed_code.of_this_process()  # before more of it is loaded
-    from vertex_emulator.daemon import Daemon, PortError, Settings
+    from vertex_emulator.daemon import Daemon, Settings
+    from vertex_emulator.gateways import PortError
     from vertex_emulator.kernel.data_folder import DataFolderError, no_room
     from vertex_emulator.kernel.database import DatabaseError
     from vertex_emulator.kernel.disk_space import is_out_of_space

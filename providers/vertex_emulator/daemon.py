@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import secrets
@@ -28,7 +27,7 @@ from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.server import EmulatorServer, listen
+from vertex_emulator.http.server import EmulatorServer
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
@@ -61,10 +60,6 @@ _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""
 
 _SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);",)
-
-
-class PortError(Exception):
-    """The port cannot be opened; the message has the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +150,7 @@ class Daemon:
             ]
             self._faults = Faults()
             self._ports = Ports(self._database)
-            listener = self._open_port(settings.port)
+            listener = self._ports.open("port", settings.port)
             self._undo.append(listener.close)
             port = int(listener.getsockname()[1])
             self.token = token_for(self.folder, self._database, port=port, live_jobs=self._jobs.live_jobs())
@@ -301,15 +296,6 @@ class Daemon:
         self.scheduler.clock_changed()
         self.storage.clock_changed()
 
-    def _open_port(self, port: int | None) -> socket.socket:
-        """Listen at the port, or without one at the last one if it is free. Raises `PortError`."""
-        if port is not None:
-            try:
-                return listen(port)
-            except (OSError, OverflowError) as error:
-                raise _port_error(port, error) from error
-        return self._ports.open("port")
-
     def _serve_at(self, listener: socket.socket, services: Sequence[Route]) -> EmulatorServer:
         requests, authenticator = self._requests, self._authenticator
         admin = Admin(
@@ -410,14 +396,3 @@ class Daemon:
                 "docker.pkg.dev": f"{self.url}/v2",
             },
         }
-
-
-def _port_error(port: int, error: Exception) -> PortError:
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return PortError(
-            f"Port {port} is in use by another program. Choose another with --port, or leave --port out to "
-            "use a free one."
-        )
-    if isinstance(error, OSError) and error.errno == errno.EACCES:
-        return PortError(f"Port {port} requires privileges. Choose one above 1023 with --port.")
-    return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")

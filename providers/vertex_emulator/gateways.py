@@ -1,11 +1,12 @@
-"""The gRPC server and the proxy of an emulator, beside its HTTP server.
+"""The ports of an emulator, and its gRPC server and proxy beside the HTTP server.
 
-Their ports are taken at once, so that their addresses are known; their libraries load while the emulator
-answers its first requests.
+The ports of these two are taken at once, so that their addresses are known; their libraries load while the
+emulator answers its first requests.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import socket
 import threading
@@ -26,14 +27,26 @@ _GRPC = "grpc port"
 _PROXY = "proxy port"
 
 
+class PortError(Exception):
+    """The port cannot be opened; the message has the remedy."""
+
+
 class Ports:
     """The ports that the emulator had last, so that programs that know them find it again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def open(self, name: str) -> socket.socket:
-        """Return a socket that listens at the last port of that name if it is free, or else at any."""
+    def open(self, name: str, port: int | None = None) -> socket.socket:
+        """Listen at the port, or without one at the last port of that name if it is free, or else at any.
+
+        Raises `PortError` for a port that cannot be opened.
+        """
+        if port is not None:
+            try:
+                return listen(port)
+            except (OSError, OverflowError) as error:
+                raise _port_error(port, error) from error
         last = self._last(name)
         listener = None
         if last:
@@ -143,3 +156,14 @@ class Gateways:
 
 def _address(listener: socket.socket) -> str:
     return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _port_error(port: int, error: Exception) -> PortError:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return PortError(
+            f"Port {port} is in use by another program. Choose another with --port, or leave --port out to "
+            "use a free one."
+        )
+    if isinstance(error, OSError) and error.errno == errno.EACCES:
+        return PortError(f"Port {port} requires privileges. Choose one above 1023 with --port.")
+    return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")

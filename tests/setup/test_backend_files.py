@@ -5,18 +5,16 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scripts import backend_files, environment, pulumi_cli, stack
+from scripts import backend_files, stack
 from scripts.layout import Layout
-from scripts.layout import layout as layout_of
 from scripts.report import ChoreError, Report
+from support.small_clone import clone_with, pulumi
 
 PROGRAM = "import pulumi\npulumi.export('greeting', 'hello')\n"
 TEMPORARY = "18ea8a88b6d1a28d.tmp"
@@ -25,34 +23,11 @@ TEMPORARY = "18ea8a88b6d1a28d.tmp"
 @pytest.fixture
 def ready(layout: Layout, root: Path) -> stack.Ready:
     """Set up a clone whose stack `local` was deployed with files of attributes, as by earlier versions."""
-    cli = pulumi_cli.find(layout_of(root=root))
-    assert cli, "the Pulumi CLI is not set up: make setup"
-    for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
-        shutil.copy(root / name, layout.root)
-    (layout.root / "infra").mkdir()
-    (layout.root / "infra" / "__main__.py").write_text(PROGRAM)
-    (layout.root / ".venv").symlink_to(sys.prefix)
-    env = environment.pulumi_environment(layout, cli)
-    before = {**env, "PULUMI_BACKEND_URL": f"file://{layout.state}"}
-    pulumi(layout, stack.Ready(cli=cli, env=before), "stack", "select", "--create", "local")
-    pulumi(layout, stack.Ready(cli=cli, env=before), "up", "--yes", "--skip-preview", "--stack", "local")
-    return stack.Ready(cli=cli, env=env)
-
-
-def pulumi(layout: Layout, ready: stack.Ready, *words: str, check: bool = True) -> str:
-    """Run the CLI. Return its output."""
-    done = subprocess.run(
-        [ready.cli.program, *words, "--non-interactive"],
-        cwd=layout.root,
-        env=ready.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert not check or done.returncode == 0, done.stdout
-    return done.stdout
+    ready = clone_with(PROGRAM, layout=layout, root=root)
+    before = {"PULUMI_BACKEND_URL": f"file://{layout.state}"}
+    pulumi(layout, ready, "stack", "select", "--create", "local", variables=before)
+    pulumi(layout, ready, "up", "--yes", "--skip-preview", "--stack", "local", variables=before)
+    return ready
 
 
 def exported(layout: Layout, ready: stack.Ready) -> dict[str, Any]:

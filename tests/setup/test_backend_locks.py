@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts import backend_locks, environment, pulumi_cli, stack
+from scripts import backend_locks, stack
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
 from scripts.report import ChoreError, Report
+from support.small_clone import clone_with, pulumi
 from support.waiting import eventually
 
 WAIT = "import sys, time; print('ready', flush=True); time.sleep(60)"
@@ -173,21 +174,12 @@ time.sleep(60)
 
 def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, root: Path) -> None:
     """Kill `up` of the real CLI on the committed files of the stack."""
-    cli = pulumi_cli.find(layout_of(root=root))
-    assert cli, "the Pulumi CLI is not set up: make setup"
-    for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
-        shutil.copy(root / name, layout.root)
-    (layout.root / "infra").mkdir()
-    (layout.root / "infra" / "__main__.py").write_text(PROGRAM)
-    (layout.root / ".venv").symlink_to(sys.prefix)
-    env = environment.pulumi_environment(layout, cli)
-    run = {"cwd": layout.root, "env": env, "check": True, "capture_output": True}
-    subprocess.run([cli.program, "stack", "select", "--create", "local"], **run)  # type: ignore[call-overload]
-
+    ready = clone_with(PROGRAM, layout=layout, root=root)
+    pulumi(layout, ready, "stack", "select", "--create", "local")
     up = subprocess.Popen(
-        [cli.program, "up", "--yes", "--skip-preview", "--stack", "local"],
+        [ready.cli.program, "up", "--yes", "--skip-preview", "--stack", "local"],
         cwd=layout.root,
-        env=env,
+        env=ready.env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -207,7 +199,7 @@ def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, 
 
     stack.refuse_if_locked(layout, "local")
     backend_locks.end(backend_locks.orphaned_processes(layout.pulumi_home))
-    assert stack.remove_lock(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
+    assert stack.remove_lock(layout, report, ready, stack="local") == 0
     assert locks(layout) == []
     eventually(lambda: not remaining(layout), what=lambda: remaining(layout))
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):

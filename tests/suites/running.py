@@ -15,10 +15,8 @@ from pathlib import Path
 from suites import account, installing, left_out_plugin, results
 from suites.catalog import GoSuite, PythonSuite, Suite
 from suites.testbench import in_front_of
-from support.emulator import PROJECT, running
-from vertex_emulator.addresses import variables
+from support.emulator import running, shell_variables
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.launcher import Emulator
 
 _NOWHERE = "http://127.0.0.1:1"
 _SECONDS = 120
@@ -57,19 +55,7 @@ def _environment(suite: PythonSuite, daemon: Daemon, work: Path) -> Iterator[dic
         with in_front_of(daemon.storage_url) as address:
             yield {**proxies, **local, "STORAGE_EMULATOR_HOST": address}
         return
-    shell = variables(
-        Emulator(
-            url=daemon.url,
-            token=daemon.token,
-            storage_url=daemon.storage_url,
-            pid=os.getpid(),
-            data_dir=daemon.folder.root,
-            version="",
-        ),
-        project=PROJECT,
-        location="us-central1",
-        environment=os.environ,
-    )
+    shell = shell_variables(daemon, os.environ)
     if suite.setting == "account":
         with account.key_file(daemon, work) as key:
             del shell["STORAGE_EMULATOR_HOST"]  # with it, Google's client has no credentials

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,9 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
 from support.waiting import eventually
+from vertex_emulator.addresses import variables
 from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.launcher import Emulator
 
 PROJECT = "local"
 
@@ -46,6 +49,19 @@ def running(data_dir: Path, **settings: Any) -> Iterator[Daemon]:
         yield daemon
     finally:
         daemon.close()
+
+
+def shell_variables(daemon: Daemon, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that `vertex-training emulator env` sets in a shell with this environment."""
+    emulator = Emulator(
+        url=daemon.url,
+        token=daemon.token,
+        storage_url=daemon.storage_url,
+        pid=os.getpid(),
+        data_dir=daemon.folder.root,
+        version="",
+    )
+    return variables(emulator, project=PROJECT, location="us-central1", environment=environment)
 
 
 def call(

@@ -45,9 +45,10 @@ class CrudKind(Generic[Inputs, Spec, Record]):
     """A kind of CRUD resource as Pulumi declares it.
 
     `spec` is sent to the service; `inputs`, a subclass, has what the state keeps besides, such as `project`.
-    `label` is what the user calls one. `derived` are inputs that check fills in. `outputs` are not inputs;
-    `outputs_of` returns those that the service reports. `get` reads the resource by its id; `live_spec`
-    returns the spec of the answer, as far as the declaration decides it.
+    `label` is what the user calls one, `operation_key` its name in the memory of the operation. `derived` are
+    inputs that check fills in. `outputs` are not inputs; `outputs_of` returns those that the service reports.
+    `get` reads the resource by its id; `live_spec` returns the spec of the answer, as far as the declaration
+    decides it.
     """
 
     noun: str
@@ -55,6 +56,7 @@ class CrudKind(Generic[Inputs, Spec, Record]):
     inputs: type[Inputs]
     outputs: tuple[str, ...]
     label: Callable[[Inputs], str]
+    operation_key: Callable[[Inputs], str]
     normalise: Callable[[Inputs], Inputs]
     problems: Callable[[Inputs, CheckOptions], Iterable[Problem]]
     get: Callable[[Endpoint, str], Record]
@@ -112,7 +114,7 @@ class CrudProvider(Provider):
         prepared = self.prepared(inbound(_olds), given)
         missing, decoded = self.missing(prepared), self.declared.decode(prepared)
         if decoded.draft is not None:
-            OPERATION.note_key(self.operation_key(decoded.draft), facts.get(KEY_INPUT))
+            OPERATION.note_key(self.declared.operation_key(decoded.draft), facts.get(KEY_INPUT))
         identity = None if decoded.draft is None else self.identity(decoded.draft)
         same: Sequence[Problem] = ()
         if identity is not None and not {identity.field, *TARGET_FIELDS} & {
@@ -153,10 +155,6 @@ class CrudProvider(Provider):
 
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""
-
-    def operation_key(self, inputs: Any) -> str:
-        """Return the name of the resource in the operation context."""
-        raise NotImplementedError
 
     def identity(self, inputs: Any) -> Identity | None:  # noqa: ARG002
         """Return what only one resource can have, or None for a resource that shares its id."""

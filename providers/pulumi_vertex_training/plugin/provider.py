@@ -19,8 +19,8 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin import text_of_outputs
+from pulumi_vertex_training.plugin.host.process import EngineGoneError
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import EngineGoneError
 from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.plugin.settings import SettingsError
 from pulumi_vertex_training.runs.adoption import AdoptionError

@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from vertex_emulator.launcher import LauncherError

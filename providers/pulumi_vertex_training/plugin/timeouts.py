@@ -16,8 +16,8 @@ from typing import Any
 
 import pulumi
 
-from pulumi_vertex_training.plugin.cancellation import CANCELLED
-from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.host.cancellation import CANCELLED
+from pulumi_vertex_training.plugin.host.process import say
 
 KEY = "timeouts"
 """The input that has the fields of `Timeouts`."""

@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import connection
-from pulumi_vertex_training.plugin.process import engine_address
+from pulumi_vertex_training.plugin.host.process import engine_address
 from pulumi_vertex_training.plugin.running.declaration import declared_in
 from pulumi_vertex_training.program import resource
 from pulumi_vertex_training.program.resource import stack_settings

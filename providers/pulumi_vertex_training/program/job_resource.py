@@ -15,10 +15,10 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.program import links
-from pulumi_vertex_training.program import prerequisites as lookups
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
 from pulumi_vertex_training.program.arguments.run_options import RunOptions
+from pulumi_vertex_training.program.preview import prerequisites as lookups
 from pulumi_vertex_training.program.resource import (
     ProviderReference,
     as_secret_as,

@@ -14,7 +14,7 @@ from pulumi.runtime.settings import get_engine
 
 from pulumi_vertex_training import providers
 from pulumi_vertex_training.plugin import settings
-from pulumi_vertex_training.plugin.process import engine_address
+from pulumi_vertex_training.plugin.host.process import engine_address
 from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
 from pulumi_vertex_training.plugin.settings import Settings
 from pulumi_vertex_training.program import program_secrets

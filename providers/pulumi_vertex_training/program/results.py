@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
@@ -42,7 +43,7 @@ class RunMetrics(dict[str, Any]):
         raise UnknownKeyError(f"{self._label}: {message}")
 
 
-class _Named(pulumi.Output[T]):
+class _Named(pulumi.Output[T], ABC):
     """An output that shares the value of another one. An attribute that is not declared is an error.
 
     `Output` itself accepts any attribute, and fails only when its value is known.
@@ -61,8 +62,9 @@ class _Named(pulumi.Output[T]):
         vars(self).update(vars(output))
         self._label = label
 
+    @abstractmethod
     def _missing_attribute(self, name: str) -> str:
-        raise NotImplementedError
+        """Return the message about an attribute that does not exist."""
 
 
 class Metrics(_Named[dict[str, Any]]):

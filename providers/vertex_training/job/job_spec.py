@@ -208,22 +208,20 @@ Spec = TypeVar("Spec")
 
 
 def normalise(spec: Job) -> Job:
-    """Return the normal form, equal for two specs of the same job in any spelling. Never raises."""
+    """Return the normal form, equal for two specs of the same job in any spelling. Never raises.
+
+    An empty optional text is None.
+    """
+    optional = (item.name for item in fields(spec) if item.default is None)
+    blank: Mapping[str, Any] = {name: None for name in optional if getattr(spec, name) == ""}
     return replace(
-        spec,
+        replace(spec, **blank),
         worker_pool_specs=normal_pools(spec.worker_pool_specs),
         scheduling=spec.scheduling and normal_scheduling(spec.scheduling),
         base_output_directory=uris.directory(spec.base_output_directory or "") or None,
         psc_interface_config=None
         if spec.psc_interface_config == PscInterfaceConfig()
         else spec.psc_interface_config,
-        service_account=spec.service_account or None,
-        network=spec.network or None,
-        persistent_resource_id=spec.persistent_resource_id or None,
-        protected_artifact_location_id=spec.protected_artifact_location_id or None,
-        tensorboard=spec.tensorboard or None,
-        experiment=spec.experiment or None,
-        experiment_run=spec.experiment_run or None,
     )
 
 

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import PROJECT, call, running, storage_client
-from vertex_emulator.addresses import variables
+from support.emulator import call, running, shell_variables, storage_client
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.launcher import Emulator
 
 _numbers = itertools.count(1)
 
@@ -27,19 +25,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @pytest.fixture(scope="module")
 def settings(emulator: Daemon) -> dict[str, str]:
     """Return the variables of `vertex-training emulator env`."""
-    return variables(
-        Emulator(
-            url=emulator.url,
-            token=emulator.token,
-            storage_url=emulator.storage_url,
-            pid=os.getpid(),
-            data_dir=emulator.folder.root,
-            version="",
-        ),
-        project=PROJECT,
-        location="us-central1",
-        environment=os.environ,
-    )
+    return shell_variables(emulator, os.environ)
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from support.emulator import PROJECT
+from support.emulator import PROJECT, shell_variables
 from support.job_emulator import JobEmulator, Token
 from support.tools import tool
-from vertex_emulator.addresses import variables
 from vertex_emulator.daemon import Daemon, Settings
-from vertex_emulator.launcher import Emulator
 
 Script = Callable[..., Any]
 Run = Callable[..., str]
@@ -38,20 +36,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
 def environment(emulator: JobEmulator, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return a shell environment after `vertex-training emulator env` was evaluated, without a proxy."""
     outer = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
-    daemon = emulator.daemon
-    settings = variables(
-        Emulator(
-            url=daemon.url,
-            token=daemon.token,
-            storage_url=daemon.storage_url,
-            pid=os.getpid(),
-            data_dir=daemon.folder.root,
-            version="",
-        ),
-        project=PROJECT,
-        location="us-central1",
-        environment=outer,
-    )
+    settings = shell_variables(emulator.daemon, outer)
     return {**outer, **settings, "HOME": str(tmp_path_factory.mktemp("home"))}
 
 

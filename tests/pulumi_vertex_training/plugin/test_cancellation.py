@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.plugin import cancellation
+from pulumi_vertex_training.plugin.host import cancellation
 
 CLIENT = Path(cancellation.__file__).parents[1]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.plugin.operation import DeclaredRun, Operation
+from pulumi_vertex_training.plugin.operation import Operation
+from pulumi_vertex_training.plugin.run_context import DeclaredRun, RunContext
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.policies.rerun import Policy
@@ -38,8 +39,8 @@ def test_which_of_two_entries_with_one_id_keeps_the_resource(
 
 def test_a_new_operation_knows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     operation = Operation()
-    for item in dataclasses.fields(Operation):
-        known = getattr(operation, item.name)
+    parts = (operation, operation.runs)
+    for known in [getattr(part, item.name) for part in parts for item in dataclasses.fields(part)]:
         if isinstance(known, set):
             known.add("something")
         elif isinstance(known, dict):
@@ -52,13 +53,14 @@ def test_a_new_operation_knows_nothing(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == "a line\n" * 2
 
 
-def test_every_field_says_what_it_is_for() -> None:
+@pytest.mark.parametrize("part", [Operation, RunContext])
+def test_every_field_says_what_it_is_for(part: type[object]) -> None:
     """Read the source: a docstring of a field is not an attribute."""
     import ast
     import inspect
     import textwrap
 
-    tree = ast.parse(textwrap.dedent(inspect.getsource(Operation))).body[0]
+    tree = ast.parse(textwrap.dedent(inspect.getsource(part))).body[0]
     assert isinstance(tree, ast.ClassDef)
     bare = [
         item.target.id
@@ -66,7 +68,7 @@ def test_every_field_says_what_it_is_for() -> None:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
         if not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant))
     ]
-    assert bare == ["_lock"]
+    assert bare == []
 
 
 def test_the_first_claim_wins() -> None:
@@ -77,16 +79,16 @@ def test_the_first_claim_wins() -> None:
 def test_a_run_is_known_by_its_declaration() -> None:
     operation = Operation()
     declared = DeclaredRun(key="abc-2", rerun=Policy.NEVER, protect_running=True)
-    operation.note_declared_run(declared)
-    assert operation.declared_run("abc-1") == declared
-    assert operation.declared_run("xyz-2") is None
+    operation.runs.note_declared_run(declared)
+    assert operation.runs.declared_run("abc-1") == declared
+    assert operation.runs.declared_run("xyz-2") is None
 
 
 def test_the_newest_recorded_run_counts() -> None:
     operation = Operation()
     for key in ("abc-1", "abc-3", "abc-2", None, "no key"):
-        operation.note_recorded_run(key)
-    assert [operation.recorded_generation(key) for key in ("abc-9", "xyz-1")] == [3, 0]
+        operation.runs.note_recorded_run(key)
+    assert [operation.runs.recorded_generation(key) for key in ("abc-9", "xyz-1")] == [3, 0]
 
 
 def test_recorded_inputs_are_those_of_the_kind_that_asks() -> None:

@@ -18,7 +18,7 @@ from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, Sta
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
-from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean
 from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS, Secrets, secret_paths
 

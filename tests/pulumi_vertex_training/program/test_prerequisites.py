@@ -9,7 +9,7 @@ import pulumi
 import pytest
 from pulumi.runtime import settings
 
-from pulumi_vertex_training.program.prerequisites import run_input
+from pulumi_vertex_training.program.preview.prerequisites import run_input
 from pulumi_vertex_training.registry import type_token
 
 

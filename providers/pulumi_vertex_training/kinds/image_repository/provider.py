@@ -28,8 +28,8 @@ from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.running import begun_work
@@ -81,6 +81,7 @@ DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKin
     inputs=RepositoryInputs,
     outputs=(),
     label=lambda inputs: inputs.repository_id,
+    operation_key=lambda inputs: _context_key(_id_of(inputs)),
     normalise=repository_spec.normalise,
     problems=lambda inputs, _: rules.validate(inputs),
     get=gateway.get,
@@ -97,9 +98,6 @@ class ImageRepositoryProvider(CrudProvider):
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         return with_own_id("repository_id", id_from, olds, news)
-
-    def operation_key(self, inputs: RepositoryInputs) -> str:
-        return _context_key(_id_of(inputs))
 
     def identity(self, inputs: RepositoryInputs) -> Identity:
         url = repository_spec.url(inputs.project, inputs.location, inputs.repository_id)

@@ -11,7 +11,7 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training.kinds.image_repository import gateway
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
-from pulumi_vertex_training.program.conflicts import conflict_inputs
+from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 

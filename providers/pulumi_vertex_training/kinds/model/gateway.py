@@ -40,6 +40,11 @@ class ModelRecord:
         """The name of the version, models/ID@VERSION."""
         return f"{self.name}@{self.version}"
 
+    @property
+    def create_time(self) -> str | None:
+        """The creation time of the version, or of its model if the version has none."""
+        return self.wire.get("versionCreateTime") or self.wire.get("createTime")
+
 
 def upload(
     endpoint: Endpoint,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -23,8 +22,8 @@ from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
@@ -65,14 +64,9 @@ def _outputs(record: ModelRecord) -> dict[str, Any]:
     return {
         "name": record.name,
         "version_id": record.version,
-        "create_time": create_time(record),
+        "create_time": record.create_time,
         "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
     }
-
-
-def create_time(record: ModelRecord) -> str | None:
-    """Return the creation time of a version, or of its model if the version has none."""
-    return record.wire.get("versionCreateTime") or record.wire.get("createTime")
 
 
 def _live_spec(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
@@ -87,6 +81,7 @@ DECLARED: CrudKind[ModelInputs, RegisteredModelSpec, ModelRecord] = CrudKind(
     inputs=ModelInputs,
     outputs=OUTPUTS,
     label=lambda inputs: inputs.display_name,
+    operation_key=lambda inputs: _memory_key(complete(inputs)),
     normalise=registered_model.normalise,
     problems=_problems,
     get=models.get,
@@ -97,7 +92,6 @@ DECLARED: CrudKind[ModelInputs, RegisteredModelSpec, ModelRecord] = CrudKind(
 
 _TARGET = ("endpoint", "project", "location")
 _SPEC_LABEL = "vertex-training-spec"
-_REPLACES_LABEL = "vertex-training-replaces"
 
 
 class ModelProvider(CrudProvider):
@@ -120,9 +114,6 @@ class ModelProvider(CrudProvider):
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
         """Report files that come from an output that is None."""
         return () if model_files.are_known(prepared) else (model_files.MISSING,)
-
-    def operation_key(self, inputs: ModelInputs) -> str:
-        return _memory_key(complete(inputs))
 
     def identity(self, inputs: ModelInputs) -> Identity | None:
         if inputs.parent_model or inputs.adopt or not inputs.model_id:
@@ -185,7 +176,9 @@ class ModelProvider(CrudProvider):
         elif not replaces:
             OPERATION.note_kept(_id, _memory_key(old), inbound(_olds))
         if replaces:
-            OPERATION.note_label_of_replaced(_memory_key(new), _replaces_label_of(_id, inbound(_olds)))
+            OPERATION.note_label_of_replaced(
+                _memory_key(new), model_versions.replaces_label(_id, inbound(_olds))
+            )
         # The new version exists before the old one is deleted: a model always has a version.
         return begun_work.made_good(
             DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False),
@@ -217,7 +210,9 @@ class ModelProvider(CrudProvider):
         old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         # The version stays, so versions that were uploaded to replace it are orphans.
-        _delete_orphans(endpoint, _id.partition("@")[0], _replaces_label_of(_id, inbound(_olds)))
+        model_versions.delete_orphans(
+            endpoint, _id.partition("@")[0], model_versions.replaces_label(_id, inbound(_olds))
+        )
         record = models.get(endpoint, _id)
         if old.is_default_version and DEFAULT_ALIAS not in record.aliases:
             # Another version has become the default since; this one does not take the alias back.
@@ -239,9 +234,9 @@ class ModelProvider(CrudProvider):
 
         # A model that was deleted and created again has the same version numbers.
         def is_ours(record: ModelRecord) -> bool:
-            return create_time(record) == (raw.get("create_time") or create_time(record))
+            return record.create_time == (raw.get("create_time") or record.create_time)
 
-        _delete_orphans(endpoint, name, _replaces_label_of(_id, raw))
+        model_versions.delete_orphans(endpoint, name, model_versions.replaces_label(_id, raw))
         if raw.get("on_delete") != "delete" and not OPERATION.was_checked(_memory_key(raw)):
             say(f'model {_id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
             return
@@ -313,25 +308,6 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     return _with_settings(endpoint, record, inputs) if known else record
 
 
-def _delete_orphans(endpoint: Endpoint, name: str, mark: str) -> None:
-    """Delete the versions that were uploaded to replace the one with this label value and are in no state.
-
-    They come from deployments that were killed before the version was recorded.
-    """
-    for record in model_versions.versions_of(endpoint, name):
-        if record.labels.get(_REPLACES_LABEL) != mark:
-            continue
-        if OPERATION.made(record.full_name) or OPERATION.belongs_to_another_entry(record.full_name):
-            continue
-        say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
-        model_versions.delete(endpoint, name, record.version, say=say)
-
-
-def _replaces_label_of(id_: str, recorded: Mapping[str, Any]) -> str:
-    """Return a label value that is unique to a version, also if its model is created again."""
-    return hashlib.sha256(f"{id_} {recorded.get('create_time')}".encode()).hexdigest()[:32]
-
-
 def _with_settings(endpoint: Endpoint, record: ModelRecord, inputs: ModelInputs) -> ModelRecord:
     """Apply the declared settings to a version, and to its model if it is ours. Return the version."""
     if not inputs.parent_model:
@@ -385,7 +361,7 @@ def _interrupted_upload(known: list[ModelRecord], inputs: ModelInputs) -> ModelR
 def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
     """Return the label of a version that replaces a recorded one, if this one does."""
     mark = OPERATION.label_of_replaced(_memory_key(complete(inputs)))
-    return {_REPLACES_LABEL: mark} if mark else {}
+    return {model_versions.REPLACES_LABEL: mark} if mark else {}
 
 
 def _has_own_version(known: list[ModelRecord], inputs: ModelInputs) -> bool:

@@ -19,7 +19,7 @@ from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import image_uri
-from pulumi_vertex_training.program.conflicts import conflict_inputs
+from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 

@@ -1,15 +1,21 @@
-"""Versions of models: deletion that keeps the model, and lookup after an interruption."""
+"""Versions of models: deletion that keeps the model, lookup and cleanup after an interruption."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
+from pulumi_vertex_training.plugin.host.process import say
+from pulumi_vertex_training.plugin.operation import OPERATION
+
+REPLACES_LABEL = "vertex-training-replaces"
+"""The label of a version that was uploaded to replace another one."""
 
 _ATTEMPTS = 10
 
@@ -96,3 +102,22 @@ def versions_of(endpoint: Endpoint, name: str, registry: Registry = models) -> l
 def with_labels(known: list[ModelRecord], marks: Mapping[str, str]) -> ModelRecord | None:
     """Return the newest version with all of these labels, or None."""
     return next((record for record in known if marks.items() <= record.labels.items()), None)
+
+
+def replaces_label(id_: str, recorded: Mapping[str, Any]) -> str:
+    """Return a label value that is unique to a version, also if its model is created again."""
+    return hashlib.sha256(f"{id_} {recorded.get('create_time')}".encode()).hexdigest()[:32]
+
+
+def delete_orphans(endpoint: Endpoint, name: str, label: str) -> None:
+    """Delete the versions that were uploaded to replace the one with this label value and are in no state.
+
+    They come from deployments that were killed before the version was recorded.
+    """
+    for record in versions_of(endpoint, name):
+        if record.labels.get(REPLACES_LABEL) != label:
+            continue
+        if OPERATION.made(record.full_name) or OPERATION.belongs_to_another_entry(record.full_name):
+            continue
+        say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
+        delete(endpoint, name, record.version, say=say)

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPreconditio
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name, patch
-from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, wait
 

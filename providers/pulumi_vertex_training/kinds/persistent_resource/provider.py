@@ -31,8 +31,8 @@ from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.host.process import engine_address, say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
 from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
@@ -89,6 +89,7 @@ DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord]
     inputs=PersistentResourceInputs,
     outputs=OUTPUTS,
     label=lambda inputs: inputs.persistent_resource_id,
+    operation_key=lambda inputs: _context_key(inputs),
     normalise=normalise,
     problems=_input_problems,
     get=_get_unless_deleting,
@@ -107,9 +108,6 @@ class PersistentResourceProvider(CrudProvider):
         news = with_own_id("persistent_resource_id", id_from, olds, news)
         OPERATION.note_timeouts(_timeouts_key(news), said)
         return news
-
-    def operation_key(self, inputs: PersistentResourceInputs) -> str:
-        return _context_key(inputs)
 
     def identity(self, inputs: PersistentResourceInputs) -> Identity:
         id_ = inputs.persistent_resource_id

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailable
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
-from pulumi_vertex_training.plugin import process as plugin
+from pulumi_vertex_training.plugin.host import process as plugin
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting.failures import WaitFailed, held
 from pulumi_vertex_training.program.waiting.interruption import (

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.cloud import objects
-from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
-from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec
-from pulumi_vertex_training.kinds.staged.spec import NO_KEY, SHARED_KEY, STAGED_KEY, StagedObjectSpec
+from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin import conflicts
-from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
-    Failure,
     Provider,
     clean,
     complete,
@@ -46,12 +39,6 @@ if TYPE_CHECKING:
     from pulumi_vertex_training.packaging.package import FileDigest, Package
 
 CONTENT_TYPE = "application/octet-stream"
-
-_RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
-"""Pattern of errors that mean: the object is retained or on hold, not: the caller lacks a permission."""
-
-_MOST_LISTED = 1000
-"""Objects that are looked at to find orphans; a folder of staged objects has one or two."""
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
 """Inputs whose change replaces the object. The path of the source is not among them."""
@@ -134,13 +121,13 @@ class StagedProvider(Provider):
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         return (
             ReadResult(id_, outbound(inbound(props)))
-            if _exists_unchanged(inbound(props))
+            if operations.exists_unchanged(inbound(props))
             else ReadResult(None, {})
         )
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        _delete_object(inbound(_props))
+        operations.delete_object(inbound(_props))
 
 
 def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
@@ -165,126 +152,6 @@ def _context_key(uri: str) -> str:
 
 
 DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
-
-
-def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
-    """Return the spec of the object in checked inputs or recorded outputs."""
-    return StagedObjectSpec(
-        bucket=props["bucket"],
-        object_name=props["object_name"],
-        sha256=props["sha256"],
-        size=int(props["size"]),
-        content_type=props["content_type"],
-    )
-
-
-def upload(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
-    """Upload the object unless it exists. Return the outputs to record.
-
-    Raises PackagingError if the content has changed since check.
-    """
-    spec = _spec_of(props)
-    if sha256 != spec.sha256:
-        changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
-        raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
-    OPERATION.note_made(str(spec.uri))
-    key = OPERATION.key_of(str(spec.uri))
-    made = objects.ensure(
-        endpoint_of(props),
-        spec.bucket,
-        spec.object_name,
-        content,
-        content_type=spec.content_type,
-        sha256=spec.sha256,
-        metadata={STAGED_KEY: key or NO_KEY},
-    )
-    found = made.record.metadata
-    # With the key of this resource, an interrupted deployment of this stack staged it.
-    is_ours = bool(key) and found.get(STAGED_KEY) == key
-    if not made.sent and not is_ours and SHARED_KEY not in found:
-        # Another resource, perhaps of another stack, has the same content: the `gc` of neither may delete it.
-        with suppress(PermissionDenied, NotFound):
-            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
-    _delete_orphans(endpoint_of(props), spec, key)
-    begun_work.forget(str(spec.uri))
-    return {"crc32c": made.record.crc32c}
-
-
-def _exists_unchanged(props: Mapping[str, Any]) -> bool:
-    """Return whether the object exists with the recorded content."""
-    spec = _spec_of(props)
-    found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
-    return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
-
-
-def _delete_orphans(endpoint: Endpoint, spec: StagedObjectSpec, key: str) -> None:
-    """Delete what interrupted deployments staged for this resource with other content: no state has it."""
-    folder = "/".join(spec.object_name.split("/")[:-2])
-    if not folder or not key:
-        return
-    with suppress(PermissionDenied, NotFound, Conflict):
-        among = objects.list_objects(endpoint, spec.bucket, prefix=f"{folder}/")
-        for found in itertools.islice(among, _MOST_LISTED):
-            uri = f"gs://{found.bucket}/{found.name}"
-            ours = found.metadata.get(STAGED_KEY) == key and SHARED_KEY not in found.metadata
-            known = found.name == spec.object_name or OPERATION.made(uri) or OPERATION.was_recorded(uri)
-            if ours and not known:
-                _delete_version(endpoint, found)
-
-
-def _own_key(record: ObjectRecord) -> str:
-    """Return the key of the resource that staged an object, or "" if it had none."""
-    key = record.metadata.get(STAGED_KEY, "")
-    return "" if key == NO_KEY else key
-
-
-def _delete_version(endpoint: Endpoint, record: ObjectRecord) -> None:
-    """Delete an object as it was read. Raises Conflict if somebody has staged the same content since.
-
-    Whoever stages it sets its metadata first.
-    """
-    with suppress(NotFound):
-        objects.delete(
-            endpoint,
-            record.bucket,
-            record.name,
-            generation=record.generation,
-            if_metageneration_match=record.metageneration,
-        )
-
-
-def _delete_object(props: Mapping[str, Any]) -> None:
-    """Delete the object if it exists, unless it was staged more than once.
-
-    Raises Conflict if its metadata keeps changing.
-    """
-    spec, endpoint = _spec_of(props), endpoint_of(props)
-    if OPERATION.made(str(spec.uri)):
-        # Names follow from the content, so the replacement of this resource has the same object.
-        return
-    for last_try in (False, True):
-        record = objects.find(endpoint, spec.bucket, spec.object_name)
-        if record is None:
-            return
-        if SHARED_KEY in record.metadata:
-            say(f"{spec.uri} is kept: it was staged more than once, so another stack may use it")
-            return
-        begun_work.note(str(spec.uri))
-        try:
-            _delete_version(endpoint, record)
-            _delete_orphans(endpoint, spec, _own_key(record))
-            return
-        except Conflict:
-            if last_try:
-                raise
-        except PermissionDenied as error:
-            if not _RETAINED.search(str(error)):
-                raise
-            raise Failure(
-                f"{error} Try again after that. If the retention policy is not locked, you can also "
-                "remove retention_policy, run `pulumi up`, and try again. If the object is on hold, "
-                "release the hold."
-            ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,7 +208,7 @@ class StagedPackageProvider(StagedProvider):
             raise ValueError("create received inputs of a package that check rejects; please report this")
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder:
-            facts = upload(raw, package.save(Path(folder)), package.sha256)
+            facts = operations.upload(raw, package.save(Path(folder)), package.sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
@@ -395,7 +262,7 @@ class StagedFileProvider(StagedProvider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
-        facts = upload(raw, source, _digest(source).sha256)
+        facts = operations.upload(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 

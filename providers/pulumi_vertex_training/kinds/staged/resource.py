@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, Sta
 from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
-from pulumi_vertex_training.program.local_files import check_files
+from pulumi_vertex_training.program.preview.local_files import check_files
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 

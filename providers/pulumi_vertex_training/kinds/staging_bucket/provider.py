@@ -22,8 +22,8 @@ from pulumi_vertex_training.plugin.adoption import require_equal
 from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     Provider,

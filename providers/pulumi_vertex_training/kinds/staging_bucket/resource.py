@@ -24,7 +24,7 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
 )
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
-from pulumi_vertex_training.program.conflicts import conflict_inputs
+from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 

@@ -16,8 +16,8 @@ from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Provider,
     clean,

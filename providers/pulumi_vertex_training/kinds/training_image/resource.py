@@ -18,7 +18,7 @@ from pulumi_vertex_training.program.arguments.references import (
     image_uri,
     repository_url,
 )
-from pulumi_vertex_training.program.local_files import check_files
+from pulumi_vertex_training.program.preview.local_files import check_files
 from pulumi_vertex_training.program.resource import as_secret_as, target_inputs, with_outputs
 
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import connect_if_running
-from pulumi_vertex_training.plugin.operation import OPERATION, JobListing, JobListings
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.run_context import JobListing, JobListings
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
@@ -105,7 +106,7 @@ def _state(found: JobRecord | LookupResult) -> str | LookupResult:
 
 def job_cache_of(collection: str) -> JobCache:
     """Return the operation's cache of the kind with this collection."""
-    return JobCache(gateway_in(collection), OPERATION.job_listings(collection))
+    return JobCache(gateway_in(collection), OPERATION.runs.job_listings(collection))
 
 
 def settle_seconds(endpoint: Endpoint) -> float:

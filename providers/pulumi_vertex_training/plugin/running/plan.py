@@ -7,8 +7,8 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, DiffResult
 
-from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
-from pulumi_vertex_training.plugin.process import say, say_on
+from pulumi_vertex_training.plugin.host.process import say, say_on
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     complete,
@@ -18,6 +18,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
+from pulumi_vertex_training.plugin.run_context import DeclaredRun
 from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import (
     RECORD,
@@ -73,7 +74,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
         for sentence in declared.filled_in(props):
             OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
     if isinstance(checked["run"], str):
-        OPERATION.note_declared_run(
+        OPERATION.runs.note_declared_run(
             DeclaredRun(
                 key=checked["run"],
                 rerun=Policy(checked["rerun"]),
@@ -86,17 +87,17 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
 
 def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
     """Return what changes. In a deployment, print it in words, and decide by the rerun table."""
-    OPERATION.note_released(id_)
+    OPERATION.runs.note_released(id_)
     recorded, new = reveal_job(inbound(olds)), reveal_job(inbound(news))
-    OPERATION.note_recorded_run(recorded.get("run"))
+    OPERATION.runs.note_recorded_run(recorded.get("run"))
     if is_unknown(new):
-        OPERATION.note_deleted_first(id_)
+        OPERATION.runs.note_deleted_first(id_)
     replaces = _replaced_by(declared, recorded, new)
     record_changed = any(
         recorded.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()
     )
     if OPERATION.was_checked(declared.operation_key(new)):
-        OPERATION.note_compared(id_)
+        OPERATION.runs.note_compared(id_)
         decision = decision_of(declared.gateway, id_, recorded, new, replaces, record_changed=record_changed)
         if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(declared.resource(new)))
@@ -106,7 +107,9 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         run = str(recorded.get("run"))
         if gone:
             replaces = ["state"]
-            OPERATION.note_reason(run, reasons.INTERRUPTED if decision.row == "interrupted" else reasons.GONE)
+            OPERATION.runs.note_reason(
+                run, reasons.INTERRUPTED if decision.row == "interrupted" else reasons.GONE
+            )
         elif replaces:
             _announce_cancellation(
                 declared, id_, recorded, new, unless_unchanged=is_unknown(new["spec_hash"])
@@ -114,7 +117,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
             if new.get("run") == run:
                 # The run does not see another location, nor a spec that `--target` leaves out of it.
                 moved = set(replaces) & set(TARGET_FIELDS)
-                OPERATION.note_reason(run, reasons.MOVED if moved else reasons.SPEC)
+                OPERATION.runs.note_reason(run, reasons.MOVED if moved else reasons.SPEC)
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(
@@ -133,7 +136,7 @@ def _announce_cancellation(
     unless_unchanged: bool,
 ) -> None:
     """Print in a preview, on the row of a live job, that it will be cancelled. Costs no query of its own."""
-    declaration = OPERATION.job_declaration(declared.operation_key(new))
+    declaration = OPERATION.runs.job_declaration(declared.operation_key(new))
     place = target_of(recorded)
     if not declaration.is_preview or place is None or has_ended(recorded):
         return

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
-from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
-from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.host.process import say
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.run_context import JobDeclaration
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
@@ -79,7 +80,7 @@ def require(
         name,
         declaration.values,
         passed_over=declaration.passed_over,
-        lookups=OPERATION.lookups,
+        lookups=OPERATION.runs.lookups,
         settings=OPERATION.settings,
     )
     if certain and (refused := errors(found)):

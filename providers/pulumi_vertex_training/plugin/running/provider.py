@@ -16,9 +16,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
-from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
+from pulumi_vertex_training.plugin.host.process import engine_address, require_engine, say
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.run_context import DeclaredRun
 from pulumi_vertex_training.plugin.running import adopting, begun_work, plan
 from pulumi_vertex_training.plugin.running.declaration import (
     MODEL_OF_REPLACED,
@@ -90,19 +91,19 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         raise ValueError(
             f"create received inputs of a {declared.noun} that check rejects; please report this"
         )
-    if declared.follows_run(inputs) and not OPERATION.issued(inputs.run):
+    if declared.follows_run(inputs) and not OPERATION.runs.issued(inputs.run):
         inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))
     endpoint = endpoint_of(raw)
-    recorded = OPERATION.recorded_generation(inputs.run)
-    if adopting.is_due(inputs, OPERATION.released(), recorded=recorded):
+    recorded = OPERATION.runs.recorded_generation(inputs.run)
+    if adopting.is_due(inputs, OPERATION.runs.released(), recorded=recorded):
         return _created(declared, raw, adopting.adopt(declared, endpoint, inputs, tell=say), adopted=True)
     submission = Submission(
         key=inputs.run,
         spec_hash=inputs.spec_hash or "",
-        issued_here=OPERATION.issued(inputs.run),
+        issued_here=OPERATION.runs.issued(inputs.run),
         keep_record=inputs.on_delete == OnDelete.CANCEL.value,
         any_spec=inputs.rerun == Policy.NEVER.value,
-        released=OPERATION.released(),
+        released=OPERATION.runs.released(),
         recorded=recorded,
         reason=_reason(inputs.run, recorded),
         settle=settle_seconds(endpoint),
@@ -128,10 +129,10 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
 
 def _reason(key: str, recorded: int) -> str:
     """Return the code of the reason for a job that is submitted now, "" if the run was left out."""
-    if decided := OPERATION.reason(key):
+    if decided := OPERATION.runs.reason(key):
         return decided
     again = recorded == parse(key).generation
-    return reasons.ON_DEMAND if again else OPERATION.recorded_reason(key)
+    return reasons.ON_DEMAND if again else OPERATION.runs.recorded_reason(key)
 
 
 def _delete_oldest(
@@ -142,7 +143,7 @@ def _delete_oldest(
     A failure is no failure of the new job, whose id would be lost with it.
     """
     key = parse(inputs.run)
-    if key.generation == 1 and not OPERATION.recorded_generation(inputs.run):
+    if key.generation == 1 and not OPERATION.runs.recorded_generation(inputs.run):
         return
     try:
         history.delete_oldest(
@@ -271,15 +272,15 @@ def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     raw = reveal_job(inbound(props))
     if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, raw):
         return
-    OPERATION.note_released(id_)
-    OPERATION.note_recorded_run(raw.get("run"))
+    OPERATION.runs.note_released(id_)
+    OPERATION.runs.note_recorded_run(raw.get("run"))
     name, endpoint = declared.resource(raw), endpoint_of(raw)
-    now = OPERATION.declared_run(str(raw.get("run")))
+    now = OPERATION.runs.declared_run(str(raw.get("run")))
     same_run = now is not None and now.key == raw.get("run")
-    replaced = now is not None or OPERATION.is_deleted_first(id_)
-    if now is not None and same_run and not OPERATION.was_compared(id_):
+    replaced = now is not None or OPERATION.runs.is_deleted_first(id_)
+    if now is not None and same_run and not OPERATION.runs.was_compared(id_):
         # Replaced without a comparison: `pulumi up --replace`.
-        OPERATION.note_reason(now.key, reasons.ON_DEMAND)
+        OPERATION.runs.note_reason(now.key, reasons.ON_DEMAND)
         allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
 
     def tell(line: str) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pulumi_vertex_training.cloud.errors import NotFound
-from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.run_context import DeclaredRun
 from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
@@ -35,7 +36,7 @@ def decision_of(
     record_changed: bool,
 ) -> Decision:
     """Decide about this very job, by the facts of its run's decision and the state of the job."""
-    noted = OPERATION.run_decision(str(recorded.get("run")))
+    noted = OPERATION.runs.run_decision(str(recorded.get("run")))
     facts = (
         noted.facts if noted else _facts_without_run(_policy(declared), bool(declared.get("protect_running")))
     )

@@ -13,9 +13,10 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.operation import OPERATION, JobDeclaration
-from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.host.process import say
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.run_context import JobDeclaration
 from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running import prerequisites as lookups
 from pulumi_vertex_training.plugin.running.declaration import (
@@ -80,7 +81,7 @@ class RunProvider(Provider):
         checked = _checked(new, old)
         _note_declaration(new, checked, known if isinstance(known, dict) else {})
         OPERATION.note_checked(_operation_key(checked))
-        OPERATION.note_run_target(_operation_key(checked), target_of(new))
+        OPERATION.runs.note_run_target(_operation_key(checked), target_of(new))
         return CheckResult(outbound(hide_in_run({**checked, **_reason(old, checked)})), [])
 
     @clean
@@ -90,18 +91,18 @@ class RunProvider(Provider):
             return DiffResult(changes=False)
         facts = _facts(old, new)
         decision = decide(facts)
-        OPERATION.note_run_decision(old["key"], facts, decision)
-        OPERATION.note_recorded_reason(old["key"], str(old.get("why") or ""))
+        OPERATION.runs.note_run_decision(old["key"], facts, decision)
+        OPERATION.runs.note_recorded_reason(old["key"], str(old.get("why") or ""))
         if decision.action is Action.REFUSE:
             raise Failure(decision.sentence(new["job"]))
         runs = decision.action is Action.RUN and decision.row not in _OF_THE_JOB
-        place = OPERATION.run_target(_operation_key(new))
+        place = OPERATION.runs.run_target(_operation_key(new))
         if (runs or _moves(old, place)) and not _may_adopt(old, new):
             declared = _declared(new)
             lookups.require(
                 declared,
                 new["job"],
-                OPERATION.job_declaration(_job_key(declared, new["job"])),
+                OPERATION.runs.job_declaration(_job_key(declared, new["job"])),
                 key=old["key"],
                 place=target_of(old) or place,
                 certain=facts.change is not Change.SPEC_UNKNOWN,
@@ -119,7 +120,7 @@ class RunProvider(Provider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
         new = reveal_run(inbound(_news))
-        noted = OPERATION.run_decision(_olds["key"])
+        noted = OPERATION.runs.run_decision(_olds["key"])
         if _is_fixed(reveal_run(inbound(_olds)), new):
             return UpdateResult(_issue(recorded, new, noted.decision if noted else None, why=reasons.FIRST))
         why = reasons.code_of(noted.facts, noted.decision) if noted else ""
@@ -145,7 +146,7 @@ class RunProvider(Provider):
         def tell(line: str) -> None:
             say(f"{run['job']}: {line}")
 
-        known = OPERATION.released() | OPERATION.all_made()
+        known = OPERATION.runs.released() | OPERATION.all_made()
         try:
             jobs = job_cache_of(declared.gateway.collection).settled(place, endpoint)
             before_delete = declared.before_delete(
@@ -155,7 +156,7 @@ class RunProvider(Provider):
                 declared.gateway,
                 endpoint,
                 key,
-                recorded=OPERATION.recorded_generation(str(key)),
+                recorded=OPERATION.runs.recorded_generation(str(key)),
                 among=jobs,
                 tell=tell,
                 before_delete=before_delete,
@@ -217,7 +218,7 @@ def _note_declaration(new: dict[str, Any], checked: dict[str, Any], known: dict[
     )
     # A renamed job goes by its old name until it runs again.
     for name in {new["job"], checked["job"]}:
-        OPERATION.note_job_declaration(_job_key(_declared(new), name), declaration)
+        OPERATION.runs.note_job_declaration(_job_key(_declared(new), name), declaration)
 
 
 def _job_key(declared: JobResourceType, name: str) -> str:
@@ -272,7 +273,7 @@ def _last_run_state(
     """Return the state of the last run; NOT_KNOWN, without a query, where it makes no difference."""
     retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in RECORD_CHANGES
     protected = protect and change in RERUN_CHANGES and policy is not Policy.NEVER
-    place = OPERATION.run_target(_operation_key(new))
+    place = OPERATION.runs.run_target(_operation_key(new))
     if place is None or not (retried or protected):
         return LastRun.NOT_KNOWN
     states = job_cache_of(_declared(new).gateway.collection)
@@ -311,8 +312,8 @@ def _reason(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any
 def _issue(
     key: RunKey, props: dict[str, Any], decision: Decision | None = None, *, why: str
 ) -> dict[str, Any]:
-    OPERATION.note_issued(str(key))
-    OPERATION.note_reason(str(key), why)
+    OPERATION.runs.note_issued(str(key))
+    OPERATION.runs.note_reason(str(key), why)
     inputs = {name: props[name] for name in INPUTS if name in props}
     outs = {
         **inputs,

@@ -17,7 +17,7 @@ import pulumi
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin import process as plugin
+from pulumi_vertex_training.plugin.host import process as plugin
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy

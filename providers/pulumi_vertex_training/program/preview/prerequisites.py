@@ -18,8 +18,9 @@ from pulumi.output import Unknown
 from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.program import declared_names, messages
-from pulumi_vertex_training.program.lookups import program_lookups
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.preview import declared_names
+from pulumi_vertex_training.program.preview.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, program_waits
 from vertex_training.fields.decode import UNKNOWN

@@ -30,7 +30,7 @@ def listen() -> bool:
 
 def _cancel(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ARG001
     # This code runs with the globals of the host's module, which has `empty_pb2`.
-    from pulumi_vertex_training.plugin.cancellation import CANCELLED
+    from pulumi_vertex_training.plugin.host.cancellation import CANCELLED
 
     CANCELLED.set()
     return empty_pb2.Empty()  # type: ignore[name-defined]  # noqa: F821

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 
-from pulumi_vertex_training.plugin import cancellation, host_threads
+from pulumi_vertex_training.plugin.host import cancellation, host_threads
 from pulumi_vertex_training.plugin.secret_masking import SECRETS
 from vertex_training.findings.visible_text import visible_lines
 

@@ -1,0 +1,1 @@
+"""Findings before a resource is created: missing files, conflicts, missing prerequisites."""
