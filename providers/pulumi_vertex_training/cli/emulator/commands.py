@@ -173,7 +173,7 @@ def env(options: argparse.Namespace, output: Output) -> None:
                 f"The emulator's proxy could not be started. See {emulator.data_dir / 'emulator.log'}."
             )
         values = addresses.with_proxy(values, emulator, proxy=proxy, environment=os.environ)
-        unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ]
+        unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ and name not in values]
     if output.as_json:
         output.document({"environment": values, **({"unset": unset} if options.proxy else {})})
         return
