@@ -1,6 +1,6 @@
 """Rebuild the message definitions that the emulator answers with.
 
-    python scripts/build_descriptors.py [vertex_ai | artifact_registry] ...
+    python scripts/build_descriptors.py [vertex_ai | artifact_registry | logging | resource_manager] ...
 
 Google's .proto files of each service come from its npm package (Apache-2.0), shared ones from the installed
 Python packages. They are compiled with grpcio-tools in a temporary virtual environment, because grpcio-tools
@@ -48,10 +48,22 @@ SERVICES = {
         "4.7.1",
         ("google/devtools/artifactregistry/v1/service.proto", "google/cloud/location/locations.proto"),
     ),
+    # Later versions have no .proto files.
+    "logging": Service(
+        "@google-cloud/logging",
+        "11.2.0",
+        ("google/logging/v2/logging.proto", "google/cloud/audit/audit_log.proto"),
+    ),
+    "resource_manager": Service(
+        "@google-cloud/resource-manager",
+        "6.3.0",
+        ("google/cloud/resourcemanager/v3/projects.proto",),
+    ),
 }
 SHARED = {
-    "google.api.http_pb2": ("api", "rpc", "type", "cloud/location"),
+    "google.api.http_pb2": ("api", "rpc", "rpc/context", "type", "cloud/location"),
     "google.iam.v1.policy_pb2": ("iam/v1",),
+    "google.cloud.audit.audit_log_pb2": ("cloud/audit",),
 }
 """Module of each Python package that has .proto files, with the folders that are needed."""
 

@@ -23,6 +23,10 @@ REDIRECT = Path(__file__).parent / "redirect"
 """The PYTHONPATH folder from which Python loads `sitecustomize` at its start."""
 
 
+GCSFS = "FSSPEC_GCS_ENDPOINT_URL"
+"""The address of Cloud Storage for gcsfs, which uses no proxy unless each program asks for it."""
+
+
 GCLOUD_SERVICES = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
 """The services of gcloud that the emulator implements, as in CLOUDSDK_API_ENDPOINT_OVERRIDES_..."""
 
@@ -49,16 +53,15 @@ def credential_variables(url: str, token: str, project: str) -> dict[str, str]:
 def replica_variables(url: str, token: str, project: str, *, proxied: bool = False) -> dict[str, str]:
     """Return all variables of a replica except for those of the proxy. Its token is for the services only.
 
-    With the proxy, `sitecustomize` makes STORAGE_EMULATOR_HOST of VERTEX_EMULATOR_STORAGE, for Python alone:
-    the libraries of Go and Node drop its path, and with it the secret. They use the proxy.
+    With the proxy there is no STORAGE_EMULATOR_HOST: the libraries of Go and Node drop its path, and with it
+    the secret.
     """
     root = f"{url}/"
+    storage_url = f"{url}/s/{data_folder.storage_secret(token)}"
     return {
         "VERTEX_EMULATOR_HOST": url,
         "VERTEX_EMULATOR_TOKEN": data_folder.service_token(token),
-        (
-            "VERTEX_EMULATOR_STORAGE" if proxied else "STORAGE_EMULATOR_HOST"
-        ): f"{url}/s/{data_folder.storage_secret(token)}",
+        **({GCSFS: storage_url} if proxied else {"STORAGE_EMULATOR_HOST": storage_url}),
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}": root for name in GCLOUD_SERVICES},
         **credential_variables(url, token, project),
@@ -109,14 +112,17 @@ def with_proxy(
 ) -> dict[str, str]:
     """Return the variables of a shell whose programs use the proxy at `proxy` (host and port).
 
-    STORAGE_EMULATOR_HOST is not among them, as the libraries of Go and Node drop its path. With `java`, all
-    Java programs use the proxy.
+    The variables of `WITHOUT_PROXY` are not among them: the libraries of Go and Node drop the path of
+    STORAGE_EMULATOR_HOST, and Python's libraries need no `sitecustomize`. With `java`, all Java programs use the
+    proxy.
     """
     url = proxy_variables.proxy_url(proxy, data_folder.proxy_secret(emulator.token))
     kept = {name: value for name, value in values.items() if name not in WITHOUT_PROXY}
-    kept["VERTEX_EMULATOR_STORAGE"] = emulator.storage_url
+    python_path = _python_path(environment, redirected=False)
     return {
         **kept,
+        GCSFS: emulator.storage_url,
+        **({"PYTHONPATH": python_path} if python_path else {}),
         **proxy_variables.shell_variables(url, data_dir=emulator.data_dir, environment=environment),
         **(
             proxy_variables.java_variables(data_dir=emulator.data_dir, environment=environment)
@@ -126,8 +132,8 @@ def with_proxy(
     }
 
 
-WITHOUT_PROXY = ("STORAGE_EMULATOR_HOST",)
-"""The variables that a shell with the proxy must not have."""
+WITHOUT_PROXY = ("STORAGE_EMULATOR_HOST", "PYTHONPATH")
+"""The variables of a shell without the proxy that one with the proxy does not have."""
 
 
 def exports(values: Mapping[str, str]) -> list[str]:
@@ -135,11 +141,12 @@ def exports(values: Mapping[str, str]) -> list[str]:
     return [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
 
 
-def _python_path(environment: Mapping[str, str]) -> str:
-    """Return PYTHONPATH with the folder of `sitecustomize` first, once."""
+def _python_path(environment: Mapping[str, str], *, redirected: bool = True) -> str:
+    """Return PYTHONPATH with the folder of `sitecustomize` first, once, or without it."""
     first = str(REDIRECT)
     present = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    return os.pathsep.join([first, *(entry for entry in present if entry != first)])
+    others = [entry for entry in present if entry != first]
+    return os.pathsep.join([first, *others] if redirected else others)
 
 
 def _no_proxy(environment: Mapping[str, str]) -> str:

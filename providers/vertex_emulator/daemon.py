@@ -349,8 +349,8 @@ class Daemon:
         from vertex_emulator.grpc_server.server import GrpcServer
 
         return GrpcServer(
-            (*vertex_ai.SERVICES, *artifact_registry.SERVICES),
-            {**self._jobs.bindings(), **self.artifacts.bindings()},
+            (*vertex_ai.GRPC_SERVICES, *artifact_registry.SERVICES),
+            {**self._jobs.grpc_bindings(), **self.artifacts.bindings()},
             Surroundings(
                 authenticator=self._authenticator,
                 requests=self._requests,

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from vertex_emulator import resource_manager
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.service import JobMethods, JobService
 from vertex_emulator.datasets.objects import BucketObjects
@@ -16,6 +17,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.logging import methods as logging_methods
 from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.persistent_resources.service import PersistentResources
@@ -38,8 +40,12 @@ SERVICES = (
     descriptors.DATASET_SERVICE,
     descriptors.PERSISTENT_RESOURCE_SERVICE,
     descriptors.OPERATIONS,
+    descriptors.PROJECTS,
 )
-"""The services of Vertex AI that have at least one method."""
+"""The services of Vertex AI that have at least one method, and Resource Manager's projects."""
+
+GRPC_SERVICES = (*SERVICES, descriptors.LOGGING)
+"""The same with Cloud Logging, which has HTTP paths of its own."""
 
 
 class VertexService:
@@ -91,25 +97,33 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobBacking(self.tuning),
         )
-        logging = CloudLogging(database, clock, self._log_sources)
+        self._logging = CloudLogging(database, clock, self._log_sources)
         self._services: Sequence[Service] = (
             persistent_resources,
             self.tuning,
             models,
             datasets,
             pipelines,
-            logging,
+            self._logging,
         )
         everything = self.jobs.all_jobs()
         everything.before_removal = self._remove_services
         everything.archived = [archived for service in self._services for archived in service.archived()]
 
     def bindings(self) -> Mapping[str, Binding]:
-        """Return the implemented methods of Vertex AI by full name."""
-        bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
+        """Return the implemented methods of `SERVICES` by full name."""
+        bindings = {
+            **self._job_methods.bindings(),
+            **self._operations.bindings(),
+            **resource_manager.bindings(self.jobs.projects),
+        }
         for service in self._services:
             bindings |= service.bindings()
         return bindings
+
+    def grpc_bindings(self) -> Mapping[str, Binding]:
+        """Return the implemented methods of `GRPC_SERVICES` by full name."""
+        return {**self.bindings(), **logging_methods.bindings(self._logging)}
 
     def routes(self) -> Sequence[Route]:
         """Return the admin views, Cloud Logging, and the methods of Vertex AI."""

@@ -288,7 +288,7 @@ def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> N
     admin = control(engine)
     for fault in ({"status": 429}, {"status": 500}, {"status": 503}, {"drop": "before"}, {"drop": "after"}):
         admin.add_fault({"method": "GetCustomJob", "nth": 2, "times": 2, **fault})
-        admin.add_fault({"method": "logging.entries.list", "nth": 2, "times": 2, **fault})
+        admin.add_fault({"method": "LoggingServiceV2.ListLogEntries", "nth": 2, "times": 2, **fault})
     admin.add_fault({"method": "GetCustomJob", "stall": 1, "times": 1})
     output = engine.up().ok().output
     assert engine.outputs() == {"state": "SUCCEEDED"}

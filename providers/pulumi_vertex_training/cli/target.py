@@ -140,7 +140,9 @@ def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) ->
 
 def _storage_url(environment: Mapping[str, str]) -> str | None:
     """Return the emulator's address for Cloud Storage, which has another name in shells with the proxy."""
-    return environment.get("STORAGE_EMULATOR_HOST") or environment.get("VERTEX_EMULATOR_STORAGE")
+    from vertex_emulator import addresses
+
+    return environment.get("STORAGE_EMULATOR_HOST") or environment.get(addresses.GCSFS)
 
 
 def _emulator(

@@ -1,14 +1,13 @@
-"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC, projects."""
+"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, get_args
-from urllib.parse import unquote
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.supervisor import orders
@@ -20,7 +19,6 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.progress import ReplicaProgress
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.disk_space import disk_space
-from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.replica import Contract
 
@@ -172,32 +170,3 @@ class ClusterContract:
             raise HttpError(400, "", f"contract must be {' or '.join(_CONTRACTS)}.")
         self.chosen = _CONTRACTS[_CONTRACTS.index(given)]
         return self._get(request, match)
-
-
-def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
-    """Return the route of Resource Manager's GetProject.
-
-    `known` returns project ids; a project number is answered only if it belongs to one of them.
-    """
-
-    def get(_: Request, match: re.Match[str]) -> Response:
-        asked = unquote(match[1])
-        project = asked
-        if asked.isascii() and asked.isdigit():
-            project = next((each for each in known() if project_number(each) == asked), "")
-        if not project:
-            raise HttpError(
-                403,
-                "PERMISSION_DENIED",
-                f"The caller does not have permission, or there is no project {asked}.",
-            )
-        return json_response(
-            {
-                "name": f"projects/{project_number(project)}",
-                "projectId": project,
-                "displayName": project,
-                "state": "ACTIVE",
-            }
-        )
-
-    return [Route("GET", r"/v3/projects/([^/:]+)", get, "Projects.GetProject")]

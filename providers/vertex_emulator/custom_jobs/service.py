@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.custom_jobs import store
-from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, project_routes, replica_routes
+from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
 from vertex_emulator.custom_jobs.queue.queue import Allocator, Queue
@@ -121,7 +121,7 @@ class JobService:
         self._supervisors.ready = ready
 
     def routes(self) -> list[Route]:
-        """Return the admin routes and those of Resource Manager."""
+        """Return the admin routes."""
         return [
             *admin_routes(self.records, self.replicas, self._reconciler.folder),
             *replica_routes(self.records, self._reconciler.folder),
@@ -130,7 +130,6 @@ class JobService:
             *self.contract.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
-            *project_routes(self._store.projects),
         ]
 
     def start(self) -> None:
@@ -288,6 +287,10 @@ class JobService:
             if record.state in store.TERMINAL and replica.state in ("pending", "running", "restarting"):
                 replica.state = "stopped"
         return replicas
+
+    def projects(self) -> list[str]:
+        """Return the ids of the projects that have jobs."""
+        return self._store.projects()
 
     def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
         """Yield the logs of one job, or of all jobs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+import ssl
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ class SocketReader(io.RawIOBase):
         self._deadline: float | None = None
         self._seconds = limits.first_byte_seconds
         self._in_head = True
+        self._quickly = isinstance(connection, ssl.SSLSocket) and hasattr(socket, "TCP_QUICKACK")
 
     def await_request(self, *, proven: bool) -> None:
         """Wait for the first byte of a request, then until the deadline for the whole head."""
@@ -56,6 +58,9 @@ class SocketReader(io.RawIOBase):
                 raise TimeoutError("the head of the request took too long")
         self._connection.settimeout(seconds)
         size = self._connection.recv_into(buffer)
+        if self._quickly and self._in_head:
+            # urllib3 lets a connection through a proxy wait for this before it sends the body.
+            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         if self._in_head and self._deadline is None:
             self._deadline = time.monotonic() + self._limits.head_seconds
         return size

@@ -1,4 +1,4 @@
-"""The Cloud Logging service: `entries:list` over the logs of jobs and over entries that programs write.
+"""The Cloud Logging service: lists the logs of jobs and the entries that programs write.
 
 The monitored resource is `ml_job` with the labels job_id, project_id and task_name, as for jobs of the
 service. The task of the service's own messages is called "service".
@@ -21,7 +21,12 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.logging import query as logging_query
-from vertex_emulator.logging.written_entries import ArchivedEntries, WrittenEntries, read_entries
+from vertex_emulator.logging.written_entries import (
+    LOG_NAME,
+    ArchivedEntries,
+    WrittenEntries,
+    read_entries,
+)
 from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.archived import Archived
@@ -87,19 +92,6 @@ LogFile: TypeAlias = "tuple[LogSource, Path]"
 
 PositionedEntry: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
 """An entry in the API's JSON, preceded by its position: time and insert id."""
-
-
-def list_route(sources: Sources, written: WrittenEntries) -> Route:
-    """Return the route of `entries:list`."""
-
-    def entries(request: Request, _: re.Match[str]) -> Response:
-        try:
-            query = _read(request.body.json())
-        except RpcError as error:
-            raise error.http_error() from error
-        return json_response(_answer(query, sources, written))
-
-    return Route("POST", r"/v2/entries:list", entries, "logging.entries.list")
 
 
 def _answer(query: Query, sources: Sources, written: WrittenEntries) -> dict[str, Any]:
@@ -245,7 +237,10 @@ def _projects(resource_names: Any) -> frozenset[str]:
 
 
 class CloudLogging(Service):
-    """The logs of one emulator; `sources` are those of its jobs."""
+    """The logs of one emulator; `sources` are those of its jobs.
+
+    Its methods take and return documents in the API's JSON, and raise `RpcError`.
+    """
 
     def __init__(self, database: Database, clock: Clock, sources: Sources) -> None:
         self._sources = sources
@@ -253,14 +248,22 @@ class CloudLogging(Service):
         self._written = WrittenEntries(database)
 
     def routes(self) -> Sequence[Route]:
-        """Return the routes: entries are listed and written, logs listed.
+        """Return the routes of the methods.
 
         Other methods are UNIMPLEMENTED, and the error names them.
         """
+
+        def post(pattern: str, method: Callable[[Any], dict[str, Any]], call: str) -> Route:
+            return Route("POST", pattern, lambda request, _: _answered(method, request.body.json()), call)
+
+        def of_log(verb: str, pattern: str, method: Callable[[str], dict[str, Any]], call: str) -> Route:
+            return Route(verb, pattern, lambda _, match: _answered(method, match[1]), call)
+
         return [
-            list_route(self._sources, self._written),
-            Route("POST", r"/v2/entries:write", self._write, "logging.entries.write"),
-            Route("GET", r"/v2/projects/([^/]+)/logs", self._logs, "logging.logs.list"),
+            post(r"/v2/entries:list", self.list_entries, "LoggingServiceV2.ListLogEntries"),
+            post(r"/v2/entries:write", self.write, "LoggingServiceV2.WriteLogEntries"),
+            of_log("GET", r"/v2/(projects/[^/]+)/logs", self.logs, "LoggingServiceV2.ListLogs"),
+            of_log("DELETE", r"/v2/(projects/[^/]+/logs/.+)", self.delete, "LoggingServiceV2.DeleteLog"),
             Route(ANY_METHOD, r"/v2/(entries:[a-zA-Z]+)", _no_method),
             Route(
                 ANY_METHOD,
@@ -277,23 +280,50 @@ class CloudLogging(Service):
         """Remove the entries that programs wrote; the jobs' own logs are removed with the jobs."""
         self._written.remove_all()
 
-    def _write(self, request: Request, _: re.Match[str]) -> Response:
-        try:
-            entries = read_entries(request.body.json(), clock=self._clock)
-        except RpcError as error:
-            raise error.http_error() from error
-        self._written.add(entries)
-        return json_response({})
+    def list_entries(self, document: Any) -> dict[str, Any]:
+        """Answer ListLogEntries."""
+        return _answer(_read(document), self._sources, self._written)
 
-    def _logs(self, _: Request, match: re.Match[str]) -> Response:
-        number = project_number(unquote(match[1]))
-        names = {
+    def write(self, document: Any) -> dict[str, Any]:
+        """Answer WriteLogEntries."""
+        self._written.add(read_entries(document, clock=self._clock))
+        return {}
+
+    def logs(self, parent: str) -> dict[str, Any]:
+        """Answer ListLogs, with all names in one page."""
+        [number] = _projects([unquote(parent)])
+        return {"logNames": sorted(self._names_of_jobs(number) | self._written.log_names(number))}
+
+    def delete(self, name: str) -> dict[str, Any]:
+        """Answer DeleteLog: delete the entries that programs wrote."""
+        match = LOG_NAME.fullmatch(name)
+        if match is None:
+            raise RpcError(
+                "INVALID_ARGUMENT", f"The log name {name!r} is not of the form projects/PROJECT/logs/LOG."
+            )
+        number = project_number(match[1])
+        if self._written.remove(number, match[2]):
+            return {}
+        if any(each.endswith(f"/logs/{match[2]}") for each in self._names_of_jobs(number)):
+            raise RpcError(
+                "FAILED_PRECONDITION", f"{name} has the output of jobs. It is deleted with the jobs."
+            )
+        raise RpcError("NOT_FOUND", f"Log {name} does not exist.")
+
+    def _names_of_jobs(self, number: str) -> set[str]:
+        return {
             log_name(source, path.stem)
             for source in self._sources(None)
             if project_number(source.project) == number
             for path in source.folder.glob("*.jsonl")
         }
-        return json_response({"logNames": sorted(names | self._written.log_names(number))})
+
+
+def _answered(method: Callable[[Any], dict[str, Any]], argument: Any) -> Response:
+    try:
+        return json_response(method(argument))
+    except RpcError as error:
+        raise error.http_error() from error
 
 
 def _no_method(request: Request, match: re.Match[str]) -> Response:

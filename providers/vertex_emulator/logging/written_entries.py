@@ -36,7 +36,7 @@ _SCHEMA = (
     CREATE INDEX log_entries_by_time ON log_entries (project_number, time, insert_id);
     """,
 )
-_LOG_NAME = re.compile(r"projects/([^/]+)/logs/([A-Za-z0-9/_.%-]{1,511})")
+LOG_NAME = re.compile(r"projects/([^/]+)/logs/([A-Za-z0-9/_.%-]{1,511})")
 _PAYLOADS = ("textPayload", "jsonPayload", "protoPayload")
 _TOP_LEVEL = frozenset({*(name.partition(".")[0] for name in FIELDS), "split", "errorGroups", "apphub"})
 _BATCH = 500
@@ -112,6 +112,13 @@ class WrittenEntries:
         )
         return {row["log"] for row in rows}
 
+    def remove(self, project: str, log: str) -> bool:
+        """Remove the entries of a log, by the number of its project and its id. Return whether it has any."""
+        names = [each for each in self.log_names(project) if each.partition("/logs/")[2] == log]
+        for name in names:
+            self._database.execute("DELETE FROM log_entries WHERE log = ?", (name,))
+        return bool(names)
+
     def remove_all(self) -> None:
         """Remove all entries."""
         self._database.execute("DELETE FROM log_entries")
@@ -142,7 +149,7 @@ def _entry(value: Any, request: Mapping[str, Any], *, clock: Clock) -> dict[str,
         )
     entry = {name: item for name, item in value.items() if item is not None}
     log = entry.get("logName") or request.get("logName")
-    match = _LOG_NAME.fullmatch(log) if isinstance(log, str) else None
+    match = LOG_NAME.fullmatch(log) if isinstance(log, str) else None
     if match is None:
         raise _invalid(f"The log name {log!r} is not of the form projects/PROJECT/logs/LOG.")
     if sum(name in entry for name in _PAYLOADS) > 1:

@@ -1,8 +1,9 @@
 """Redirect Google's clients to the emulator. Python loads this module at its start, in every program.
 
-In a replica whose machine has accelerators, it also gives TensorFlow as many devices. Without
-VERTEX_EMULATOR_HOST it changes nothing. At the end it loads the `sitecustomize` that it hides, if there is
-one. It works with Python 3.7 and later, and imports only modules that Python has loaded already.
+Programs that use the emulator's proxy are not redirected. In a replica whose machine has accelerators, it
+also gives TensorFlow as many devices. Without VERTEX_EMULATOR_HOST it changes nothing. At the end it loads
+the `sitecustomize` that it hides, if there is one. It works with Python 3.7 and
+later, and imports only modules that Python has loaded already.
 """
 
 import importlib.machinery
@@ -13,8 +14,7 @@ import sys
 
 def _redirect(url: str) -> None:
     try:
-        proxied = "://emulator:" in os.environ.get("https_proxy", "")
-        importlib.import_module("vertex_training_redirect").install(url, proxied=proxied)
+        importlib.import_module("vertex_training_redirect").install(url)
     except Exception as error:  # an error here must not keep the program from running
         sys.stderr.write(f"vertex-training: Google's clients cannot find the emulator: {error}\n")
 
@@ -42,10 +42,9 @@ def _folder(path: str) -> str:
     return os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - without importing pathlib
 
 
-if os.environ.get("VERTEX_EMULATOR_STORAGE"):
-    os.environ.setdefault("STORAGE_EMULATOR_HOST", os.environ["VERTEX_EMULATOR_STORAGE"])
 if os.environ.get("VERTEX_EMULATOR_HOST"):
-    _redirect(os.environ["VERTEX_EMULATOR_HOST"])
+    if "://emulator:" not in os.environ.get("https_proxy", ""):
+        _redirect(os.environ["VERTEX_EMULATOR_HOST"])
     if os.environ.get("VERTEX_CLUSTER_LOCAL_DEVICES", "1") not in ("", "0", "1"):
         _divide(os.environ["VERTEX_CLUSTER_LOCAL_DEVICES"])
 _load_next()

@@ -3,8 +3,7 @@
 Clients of Google's Python libraries use the emulator. A client made without an endpoint, or with a host of
 googleapis.com, gets the emulator's address and the REST transport (google-cloud-aiplatform has no variable
 for either). A client made with an address that has a scheme (https://...) or with its own transport is
-unchanged. With the emulator's proxy, clients of Vertex AI and Artifact Registry need no change, whatever
-their transport: only those whose gRPC the emulator does not have are changed.
+unchanged.
 
 TensorFlow gets as many logical CPU devices as the replica's machine type has accelerators. Then
 `tf.distribute.MirroredStrategy()` has as many replicas as on Google Cloud. JAX needs no change: XLA_FLAGS
@@ -26,23 +25,18 @@ _GENERATED = re.compile(
     r"google\.cloud\.(?:aiplatform_v1|aiplatform_v1beta1|artifactregistry_v1|resourcemanager_v3)"
     r"\.services\.\w+\.client"
 )
-_WITHOUT_GRPC = re.compile(r"google\.cloud\.resourcemanager_v3\.services\.\w+\.client")
 _LOGGING = "google.cloud.logging_v2.client"
 _GOOGLE_HOST = re.compile(r"(?:[\w.-]+\.)?googleapis\.com(?::443)?/?")
 
 
-def install(url: str, *, proxied: bool = False) -> None:
-    """Redirect clients created from now on to the emulator at `url`.
-
-    `proxied`: the program uses the emulator's proxy.
-    """
+def install(url: str) -> None:
+    """Redirect clients created from now on to the emulator at `url`."""
     url = url.rstrip("/")
-    generated = _WITHOUT_GRPC if proxied else _GENERATED
 
     def change_of(name: str) -> Optional[_Change]:  # noqa: UP045
         if name == _LOGGING:
             return lambda module: _change_logging(module, url)
-        if name.startswith("google.cloud.") and generated.fullmatch(name):
+        if name.startswith("google.cloud.") and _GENERATED.fullmatch(name):
             return lambda module: _change_generated(module, url)
         return None
 

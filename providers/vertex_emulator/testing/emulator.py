@@ -7,12 +7,16 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from vertex_emulator import addresses
 from vertex_emulator.control import Control, ControlError
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.lookup import Emulator
 
 _OWN_PATHS = "/_local/"
 _ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
@@ -53,17 +57,44 @@ class SetFault:
 class VertexEmulator:
     """A running emulator.
 
-    `host` is its URL, and `storage_host` the value for STORAGE_EMULATOR_HOST, which contains a secret.
-    `environment` has the variables that point clients, command-line tools and `vertex-training` at it.
+    Address and token are those of its last start, also if the test has stopped it and started it again.
     """
 
-    host: str
-    token: str = field(repr=False)
-    storage_host: str = field(repr=False)
     data_dir: Path
     project: str
     location: str
-    environment: Mapping[str, str] = field(repr=False)
+    _first: Emulator = field(repr=False)
+    _outer: Mapping[str, str] = field(repr=False)
+
+    @property
+    def host(self) -> str:
+        """Its URL."""
+        return self._now().url
+
+    @property
+    def token(self) -> str:
+        return self._now().token
+
+    @property
+    def storage_host(self) -> str:
+        """The value for STORAGE_EMULATOR_HOST, which contains a secret."""
+        return self._now().storage_url
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables that point clients, command-line tools and `vertex-training` at it."""
+        variables = addresses.variables(
+            self._now(), project=self.project, location=self.location, environment=self._outer
+        )
+        return {**variables, data_folder.ENVIRONMENT_VARIABLE: str(self.data_dir)}
+
+    def _now(self) -> Emulator:
+        folder = DataFolder(root=self.data_dir)
+        record, token = data_folder.read_record(folder), data_folder.read_token(folder)
+        if record is None or token is None:
+            return self._first
+        storage_url = f"{record.url}/s/{data_folder.storage_secret(token)}"
+        return replace(self._first, url=record.url, token=token, storage_url=storage_url, pid=record.pid)
 
     @property
     def control(self) -> Control:
@@ -235,25 +266,22 @@ def running(
 
     Raises `vertex_emulator.launcher.LauncherError` if it cannot be started.
     """
-    from vertex_emulator import addresses, launcher
+    from vertex_emulator import launcher
     from vertex_emulator import reset as emulator_reset
-    from vertex_emulator.kernel import data_folder
 
     emulator = launcher.ensure(data_dir)
+    found = VertexEmulator(
+        data_dir=emulator.data_dir,
+        project=project,
+        location=location,
+        _first=emulator,
+        _outer=dict(os.environ),
+    )
     try:
-        variables = addresses.variables(emulator, project=project, location=location, environment=os.environ)
-        yield VertexEmulator(
-            host=emulator.url,
-            token=emulator.token,
-            storage_host=emulator.storage_url,
-            data_dir=emulator.data_dir,
-            project=project,
-            location=location,
-            environment={**variables, data_folder.ENVIRONMENT_VARIABLE: str(emulator.data_dir)},
-        )
+        yield found
     finally:
         try:
-            _cancel_all(Control(url=emulator.url, token=emulator.token))
+            _cancel_all(found.control)
         except ControlError:
             # The test has stopped or killed it. After another start it finds its jobs.
             if any((data_dir / "jobs").glob("*")):

@@ -112,7 +112,8 @@ WRITER = """
 import logging as standard, os
 from datetime import datetime, timezone
 from google.cloud import logging
-client = logging.Client(project="local")
+client = logging.Client()
+assert client._use_grpc
 logger = client.logger("train", labels={"run": "1"})
 logger.log_text("a text", severity="WARNING")
 logger.log_struct({"message": "a structure", "loss": 0.25, "step": {"number": 7}}, severity="NOTICE")
@@ -125,7 +126,7 @@ batch.commit()
 client.setup_logging(log_level=standard.INFO)
 standard.getLogger("trainer").info("by the standard library, %s", os.environ["CLOUD_ML_JOB_ID"])
 standard.getLogger("trainer").error("trouble by the standard library")
-client.close()
+client.close()  # without it, the library sends nothing at the end of a program
 """
 
 READER = """

@@ -24,6 +24,9 @@ bucket = storage.Client().bucket("train")
 results["read"] = bucket.blob("data.txt").download_as_text()
 bucket.blob("made/by-replica.txt").upload_from_string("from a replica")
 results["mounted"] = open("/gcs/train/made/by-replica.txt").read()
+results["buckets"] = [each.name for each in storage.Client().list_buckets()]
+import gcsfs
+results["gcsfs"] = gcsfs.GCSFileSystem().cat("train/data.txt").decode()
 
 from google.cloud import aiplatform
 aiplatform.init(staging_bucket="gs://train")
@@ -60,12 +63,15 @@ isolated = '''
 from google.cloud import storage
 print(storage.Client().bucket("train").blob("data.txt").download_as_text(), end="")
 '''
-clean = {name: value for name, value in os.environ.items() if name != "STORAGE_EMULATOR_HOST"}
 results["isolated"] = subprocess.run(
-    [sys.executable, "-I", "-c", isolated], env=clean, stdout=subprocess.PIPE, text=True).stdout
+    [sys.executable, "-I", "-c", isolated], stdout=subprocess.PIPE, text=True).stdout
+# The libraries of Go and Node drop the path of this variable.
+results["inherited"] = [name for name in ("STORAGE_EMULATOR_HOST", "PYTHONPATH") if name in os.environ]
 from google.cloud import logging
 text = f'resource.labels.job_id="{inner.name}" severity=INFO resource.labels.task_name="workerpool0-0"'
-entries = logging.Client(project="local").list_entries(filter_=text)
+client = logging.Client()
+results["logging"] = client._use_grpc
+entries = client.list_entries(filter_=text)
 results["log"] = [each.payload["message"] for each in entries]
 
 def status(path):
@@ -111,7 +117,11 @@ def results(emulator: JobEmulator, outer: str) -> Any:
         pytest.param("endpoint", "grpc", id="a generated client has its default transport"),
         pytest.param("asynchronous", ["inner", "outer"], id="an asynchronous client"),
         pytest.param("error", "InvalidArgument", id="an error has the class of gRPC"),
-        pytest.param("isolated", "content", id="a program that loads no sitecustomize"),
+        pytest.param("buckets", ["train"], id="buckets of the job's project are listed"),
+        pytest.param("gcsfs", "content", id="a bucket is read with gcsfs"),
+        pytest.param("isolated", "content", id="a program that ignores the variables of Python"),
+        pytest.param("inherited", [], id="its child programs in Go and Node use the proxy"),
+        pytest.param("logging", True, id="Cloud Logging has its default transport"),
         pytest.param("log", ["from the inner job"], id="another job's log"),
         pytest.param("controls", 403, id="the emulator's controls are closed"),
         pytest.param("secrets", [], id="no variable has the emulator's token"),

@@ -13,6 +13,8 @@ GENERATED = "tests/clients/vertex/test_generated_clients.py"
 METADATA = "tests/vertex_emulator/test_metadata.py"
 REDIRECT = "tests/clients/vertex/test_redirect.py"
 REPLICAS = "tests/clients/vertex/test_inside_replicas.py"
+GRPC = "tests/vertex_emulator/grpc_server/test_grpc.py"
+GRPC_LOGGING = "tests/vertex_emulator/grpc_server/test_grpc_logging.py"
 LOGGING = "tests/clients/vertex/test_cloud_logging.py"
 FOLLOW = "tests/clients/vertex/test_follow.py"
 QUERY = "tests/vertex_emulator/logging/test_logging_query.py"
@@ -25,12 +27,14 @@ INTERFACE = Section(
             feature="methods and messages",
             google="those of its published definitions, over gRPC and REST",
             likeness="like",
-            here="the same definitions, compiled, over REST; other methods are UNIMPLEMENTED, by name",
+            here="the same definitions, compiled, over both; other methods are UNIMPLEMENTED, by name",
             source="the installed client",
             tests=(
                 f"{DESCRIPTORS}::test_rules",
                 f"{DESCRIPTORS}::test_every_method_of_the_client_is_known",
                 f"{DESCRIPTORS}::test_messages_have_the_fields_of_the_client",
+                f"{GRPC}::test_errors_have_the_same_details_as_over_http",
+                f"{GRPC}::test_unknown_methods_are_named",
             ),
         ),
         Row(
@@ -84,9 +88,10 @@ INTERFACE = Section(
             feature="programs that call Google's clients",
             google="reach the service by its name",
             likeness="like",
-            here="Python programs are redirected to the emulator, also in replicas, without other changes",
+            here="in replicas by the same names, through a proxy; Python programs in shells are redirected",
             source=CLIENTS,
             tests=(
+                f"{REPLICAS}::test_what_a_replica_sees",
                 f"{REDIRECT}::test_a_client_goes_to_the_emulator",
                 f"{REDIRECT}::test_without_the_variable_clients_go_to_google",
                 f"{REPLICAS}::test_a_job_that_a_replica_submits_runs",
@@ -104,13 +109,14 @@ INTERFACE = Section(
             feature="Cloud Logging",
             google="a query language, order, pages, entries of programs",
             likeness="same",
-            here="for the logs of jobs, and for entries that programs write themselves",
+            here="for the logs of jobs, and for entries that programs write themselves, over gRPC and REST",
             source="the clients themselves; documentation of the query language",
             tests=(
                 f"{QUERY}::test_what_it_finds",
                 "tests/vertex_emulator/rpc/test_patterns.py::test_a_pattern_made_to_take_for_ever_does_not",
                 f"{LOGGING}::test_polling_brings_every_entry_once",
                 f"{LOGGING}::test_what_a_replica_has_written",
+                f"{GRPC_LOGGING}::test_entries_are_written_and_listed",
                 f"{GCLOUD}::test_logging_read",
             ),
         ),

@@ -16,6 +16,7 @@ from support.tuning import QUICK
 from support.tuning import create as create_tuning_job
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.plan import Plan
+from vertex_emulator.lookup import find
 from vertex_emulator.testing.emulator import VertexEmulator
 from vertex_training.environment.replica import Contract
 
@@ -25,14 +26,10 @@ RAISE = f"{TELL}\nopen('/gcs/flags/' + os.environ['RANK'], 'w').close()"
 
 def fixture(emulator: JobEmulator) -> VertexEmulator:
     """Return the client that a user's test has."""
+    started = find(emulator.data_dir)
+    assert started is not None
     return VertexEmulator(
-        host=emulator.daemon.url,
-        token=emulator.daemon.token,
-        storage_host="",
-        data_dir=emulator.data_dir,
-        project="local",
-        location="us-central1",
-        environment={},
+        data_dir=emulator.data_dir, project="local", location="us-central1", _first=started, _outer={}
     )
 
 

@@ -29,8 +29,7 @@ MACHINE = {"PATH", "HOME", "LANG", "TMPDIR", "PYTHONUNBUFFERED", "OMP_NUM_THREAD
 CLIENTS = {
     "VERTEX_EMULATOR_HOST",
     "VERTEX_EMULATOR_TOKEN",
-    "VERTEX_EMULATOR_STORAGE",
-    "STORAGE_EMULATOR_HOST",
+    "FSSPEC_GCS_ENDPOINT_URL",
     "https_proxy",
     "HTTPS_PROXY",
     "CURL_CA_BUNDLE",
@@ -48,7 +47,6 @@ CLIENTS = {
     "GCE_METADATA_HOST",
     "GCE_METADATA_IP",
     "GCE_METADATA_ROOT",
-    "PYTHONPATH",
 }
 """Names by which Google's clients find the emulator from inside a replica."""
 
@@ -216,8 +214,7 @@ def test_the_variables_of_clients(printed: Printed, task: str) -> None:
     """Expect that all lead to the emulator, and none has the token of its admin paths."""
     url, environment = printed.emulator.daemon.url, printed.environments[task]
     assert environment["VERTEX_EMULATOR_HOST"] == url
-    assert environment["STORAGE_EMULATOR_HOST"].startswith(f"{url}/s/")
-    assert environment["VERTEX_EMULATOR_STORAGE"] == environment["STORAGE_EMULATOR_HOST"]
+    assert environment["FSSPEC_GCS_ENDPOINT_URL"].startswith(f"{url}/s/")
     address = str(printed.emulator.daemon.proxy_url).rpartition("@")[2]
     # The secret is hidden in the log, from which this test reads.
     assert environment["https_proxy"] == environment["HTTPS_PROXY"] == f"http://emulator:***@{address}"
@@ -226,8 +223,6 @@ def test_the_variables_of_clients(printed: Printed, task: str) -> None:
     metadata = {environment[f"GCE_METADATA_{name}"] for name in ("HOST", "IP", "ROOT")}
     assert len(metadata) == 1
     assert re.fullmatch(url.removeprefix("http://") + "/m/[0-9a-f]+/local", metadata.pop())
-    redirect = Path(vertex_emulator.__file__).parent / "redirect"
-    assert environment["PYTHONPATH"] == str(redirect)
     assert not [name for name, value in environment.items() if printed.emulator.daemon.token in value]
 
 
@@ -283,9 +278,10 @@ def test_a_job_with_a_proxy_of_its_own_does_not_use_the_emulators(emulator: JobE
     emulator.wait(name)
     found = dict(line.split("=", 1) for line in emulator.printed(name))
     assert found["HTTPS_PROXY"] == "http://proxy.example.com:3128"
-    assert not {"https_proxy", "CURL_CA_BUNDLE", "VERTEX_EMULATOR_STORAGE"} & set(found)
+    assert not {"https_proxy", "CURL_CA_BUNDLE", "FSSPEC_GCS_ENDPOINT_URL"} & set(found)
     assert found["no_proxy"] == f"*,127.0.0.1,localhost,{found['HOSTNAME']}"
     assert found["STORAGE_EMULATOR_HOST"].startswith(f"{emulator.daemon.url}/s/")
+    assert found["PYTHONPATH"] == str(Path(vertex_emulator.__file__).parent / "redirect")
 
 
 PROXIED = """

@@ -269,6 +269,26 @@ def test_it(vertex_emulator):
     assert "1 passed" in said, said
 
 
+def test_it_follows_the_emulator_to_another_start(folder: Path) -> None:
+    said = run_pytest(
+        folder,
+        """
+from vertex_emulator import launcher
+
+def test_it(vertex_emulator):
+    first = vertex_emulator.token
+    launcher.stop(vertex_emulator.data_dir)
+    assert vertex_emulator.token == first
+    again = launcher.ensure(vertex_emulator.data_dir)
+    assert vertex_emulator.token == again.token != first
+    assert vertex_emulator.storage_host == again.storage_url
+    assert vertex_emulator.environment["VERTEX_EMULATOR_TOKEN"] == again.token
+    assert vertex_emulator.jobs() == []
+""",
+    )
+    assert "1 passed" in said, said
+
+
 def test_it_imports_nothing_heavy(folder: Path) -> None:
     said = run_pytest(
         folder,

@@ -23,6 +23,7 @@ from google.longrunning import operations_pb2, operations_pb2_grpc
 from google.protobuf import duration_pb2
 
 from support.emulator import call
+from support.grpc_channel import connected
 from support.job_emulator import PARENT
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon, Settings
@@ -46,30 +47,6 @@ def job(*command: str, name: str = "one") -> dict[str, Any]:
         "container_spec": {"image_uri": "python:3.11", "command": list(command)},
     }
     return {"display_name": name, "job_spec": {"worker_pool_specs": [pool]}}
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    found = Daemon(Settings(data_dir=tmp_path_factory.mktemp("emulator")))
-    try:
-        found.start()
-        yield found
-    finally:
-        found.close()
-
-
-def connected(daemon: Daemon, token: str) -> grpc.Channel:
-    assert daemon.grpc_address is not None
-    credentials = grpc.composite_channel_credentials(
-        grpc.local_channel_credentials(), grpc.access_token_call_credentials(token)
-    )
-    return grpc.secure_channel(daemon.grpc_address, credentials)
-
-
-@pytest.fixture(scope="module")
-def channel(daemon: Daemon) -> Iterator[grpc.Channel]:
-    with connected(daemon, daemon.token) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

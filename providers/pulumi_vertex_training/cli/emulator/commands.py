@@ -185,7 +185,7 @@ def env(options: argparse.Namespace, output: Output) -> None:
         values = addresses.with_proxy(
             values, emulator, proxy=proxy, environment=os.environ, java=options.java
         )
-        unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ]
+        unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ and name not in values]
     if output.as_json:
         output.document({"environment": values, **({"unset": unset} if with_proxy else {})})
         return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec

@@ -26,7 +26,7 @@ from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.proxy import variables
 from vertex_emulator.replica_images import stack
 from vertex_emulator.replica_images.image import ReplicaImage
-from vertex_training.environment.local_devices import local_device_variables
+from vertex_training.environment.local_devices import DEVICES, local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
@@ -184,11 +184,11 @@ def replica_command(
         else replica_variables(services.url, services.token, plan.project, proxied=bool(proxied))
     )
     environment = {**context.variables, **found, **proxied, **chosen, **exempt}
-    if services is not None:
-        environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     with contextlib.suppress(ValueError):  # the variable is the program's own
         use_legacy_environment(environment)
+    if services is not None and (not proxied or environment.get(DEVICES, "1") not in ("", "0", "1")):
+        environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if context.own else unpacked_image.with_host_python(argv),

@@ -1,6 +1,6 @@
 """Google's definitions of messages and methods, compiled by scripts/build_descriptors.py.
 
-Vertex AI and Artifact Registry have one file each. The definitions are in a descriptor pool of their own, so
+Each service has one file. The definitions are in a descriptor pool of their own, so
 that Google's client libraries can be loaded in the same process.
 """
 
@@ -28,8 +28,15 @@ PERSISTENT_RESOURCE_SERVICE = f"{VERTEX_AI}.PersistentResourceService"
 ARTIFACT_REGISTRY = "google.devtools.artifactregistry.v1.ArtifactRegistry"
 OPERATIONS = "google.longrunning.Operations"
 LOCATIONS = "google.cloud.location.Locations"
+LOGGING = "google.logging.v2.LoggingServiceV2"
+PROJECTS = "google.cloud.resourcemanager.v3.Projects"
 
-_FILES = ("vertex_ai.binpb.gz", "artifact_registry.binpb.gz")
+_FILES = (
+    "vertex_ai.binpb.gz",
+    "artifact_registry.binpb.gz",
+    "logging.binpb.gz",
+    "resource_manager.binpb.gz",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +59,7 @@ class Method:
 
 @lru_cache(maxsize=1)
 def pool() -> DescriptorPool:
-    """Return the definitions, which are loaded once, in about 20 ms. Both files have the shared messages."""
+    """Return the definitions, which are loaded once, in about 20 ms. All files have the shared messages."""
     loaded = DescriptorPool()
     known: set[str] = set()
     for name in _FILES:
