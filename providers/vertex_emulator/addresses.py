@@ -113,8 +113,8 @@ def with_proxy(
     """Return the variables of a shell whose programs use the proxy at `proxy` (host and port).
 
     The variables of `WITHOUT_PROXY` are not among them: the libraries of Go and Node drop the path of
-    STORAGE_EMULATOR_HOST, and Python's libraries need no `sitecustomize`. With `java`, all Java programs use the
-    proxy.
+    STORAGE_EMULATOR_HOST, and Python's libraries need no `sitecustomize`. With `java`, all Java programs use
+    the proxy.
     """
     url = proxy_variables.proxy_url(proxy, data_folder.proxy_secret(emulator.token))
     kept = {name: value for name, value in values.items() if name not in WITHOUT_PROXY}

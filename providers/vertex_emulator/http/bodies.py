@@ -14,6 +14,8 @@ _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t -~\x80-\xff]*)?\r\n")
 _CRLF = b"\r\n"
 _MAX_TRAILERS = 100
 _BODILESS = ("GET", "HEAD")
+_IDENTITY = "identity"
+"""The encoding of RFC 2616 that is none. TensorFlow sends it with an empty body; elsewhere it is refused."""
 
 
 class BodyCutShortError(ConnectionError):
@@ -27,14 +29,21 @@ class BodyFramingError(BodyCutShortError):
 class WireBody:
     """One body, framed by Content-Length or in chunks. `complete` is True once the end was read.
 
+    `promised` is the Content-Length of a chunked body, which must have this size, or None.
     `before_reading` is called once, before the wait for the first byte; it answers 100 Continue.
     """
 
     def __init__(
-        self, stream: BinaryIO, *, length: int | None, before_reading: Callable[[], None] | None = None
+        self,
+        stream: BinaryIO,
+        *,
+        length: int | None,
+        promised: int | None = None,
+        before_reading: Callable[[], None] | None = None,
     ) -> None:
         self._stream = stream
         self._chunked = length is None
+        self._promised = promised
         self._left = length or 0
         self._before_reading = before_reading
         self._started = False
@@ -85,6 +94,10 @@ class WireBody:
         for _ in range(_MAX_TRAILERS):
             line = self._line()
             if line == _CRLF:
+                if self._promised not in (None, self.size):
+                    raise BodyFramingError(
+                        f"its chunks have {self.size} bytes, but its Content-Length is {self._promised}"
+                    )
                 self.complete = True
                 return False
             if not is_trailer(line):
@@ -111,20 +124,34 @@ def body_length(headers: Mapping[str, str], *, method: str) -> int | None:
     """Return the body's length, or None for a chunked body. Raises `HttpError` 400 or 501."""
     encoding = headers.get("transfer-encoding")
     given = headers.get("content-length")
+    length = None if given is None else _number_of_bytes(given)
     if encoding is not None:
-        if given is not None:
-            raise HttpError(400, "", "A request has either Content-Length or Transfer-Encoding, not both.")
+        if given == "0" and encoding == _IDENTITY:
+            return 0
         if encoding.lower() != "chunked":
             raise HttpError(501, "", f"Transfer-Encoding {encoding!r} is not supported; send 'chunked'.")
         if method in _BODILESS:
             raise HttpError(400, "", f"{method} must not have a body.")
         return None
-    if given is None:
-        return 0
+    if length and method in _BODILESS:
+        raise HttpError(400, "", f"{method} must not have a body.")
+    return length or 0
+
+
+def promised_length(headers: Mapping[str, str]) -> int | None:
+    """Return the Content-Length of a chunked body, or None without one. It does not say where the body ends.
+
+    RFC 9112, section 6.1, allows a server to read such a request by its chunks, if it then closes the
+    connection. TensorFlow sends all its uploads like this.
+    """
+    if "transfer-encoding" in headers and "content-length" in headers:
+        return _number_of_bytes(headers["content-length"])
+    return None
+
+
+def _number_of_bytes(given: str) -> int:
     if not (given.isascii() and given.isdigit() and len(given) <= 15):
         raise HttpError(400, "", f"Content-Length {given!r} is not a number of bytes.")
-    if int(given) and method in _BODILESS:
-        raise HttpError(400, "", f"{method} must not have a body.")
     return int(given)
 
 

@@ -22,7 +22,7 @@ from typing import Protocol, cast
 from urllib.parse import parse_qs
 
 from vertex_emulator.http import auth
-from vertex_emulator.http.bodies import BodyFramingError, WireBody, body_length
+from vertex_emulator.http.bodies import BodyFramingError, WireBody, body_length, promised_length
 from vertex_emulator.http.compressed import decompressed
 from vertex_emulator.http.deadlines import Limits, SocketReader
 from vertex_emulator.http.head import Head, read_head
@@ -177,13 +177,16 @@ class Connection(StreamRequestHandler):
         try:
             try:
                 length = body_length(headers, method=method)
+                promised = promised_length(headers) if length is None else None
             except HttpError:
                 # The end of the body is unknown, and the body must not be read as the next request.
                 self._close = self._unframed = True
                 raise
+            self._close = self._close or promised is not None
             self.body = WireBody(
                 self._stream,
                 length=length,
+                promised=promised,
                 before_reading=self._continue if head.expects_continue else None,
             )
             self._reader.await_body()

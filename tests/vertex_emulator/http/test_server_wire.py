@@ -193,7 +193,6 @@ def test_no_header_is_smuggled_out(server: EmulatorServer) -> None:
         ("GET /items/a HTTP/1.1\r\n" + AUTH + "Content-Length: -1\r\n\r\n", 400),
         ("GET /items/a HTTP/1.1\r\n" + AUTH + "Content-Length: 5\r\n\r\nhello", 400),
         ("POST /json HTTP/1.1\r\n" + AUTH + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
-        ("POST /json HTTP/1.1\r\n" + AUTH + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", 400),
         ("POST /json HTTP/1.1\r\n" + AUTH + "Transfer-Encoding: gzip, chunked\r\n\r\n{}", 501),
         ("GET /" + "x" * 70_000 + " HTTP/1.1\r\n" + AUTH + "\r\n", 414),
         ("GET / HTTP/1.1\r\n" + AUTH + "X: " + "y" * 70_000 + "\r\n\r\n", 431),
@@ -253,6 +252,20 @@ def test_chunked_bodies(server: EmulatorServer) -> None:
         headers={"Transfer-Encoding": "chunked"},
     )
     assert answer.body == b"hello world"
+
+
+@pytest.mark.parametrize(("length", "status"), [(5, 200), (4, 400), (6, 400), (0, 400)])
+def test_chunks_with_a_length_are_the_last_request(server: EmulatorServer, length: int, status: int) -> None:
+    """Read the chunks, which must be as long as Content-Length says, and answer nothing behind them."""
+    head = f"POST /upload/storage/v1/echo HTTP/1.1\r\n{AUTH}Transfer-Encoding: chunked\r\n"
+    head += f"Content-Length: {length}\r\n\r\n"
+    behind = f"GET /items/behind HTTP/1.1\r\n{AUTH}\r\n"
+    received = send_bytes(server.url, f"{head}5\r\nhello\r\n0\r\n\r\n{behind}".encode())
+    assert received.startswith(f"HTTP/1.1 {status} ".encode())
+    assert received.count(b"HTTP/1.1") == 1
+    assert b"\r\nConnection: close\r\n" in received
+    assert received.endswith(b"\r\n\r\nhello") is (status == 200)
+    assert b"behind" not in received
 
 
 def test_two_requests_in_one_packet(server: EmulatorServer) -> None:
