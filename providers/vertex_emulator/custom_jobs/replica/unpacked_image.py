@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import re
@@ -10,8 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
+from vertex_emulator.custom_jobs.replica.interpreters import Interpreter, find, own
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
-from vertex_emulator.replica_images.image import ReplicaImage, host_python, key_of, root_of
+from vertex_emulator.replica_images.image import ReplicaImage, key_of, root_of
+from vertex_emulator.replica_images.stand_ins import official_python
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -23,7 +26,8 @@ _SITES = (
 )
 """Package folders of the base images' Pythons, which the host's Python does not search."""
 
-_PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(\.\d+)?)?")
+_PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(?P<minor>\.\d+)?)?")
+_SITE = re.compile(r"python(3\.\d{1,3})")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _MAX_PASSWD = 1 << 20
 
@@ -48,6 +52,14 @@ def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
         user_ids(image, root)
     except LookupError as error:
         return f"The image {image.name} cannot be run: {error.args[0]}."
+    try:
+        interpreter_of(plan, image)
+    except LookupError as error:
+        return (
+            f"The image {image.name} cannot be run: it has packages for Python {error.args[0]}, and this "
+            f"machine has no python{error.args[0]}. Install it (with uv: `uv python install "
+            f"{error.args[0]}`), or build the image for Python {own().minor}, which runs the emulator."
+        )
     if plan.sandbox.kind == "namespaces":
         return None
     for word in replica.argv:
@@ -95,26 +107,74 @@ def variables(image: ReplicaImage) -> dict[str, str]:
 
 
 def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
-    """Return PYTHONPATH entries with which the host's Python finds the image's packages.
-
-    `seen_at` is the path at which the replica sees the image's root.
-    """
+    """Return the PYTHONPATH of the image. `seen_at` is the path at which the replica sees the image's root."""
     named = [entry for entry in variables(image).get("PYTHONPATH", "").split(":") if entry]
     entries = []
     for entry in named:
         below = entry.strip("/")
         shown = entry.startswith("/") and os.path.lexists(root / below)
         entries.append(str(seen_at / below) if shown else entry)
-    for pattern in _SITES:
-        site = pattern.format(host_python())
-        if (root / site).is_dir():
-            entries.append(str(seen_at / site))
     return entries
 
 
-def with_host_python(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Replace the path of the base image's Python in a command by `python3`, which is found in the PATH."""
-    return ("python3", *argv[1:]) if argv and _PYTHON.fullmatch(argv[0]) else argv
+def site_packages(root: Path, minor: str, *, seen_at: Path) -> tuple[Path, ...]:
+    """Return the folders of an image's packages for a Python, as the replica sees them."""
+    sites = (pattern.format(minor) for pattern in _SITES)
+    return tuple(seen_at / site for site in sites if (root / site).is_dir())
+
+
+def interpreter_of(plan: Plan, image: ReplicaImage | None) -> Interpreter:
+    """Return the interpreter of a replica on a stand-in.
+
+    It has the minor version of the packages in the image's layers. Without packages, it has that of an
+    official Python image if this machine has it; otherwise it is the emulator's own. Raises LookupError with
+    the version if the machine has no such Python.
+    """
+    if image is None or image.root == "own":
+        return own()
+    found = _minors(unpacked_root(plan, image)) if needs_unpacking(image) else ()
+    if own().minor in found:
+        return own()
+    if found:
+        interpreter = find(found[-1])
+        if interpreter is None:
+            raise LookupError(found[-1])
+        return interpreter
+    named = official_python(image.stand_in)
+    return (find(named) if named is not None else None) or own()
+
+
+def _minors(root: Path) -> tuple[str, ...]:
+    """Return the minor versions of Python for which an image has packages, in ascending order."""
+    minors = set()
+    for pattern in _SITES:
+        for site in root.glob(pattern.format("3.*")):
+            if (match := _SITE.fullmatch(site.parent.name)) and any(site.iterdir()):
+                minors.add(match[1])
+    return tuple(sorted(minors, key=lambda minor: int(minor.partition(".")[2])))
+
+
+def with_python(argv: tuple[str, ...], interpreter: Interpreter, root: Path | None) -> tuple[str, ...]:
+    """Replace the path of the base image's Python in a command by `python3`, which is found in the PATH.
+
+    A file of the image's layers is kept, and a path with a version if this machine has that file; `root` has
+    the layers. Raises FileNotFoundError if the version is another than that of the replica's Python.
+    """
+    match = _PYTHON.fullmatch(argv[0]) if argv else None
+    if match is None or (root is not None and os.path.lexists(root / argv[0].strip("/"))):
+        return argv
+    if match["minor"] is None:
+        return ("python3", *argv[1:])
+    if os.access(argv[0], os.X_OK):
+        return argv
+    if f"3{match['minor']}" == interpreter.minor:
+        return ("python3", *argv[1:])
+    raise FileNotFoundError(
+        errno.ENOENT,
+        f"neither the image nor this machine has the Python that the command names; the replica's is "
+        f"{interpreter.version}",
+        argv[0],
+    )
 
 
 def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:

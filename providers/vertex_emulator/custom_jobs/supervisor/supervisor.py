@@ -22,6 +22,7 @@ from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import preparation
+from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
@@ -67,7 +68,7 @@ class Supervisor:
         self._starter: Starter | None = None
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
-        self._held: tuple[int, ...] = ()  # locks on unpacked images, held by this process
+        self._held: tuple[int, ...] = ()  # locks on unpacked images and packages, held by this process
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # times at which replicas restart
         self._job_restarts = False  # True from the decision until the replicas have stopped
@@ -85,12 +86,10 @@ class Supervisor:
         self.log("Vertex AI is setting up this job.")
         for line in self.plan.lines:
             self.log(line)
-        environments = self._prepare()
+        packages = self._prepare()
         if self.outcome is None:
             try:
-                self._starter = Starter(
-                    self.plan, self.spec, self.folder, self.loop, environments, self.clock
-                )
+                self._starter = Starter(self.plan, self.spec, self.folder, self.loop, packages, self.clock)
             except NoPortError as error:
                 self.outcome = outcome.broken(str(error))
         while self.outcome is None and self._starter is not None:
@@ -104,8 +103,8 @@ class Supervisor:
         """Write a line to the service's log."""
         self.service_log.write(message, severity=severity)
 
-    def _prepare(self) -> Mapping[tuple[str, ...], Path]:
-        """Unpack and hold the images. Return a virtual environment for each set of packages.
+    def _prepare(self) -> Mapping[str, SharedPackages]:
+        """Unpack images and install packages, and hold both. Return the packages of each replica by its name.
 
         Sets the job's outcome if that fails.
         """
@@ -113,9 +112,10 @@ class Supervisor:
         self.outcome = self.outcome or problem
         if self.outcome is not None:
             return {}
-        environments, problem = preparation.install_packages(self.plan, self.folder, run=self._run_helper)
+        packages, held, problem = preparation.install_packages(self.plan, self.folder, run=self._run_helper)
+        self._held += held
         self.outcome = self.outcome or problem
-        return environments
+        return packages
 
     def _run_helper(self, name: str, command: Command) -> bool:
         """Run a program of the emulator's own. Return whether it ended before the job was decided."""
