@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vertex_emulator.addresses import REDIRECT, replica_variables
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import private_python, unpacked_image
+from vertex_emulator.custom_jobs.replica import preparation, private_python, unpacked_image
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
@@ -134,6 +134,7 @@ def replica_command(
     ]
     certificates = plan.data_dir.resolve() / variables.FOLDER
     interpreter = _interpreter(plan, replica)
+    own_root = replica.image is not None and replica.image.root == "own"
     view = sandbox.View(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
@@ -141,7 +142,7 @@ def replica_command(
         visible=(
             *sandbox.interpreter_paths(),
             REDIRECT,
-            *(() if replica.image is not None and replica.image.root == "own" else interpreter.folders),
+            *(() if own_root else (*interpreter.folders, *preparation.local_sources(_pip_settings()))),
             *(packages.folders if packages else ()),
             *([certificates] if certificates.is_dir() else ()),
         ),
@@ -194,7 +195,7 @@ def replica_command(
     return Command(
         argv=argv
         if context.own
-        else unpacked_image.with_python(argv, interpreter, view.image and view.image.root),
+        else unpacked_image.with_python(argv, interpreter, view.image.root if view.image else None),
         environment=environment,
         cwd=context.cwd,
         make_cwd=context.cwd != view.folder / "work",
@@ -237,8 +238,23 @@ class _Context:
     own: bool = False
 
 
+_PIP = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_TRUSTED_HOST")
+
+
+def _pip_settings() -> dict[str, str]:
+    """Return the emulator's settings of the package index, which pip needs in a replica too.
+
+    An address with a password is left out: a replica gets no secrets of this machine.
+    """
+    found = {name: os.environ.get(name, "") for name in _PIP}
+    return {name: value for name, value in found.items() if value and "@" not in value}
+
+
 def _interpreter(plan: Plan, replica: ReplicaPlan) -> Interpreter:
-    """Return the interpreter of a replica; for a root of the image's own, it is not used. Raises `OSError`."""
+    """Return the interpreter of a replica, which is not used in a root of the image's own.
+
+    Raises `OSError`.
+    """
     try:
         return unpacked_image.interpreter_of(plan, replica.image)
     except LookupError as error:
@@ -281,6 +297,7 @@ def _context(
     variables = {
         **common,
         **private_python.variables(view.folder),
+        **_pip_settings(),
         "HOME": str(view.folder / "home"),
         "TMPDIR": "/tmp" if plan.sandbox.kind == "namespaces" else str(view.folder / "tmp"),  # noqa: S108
         **given,

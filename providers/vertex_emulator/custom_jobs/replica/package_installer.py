@@ -137,7 +137,8 @@ def _install_requirements(
     except PipError as error:
         wanted = " ".join(f"'{requirement}'" for requirement in requirements)
         own = interpreter == interpreters.own()
-        without = f" Without one, install them for the emulator's Python: `{sys.executable} -m pip install {wanted}`."
+        remedy = f"install them for the emulator's Python: `{sys.executable} -m pip install {wanted}`."
+        without = f" Without one, {remedy}"
         raise InstallError(
             f"Requirements of the packages {names} could not be installed: {', '.join(requirements)}. This "
             f"needs a reachable package index (pip's own settings apply).{without if own else ''}\n"

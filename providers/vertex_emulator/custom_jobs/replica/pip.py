@@ -68,7 +68,7 @@ def print_line(line: str) -> None:
 
 
 def _command(interpreter: Interpreter, path: Path) -> tuple[str, ...] | None:
-    """Return the command of pip for an environment: the emulator's pip, or else the interpreter's bundled one.
+    """Return the command of pip for an environment: the emulator's pip, or the one that `ensurepip` bundles.
 
     Another interpreter always gets its own pip, which supports its version.
     """

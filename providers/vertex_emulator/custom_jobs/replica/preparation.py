@@ -174,7 +174,7 @@ def _installer(
         folder=place.resolve(),
         buckets=plan.buckets_dir.resolve(),
         hidden=plan.data_dir.resolve(),
-        visible=(*sandbox.interpreter_paths(), *interpreter.folders, *_local_sources(os.environ)),
+        visible=(*sandbox.interpreter_paths(), *interpreter.folders, *local_sources(os.environ)),
         hostname=socket.gethostname(),
         hosts=Path("/etc/hosts").read_text(errors="replace") if Path("/etc/hosts").is_file() else "",
         shares={str(venvs).lstrip("/"): venvs},
@@ -185,7 +185,7 @@ def _installer(
     return Command(argv=argv, environment=environment, cwd=place, sandbox=plan.sandbox, view=view), request
 
 
-def _local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
+def local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the files and folders of this machine that the variables of pip and of TLS libraries name."""
     words = [
         word.removeprefix("file://")

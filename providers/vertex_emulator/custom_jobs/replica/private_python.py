@@ -14,8 +14,9 @@ packages are never visible.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
-import os
+import secrets
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -98,9 +99,10 @@ def write_environment(path: Path, interpreter: Interpreter, *, like_system: bool
 def variables(folder: Path) -> dict[str, str]:
     """Return the variables with which `pip install --user` installs into the replica's own environment.
 
-    pip removes packages of an environment only if they are below it.
+    pip removes packages of an environment only if they are below it. Its cache is there, to go with it.
     """
-    return {"PYTHONUSERBASE": str(folder / FOLDERS[0])}
+    own_folder = folder / FOLDERS[0]
+    return {"PYTHONUSERBASE": str(own_folder), "PIP_CACHE_DIR": str(own_folder / ".cache")}
 
 
 def _write_pip(programs: Path, minor: str) -> None:
@@ -135,8 +137,22 @@ def _visible_pip(packages: Iterable[Path]) -> Sequence[Path]:
     return ()
 
 
-def remove(folder: Path) -> None:
-    """Remove what a replica has installed for itself, once it has ended."""
-    for name in (*FOLDERS, "home/.local", "home/.cache"):
-        if os.path.lexists(folder / name):
-            remove_tree(folder / name)
+_PRIVATE = (*FOLDERS, "image")
+_REMOVED = ".removed-"
+
+
+def put_away(folder: Path) -> list[Path]:
+    """Rename the folders that a replica had for itself alone, once it has ended. Return what to remove.
+
+    These are its Python and its changes to the files of its image; a restarted replica gets new ones. The
+    replica may have replaced anything in its folder by links, so nothing deeper is touched.
+    """
+    found = []
+    for name in _PRIVATE:
+        if (folder / name).is_symlink() or not (folder / name).is_dir():
+            continue
+        target = folder / f"{_REMOVED}{secrets.token_hex(8)}"
+        with contextlib.suppress(OSError):
+            (folder / name).rename(target)
+            found.append(target)
+    return found

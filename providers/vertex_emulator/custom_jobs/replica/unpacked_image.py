@@ -107,7 +107,10 @@ def variables(image: ReplicaImage) -> dict[str, str]:
 
 
 def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
-    """Return the PYTHONPATH of the image. `seen_at` is the path at which the replica sees the image's root."""
+    """Return the entries of the image's PYTHONPATH.
+
+    `seen_at` is the path at which the replica sees the image's root.
+    """
     named = [entry for entry in variables(image).get("PYTHONPATH", "").split(":") if entry]
     entries = []
     for entry in named:
