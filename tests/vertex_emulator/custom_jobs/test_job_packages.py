@@ -32,9 +32,9 @@ from support.job_emulator import (
 )
 from support.waiting import eventually
 from support.wheels import installed_wheel
-from vertex_emulator.custom_jobs.replica.pip import InstallError
 from vertex_emulator.custom_jobs.replica import interpreters
 from vertex_emulator.custom_jobs.replica.package_installer import code_key, install_code
+from vertex_emulator.custom_jobs.replica.pip import InstallError
 from vertex_emulator.custom_jobs.replica.source_distributions import BuildSystem, read_build_system
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
@@ -151,7 +151,9 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     again = emulator.create(package_pool(*uris))
     assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
     assert f"The requirements are already installed in {environment}." in emulator.printed(again, "service")
-    edited = stage(emulator, "a/trainer-1.0.tar.gz", sdist(code="import yaml\nprint('edited', yaml.__name__)\n"))
+    edited = stage(
+        emulator, "a/trainer-1.0.tar.gz", sdist(code="import yaml\nprint('edited', yaml.__name__)\n")
+    )
     after = emulator.create(package_pool(edited, uris[1]))
     assert emulator.wait(after)["state"] == "JOB_STATE_SUCCEEDED"
     assert emulator.printed(after) == ["edited yaml"]
