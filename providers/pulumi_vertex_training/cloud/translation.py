@@ -251,6 +251,11 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
             "Run `gcloud auth application-default login`, or use the emulator: "
             "`pulumi config set vertex-training:endpoint emulator`."
         )
+    if issubclass(kind, errors.DeadlineExceeded) and local:
+        return (
+            "It accepts calls but is slow: this machine may be busy. Run the same command again. "
+            "`vertex-training emulator status` shows whether it answers."
+        )
     if issubclass(kind, errors.Unavailable):
         if local:
             return (

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -100,14 +102,20 @@ def _has_ended(pid: int) -> bool:
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
 DELETED = ".deleted-"
-"""Prefix of the folders to remove. A folder that is left over is removed at the next start."""
+"""Prefix of the folders to remove. A folder that is left over is removed after the next start."""
 
 
 class Reconciler:
     """Brings the records of one emulator's jobs up to date; `jobs_dir` has a folder for each job."""
 
     def __init__(
-        self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs, time: Clock
+        self,
+        jobs_dir: Path,
+        store: JobStore,
+        supervisors: Supervisors,
+        waiting: WaitingJobs,
+        time: Clock,
+        scheduler: Scheduler,
     ) -> None:
         self._jobs_dir = jobs_dir
         self._store = store
@@ -116,6 +124,8 @@ class Reconciler:
         self._time = time
         self._lock = threading.Lock()
         self._found = [path.name for path in jobs_dir.glob("*")]
+        self._trash: deque[Path] = deque()
+        self._deletions = scheduler.add("folders of deleted jobs", self._remove_deleted)
 
     def folder(self, job_id: str) -> JobFolder:
         """Return the folder of a job."""
@@ -305,23 +315,34 @@ class Reconciler:
         return record
 
     def remove(self, job_id: str) -> None:
-        """Remove the folder of a job that has ended, once its supervisor has exited."""
+        """Remove the folder of a job that has ended, once its supervisor has exited.
+
+        The folder loses its name at once, and its files in the background: those of large replicas take long.
+        """
         folder = self.folder(job_id)
         deadline = time.monotonic() + _EXIT_SECONDS
         while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
             time.sleep(0.005)  # it has reported the end and is about to exit
-        trash = folder.path.with_name(DELETED + job_id)
-        try:
-            folder.path.rename(trash)
-        except FileNotFoundError:
-            return
-        remove_tree(trash)
+        self._put_away(job_id)
+
+    def _put_away(self, name: str) -> None:
+        """Rename a folder, so that it is removed in the background."""
+        trash = self._jobs_dir / f"{DELETED}{secrets.token_hex(8)}"
+        with contextlib.suppress(FileNotFoundError):
+            (self._jobs_dir / name).rename(trash)
+            self._trash.append(trash)
+            self._deletions.wake()
+
+    def _remove_deleted(self) -> Next:
+        while self._trash:
+            remove_tree(self._trash.pop())
+        return Next()
 
     def _remove_orphans(self) -> None:
         """Remove folders without a record: the emulator was killed while it created or removed a job."""
         for name in self._found:
             if name.startswith(DELETED) or self._store.find(name) is None:
-                remove_tree(self._jobs_dir / name)
+                self._put_away(name)
 
 
 def _not_found(job_id: str) -> RpcError:

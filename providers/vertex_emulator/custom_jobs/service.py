@@ -73,7 +73,7 @@ class JobService:
         self._store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors()
         self._reconciler = Reconciler(
-            data_dir / "jobs", self._store, self._supervisors, waiting_jobs(database), self._clock
+            data_dir / "jobs", self._store, self._supervisors, waiting_jobs(database), self._clock, scheduler
         )
         self._watcher = JobWatcher(self._store, self._reconciler, scheduler)
         self.start_delay = StartDelay()

@@ -79,6 +79,13 @@ def is_stood_in_for(repository: str, tag: str) -> bool:
     return is_reduction_server_image(name) or _DEEP_LEARNING.fullmatch(repository) is not None
 
 
+def official_python(name: str) -> str | None:
+    """Return the minor version of Python in the name of an official Python image, else None."""
+    repository, _, tag = name.rpartition(":")
+    match = _MINOR.match(tag) if repository == _PYTHON else None
+    return f"3.{match[1]}" if match else None
+
+
 def other_python(name: str) -> str | None:
     """Return the minor version of Python in an image's name if it is not the host's, else None."""
     repository, _, tag = name.rpartition(":")

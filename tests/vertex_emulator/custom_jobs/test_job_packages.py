@@ -1,4 +1,4 @@
-"""Python packages of a job: installed once, in an environment that sees the emulator's own packages."""
+"""Python packages of a job: installed once, their requirements apart, in sight of no other package."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ from support.job_emulator import (
 )
 from support.waiting import eventually
 from support.wheels import installed_wheel
+from vertex_emulator.custom_jobs.replica import interpreters
+from vertex_emulator.custom_jobs.replica.package_installer import code_key, install_code
 from vertex_emulator.custom_jobs.replica.pip import InstallError
-from vertex_emulator.custom_jobs.replica.python_packages import _build, _key
 from vertex_emulator.custom_jobs.replica.source_distributions import BuildSystem, read_build_system
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
@@ -116,7 +117,15 @@ def package_pool(*uris: str, module: str = "trainer.task", **fields: Any) -> dic
 
 
 def environments(emulator: JobEmulator) -> list[Path]:
-    return sorted(path for path in (emulator.data_dir / "venvs").iterdir() if path.is_dir())
+    """Return the environments of requirements."""
+    return sorted(
+        path for path in (emulator.data_dir / "venvs").iterdir() if path.is_dir() and path.name != "code"
+    )
+
+
+def code_folders(emulator: JobEmulator) -> list[Path]:
+    """Return the folders of installed packages, without their requirements."""
+    return sorted(path for path in (emulator.data_dir / "venvs" / "code").iterdir() if path.is_dir())
 
 
 def test_packages_are_installed_once(emulator: JobEmulator) -> None:
@@ -133,15 +142,24 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
         assert emulator.printed(name, task) == ["the helper"]
     [environment] = environments(emulator)
     marker = environment / "vertex-training.json"
-    assert json.loads(marker.read_text()) == {"requirements": ["pyyaml>=5"]}
-    assert not list(environment.rglob("yaml")), "what the emulator's Python has is used, not installed"
-    before = marker.stat().st_mtime_ns
+    assert json.loads(marker.read_text())["requirements"] == ["pyyaml>=5"]
+    assert list(environment.rglob("yaml/__pycache__/*.pyc")), "no replica has to compile it"
+    assert not list(environment.rglob("trainer")), "the code of the packages is elsewhere"
+    inode = environment.stat().st_ino
     said = "\n".join(emulator.printed(name, "service"))
     assert "Installing gs://staging/a/trainer-1.0.tar.gz, gs://staging/helper-2.0-py3-none-any.whl" in said
     again = emulator.create(package_pool(*uris))
     assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
-    assert f"The packages are already installed in {environment}." in emulator.printed(again, "service")
-    assert marker.stat().st_mtime_ns == before
+    assert f"The requirements are already installed in {environment}." in emulator.printed(again, "service")
+    edited = stage(
+        emulator, "a/trainer-1.0.tar.gz", sdist(code="import yaml\nprint('edited', yaml.__name__)\n")
+    )
+    after = emulator.create(package_pool(edited, uris[1]))
+    assert emulator.wait(after)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.printed(after) == ["edited yaml"]
+    assert environments(emulator) == [environment], "an edit of the code installs no requirement again"
+    assert environment.stat().st_ino == inode
+    assert len(code_folders(emulator)) == 2
 
 
 def test_jobs_at_once_share_an_environment_and_a_change_makes_another(emulator: JobEmulator) -> None:
@@ -158,7 +176,8 @@ def test_jobs_at_once_share_an_environment_and_a_change_makes_another(emulator: 
     name = emulator.create(package_pool(uri, module="helper"))
     emulator.wait(name)
     assert emulator.printed(name) == ["changed"]
-    assert len(environments(emulator)) == 2
+    assert len(code_folders(emulator)) == 2
+    assert environments(emulator) == [], "there are no requirements"
 
 
 def test_a_package_that_is_not_there(emulator: JobEmulator) -> None:
@@ -259,18 +278,22 @@ def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:
     package = tmp_path / "helper-2.0-py3-none-any.whl"
     package.write_bytes(wheel())
     request = tmp_path / "packages.json"
-    archives = [{"uri": "gs://b/helper.whl", "path": str(package)}]
-    request.write_text(json.dumps({"archives": archives, "venvs_dir": str(tmp_path / "venvs")}))
+    wanted = {
+        "archives": [{"uri": "gs://b/helper.whl", "path": str(package)}],
+        "venvs_dir": str(tmp_path / "venvs"),
+        "python": interpreters.own().minor,
+    }
+    request.write_text(json.dumps(wanted))
     providers = Path(vertex_emulator.__file__).parents[1]
     subprocess.run(
-        [python, "-m", "vertex_emulator.custom_jobs.replica.python_packages", request],
+        [python, "-m", "vertex_emulator.custom_jobs.replica.package_installer", request],
         env={**os.environ, "PYTHONPATH": f"{providers}{os.pathsep}{tmp_path / 'others'}"},
         check=True,
         capture_output=True,
     )
     answer = json.loads((tmp_path / "packages.result.json").read_text())
     assert answer["problem"] == ""
-    command = [Path(answer["path"]) / "bin" / "python", "-m", "helper"]
+    command = [python, Path(answer["code"]) / "packages" / "helper.py"]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "the helper\n"
 
 
@@ -349,11 +372,11 @@ def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> Non
     """Check that packages are never cached under another content's key."""
     archive = tmp_path / "helper-2.0-py3-none-any.whl"
     archive.write_bytes(wheel())
-    environment = tmp_path / _key([archive])
+    code = tmp_path / code_key([archive], interpreters.own())
     archive.write_bytes(wheel(code="print('another')"))
     with pytest.raises(InstallError, match="replaced while"):
-        _build(environment, [{"uri": "gs://b/helper.whl", "path": str(archive)}])
-    assert not (environment / "vertex-training.json").exists()
+        install_code(code, [{"uri": "gs://b/helper.whl", "path": str(archive)}], interpreters.own())
+    assert not (code / "vertex-training.json").exists()
 
 
 def test_a_build_is_as_far_from_the_machine_as_a_replica(emulator: JobEmulator, sandbox: Sandbox) -> None:

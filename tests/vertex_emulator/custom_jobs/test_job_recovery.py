@@ -328,7 +328,8 @@ def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> No
         folder = emulator.folder(name)
         try:
             assert emulator.delete(name).status == 200
-            assert list((tmp_path / "jobs").iterdir()) == []
+            assert not folder.exists(), "the answer does not wait for the removal"
+            eventually(lambda: list((tmp_path / "jobs").iterdir()) == [])
         finally:
             remove_tree(folder)  # pytest's own clean-up would fail at it
 

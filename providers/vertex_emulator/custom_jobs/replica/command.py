@@ -8,8 +8,8 @@ Neither the emulator's token nor its admin paths are open to a replica.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,9 @@ from pathlib import Path
 from vertex_cluster.legacy import use_legacy_environment
 from vertex_emulator.addresses import REDIRECT, replica_variables
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import unpacked_image
+from vertex_emulator.custom_jobs.replica import preparation, private_python, unpacked_image
+from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
+from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
@@ -122,7 +124,7 @@ def replica_command(
     replica: ReplicaPlan,
     *,
     addresses: Sequence[Sequence[str]],
-    venv: Path | None,
+    packages: SharedPackages | None,
     folder: Path,
 ) -> Command:
     """Return the command of a replica; create its own folder, `folder`. Raises `OSError`."""
@@ -132,6 +134,8 @@ def replica_command(
         for index in range(each.replica_count)
     ]
     certificates = plan.data_dir.resolve() / variables.FOLDER
+    interpreter = _interpreter(plan, replica)
+    own_root = replica.image is not None and replica.image.root == "own"
     view = sandbox.View(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
@@ -139,7 +143,8 @@ def replica_command(
         visible=(
             *sandbox.interpreter_paths(),
             REDIRECT,
-            *([venv.resolve()] if venv else ()),
+            *(() if own_root else (*interpreter.folders, *preparation.local_sources(_pip_settings()))),
+            *(packages.folders if packages else ()),
             *([certificates] if certificates.is_dir() else ()),
         ),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
@@ -169,7 +174,7 @@ def replica_command(
     from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
-    context = _context(plan, replica.image, view, venv)
+    context = _context(plan, replica.image, view, interpreter, packages or SharedPackages())
     services = services_of(plan)
     chosen = {**plan.environment, **from_service}
     own = {**context.variables, **chosen}
@@ -191,7 +196,9 @@ def replica_command(
         environment = with_redirect(environment, REDIRECT_PATH if context.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
-        argv=argv if context.own else unpacked_image.with_host_python(argv),
+        argv=argv
+        if context.own
+        else unpacked_image.with_python(argv, interpreter, view.image.folders if view.image else ()),
         environment=environment,
         cwd=context.cwd,
         make_cwd=context.cwd != view.folder / "work",
@@ -234,7 +241,36 @@ class _Context:
     own: bool = False
 
 
-def _context(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Context:
+_PIP = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_TRUSTED_HOST")
+
+
+def _pip_settings() -> dict[str, str]:
+    """Return the emulator's settings of the package index, which pip needs in a replica too.
+
+    An address with a password is left out: a replica gets no secrets of this machine.
+    """
+    found = {name: os.environ.get(name, "") for name in _PIP}
+    return {name: value for name, value in found.items() if value and "@" not in value}
+
+
+def _interpreter(plan: Plan, replica: ReplicaPlan) -> Interpreter:
+    """Return the interpreter of a replica, which is not used in a root of the image's own.
+
+    Raises `OSError`.
+    """
+    try:
+        return unpacked_image.interpreter_of(plan, replica.image)
+    except LookupError as error:
+        raise FileNotFoundError(errno.ENOENT, f"this machine has no python{error.args[0]}") from None
+
+
+def _context(
+    plan: Plan,
+    image: ReplicaImage | None,
+    view: sandbox.View,
+    interpreter: Interpreter,
+    packages: SharedPackages,
+) -> _Context:
     common = {
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
@@ -248,27 +284,30 @@ def _context(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: P
             "HOME": unpacked_image.home(view.image.folders, user),
         }
         return _Context(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
-    path = [
-        *([str(venv / "bin")] if venv else []),
-        str(_python_folder(view.folder)),
-        given.pop("PATH", unpacked_image.SYSTEM_PATH),
-    ]
+    cwd, python_path = view.folder / "work", []
+    if image is not None and view.image is not None:
+        if plan.sandbox.kind == "namespaces":
+            cwd, seen_at = _working_dir(image), Path("/")
+            _copy_temporary_files(view.image.folders, view.folder)
+        else:
+            cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
+        python_path = unpacked_image.python_path(image, view.image.folders, seen_at=seen_at)
+        packages = packages.above(
+            unpacked_image.site_packages(view.image.folders, interpreter.minor, seen_at=seen_at)
+        )
+    programs = private_python.make(view.folder, interpreter, packages)
+    path = [*map(str, programs), given.pop("PATH", unpacked_image.SYSTEM_PATH)]
     variables = {
         **common,
+        **private_python.variables(view.folder),
+        **_pip_settings(),
         "HOME": str(view.folder / "home"),
         "TMPDIR": "/tmp" if plan.sandbox.kind == "namespaces" else str(view.folder / "tmp"),  # noqa: S108
         **given,
         "PATH": os.pathsep.join(path),
     }
-    if image is None or view.image is None:
-        return _Context(cwd=view.folder / "work", variables=variables)
-    if plan.sandbox.kind == "namespaces":
-        cwd, seen_at = _working_dir(image), Path("/")
-        _copy_temporary_files(view.image.folders, view.folder)
-    else:
-        cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
-    if entries := unpacked_image.python_path(image, view.image.folders, seen_at=seen_at):
-        variables["PYTHONPATH"] = os.pathsep.join(entries)
+    if python_path:
+        variables["PYTHONPATH"] = os.pathsep.join(python_path)
     return _Context(cwd=cwd, variables=variables)
 
 
@@ -280,30 +319,6 @@ def _copy_temporary_files(folders: Sequence[Path], folder: Path) -> None:
     """Copy the image's /tmp into the replica's private one."""
     if sources := stack.folders_at(folders, "tmp"):
         stack.copy(sources, folder / "tmp")
-
-
-def _python_folder(folder: Path) -> Path:
-    """Return a folder in which `python` and `python3` are the host's Python.
-
-    Creates one if the folder of the running Python lacks them.
-    """
-    own = Path(sys.executable).parent
-    if all(_same(own / name, Path(sys.executable)) for name in ("python", "python3")):
-        return own
-    shims = folder / "bin"
-    shims.mkdir(exist_ok=True)
-    for name in ("python", "python3"):
-        quoted = sys.executable.replace("'", "'\\''")
-        (shims / name).write_text(f"#!/bin/sh\nexec '{quoted}' \"$@\"\n")
-        (shims / name).chmod(0o755)
-    return shims
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
 
 
 def _exceptions(environment: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:

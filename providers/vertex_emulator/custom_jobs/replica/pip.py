@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import subprocess
 import sys
-import venv
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+
+from vertex_emulator.custom_jobs.replica.interpreters import Interpreter, own
 
 _KEPT_LINES = 15
 _OPTIONS = (
@@ -28,31 +28,19 @@ class PipError(Exception):
     """pip failed; the message has its last lines, indented."""
 
 
-def create_environment(path: Path, names: str) -> None:
-    """Create a virtual environment that the host's pip can fill, or else one with a pip of its own.
-
-    `names` are the packages, for messages. Raises InstallError if this Python has neither pip nor ensurepip.
-    """
-    own_pip = not _host_has_pip()
-    if own_pip and importlib.util.find_spec("ensurepip") is None:
+def check_pip(interpreter: Interpreter, names: str) -> None:
+    """Raise InstallError if there is no pip for an interpreter. `names` are the packages, for messages."""
+    if _command(interpreter, Path()) is None:
         raise InstallError(
-            f"The packages {names} cannot be installed: the emulator's Python, {sys.executable}, has neither "
+            f"The packages {names} cannot be installed: {interpreter.executable} has neither "
             "pip nor ensurepip. The packages are not at fault. Install pip there (on Debian and Ubuntu: "
             "`apt install python3-venv`; with uv: `uv pip install pip`), and create the job again."
         )
-    try:
-        venv.EnvBuilder(with_pip=own_pip, symlinks=True).create(path)
-    except subprocess.CalledProcessError as error:
-        raise InstallError(
-            f"The packages {names} cannot be installed: ensurepip of {sys.executable} failed with exit code "
-            f"{error.returncode}. The packages are not at fault. Install pip there, and create the job again."
-        ) from None
 
 
-def run_pip(path: Path, subcommand: str, arguments: Sequence[str]) -> None:
-    """Run pip for the environment and print its lines. Raises PipError."""
-    python = str(path / "bin" / "python")
-    pip = [sys.executable, "-m", "pip", "--python", python] if _host_has_pip() else [python, "-m", "pip"]
+def run_pip(path: Path, interpreter: Interpreter, subcommand: str, arguments: Sequence[str]) -> None:
+    """Run pip for the environment at `path` and print its lines. Raises PipError."""
+    pip = _command(interpreter, path) or ()
     more = ("--root-user-action=ignore",) if subcommand == "install" else ()
     last: deque[str] = deque(maxlen=_KEPT_LINES)
     # Some build backends of source archives import from their own folder, which PYTHONSAFEPATH forbids.
@@ -79,5 +67,14 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def _host_has_pip() -> bool:
-    return any(importlib.metadata.distributions(name="pip"))
+def _command(interpreter: Interpreter, path: Path) -> tuple[str, ...] | None:
+    """Return the command of pip for an environment: the emulator's pip, or the one that `ensurepip` bundles.
+
+    Another interpreter always gets its own pip, which supports its version.
+    """
+    python = str(path / "bin" / "python")
+    if interpreter == own() and any(importlib.metadata.distributions(name="pip")):
+        return (sys.executable, "-m", "pip", "--python", python)
+    if interpreter.bundled_pip is not None:
+        return (python, str(interpreter.bundled_pip / "pip"))
+    return None

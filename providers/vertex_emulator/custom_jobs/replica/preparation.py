@@ -11,7 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan
-from vertex_emulator.custom_jobs.replica import unpacked_image
+from vertex_emulator.custom_jobs.replica import package_cache, unpacked_image
+from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
+from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder import folder, outcome
@@ -80,32 +82,66 @@ def _failed(problem: str) -> Outcome:
     return outcome.broken(problem, code=outcome.FAILED_PRECONDITION)
 
 
-_INSTALLER = "vertex_emulator.custom_jobs.replica.python_packages"
+_INSTALLER = "vertex_emulator.custom_jobs.replica.package_installer"
 
 
 def install_packages(
     plan: Plan, job_folder: folder.JobFolder, *, run: Run
-) -> tuple[Mapping[tuple[str, ...], Path], Outcome | None]:
-    """Create a virtual environment for each set of packages of a pool.
+) -> tuple[Mapping[str, SharedPackages], tuple[int, ...], Outcome | None]:
+    """Install the packages of a job's replicas, those of equal ones once.
 
-    Return the environments, and the job's end if the installation failed. Raises `OSError`.
+    Return the packages by the names of the replicas, descriptors that hold them in the cache, and the job's
+    end if the installation failed. Raises `OSError`.
     """
-    found: dict[tuple[str, ...], Path] = {}
-    for packages in dict.fromkeys(each.package_uris for each in plan.replicas if each.package_uris):
-        name = f"packages-{len(found)}"
-        command, request = _installer(plan, packages, job_folder.path / name)
-        if not run(name, command):
-            return found, None
-        answer = folder.read_json(result_file(request))
-        if answer is None:
-            return found, outcome.broken(
-                f"The packages {', '.join(packages)} could not be installed: the installer ended without a "
-                f"result. The service's log has its messages: vertex-training logs {plan.job}"
-            )
-        if not answer["path"]:
-            return found, outcome.broken(answer["problem"], code=outcome.FAILED_PRECONDITION)
-        found[packages] = Path(answer["path"])
-    return found, None
+    found: dict[str, SharedPackages] = {}
+    done: dict[tuple[object, ...], SharedPackages] = {}
+    held: list[int] = []
+    venvs = plan.venvs_dir.resolve()
+    for replica in plan.replicas:
+        if not replica.package_uris:
+            continue
+        interpreter = unpacked_image.interpreter_of(plan, replica.image)
+        key = (replica.package_uris, interpreter)
+        if key not in done:
+            name = f"packages-{len(done)}"
+            with package_cache.installing(venvs):
+                command, request = _installer(plan, replica.package_uris, interpreter, job_folder.path / name)
+                if not run(name, command):
+                    return found, tuple(held), None
+                answer = folder.read_json(result_file(request))
+                if answer is None:
+                    return (
+                        found,
+                        tuple(held),
+                        outcome.broken(
+                            f"The packages {', '.join(replica.package_uris)} could not be installed: the "
+                            "installer ended without a result. The service's log has its messages: "
+                            f"vertex-training logs {plan.job}"
+                        ),
+                    )
+                if answer["problem"]:
+                    return found, tuple(held), _failed(answer["problem"])
+                entries = [Path(answer[each]) for each in ("code", "environment") if answer[each]]
+                held += [package_cache.hold(entry) for entry in entries]
+            done[key] = _shared(entries, interpreter)
+            package_cache.clean(venvs)
+        found[replica.name] = done[key]
+    return found, tuple(held), None
+
+
+def _shared(entries: Sequence[Path], interpreter: Interpreter) -> SharedPackages:
+    """Return the packages of the cache's entries for a job: its code, and the requirements if it has any.
+
+    Only a job without requirements sees the packages of the emulator's Python, in place of the image's.
+    """
+    code, *environments = entries
+    site = Path("lib", f"python{interpreter.minor}", "site-packages")
+    return SharedPackages(
+        folders=tuple(entries),
+        entries=(code / "packages", *(each / site for each in environments)),
+        scripts=(code / "packages" / "bin", *(each / "bin" for each in environments)),
+        of_emulator=not environments,
+    )
 
 
 def result_file(request_file: Path) -> Path:
@@ -113,7 +149,9 @@ def result_file(request_file: Path) -> Path:
     return request_file.with_suffix(".result.json")
 
 
-def _installer(plan: Plan, packages: Sequence[str], place: Path) -> tuple[Command, Path]:
+def _installer(
+    plan: Plan, packages: Sequence[str], interpreter: Interpreter, place: Path
+) -> tuple[Command, Path]:
     """Return the command that installs packages, and its request file. Raises `OSError`.
 
     The build of a source distribution runs code of the package. If replicas are another user than the
@@ -124,7 +162,12 @@ def _installer(plan: Plan, packages: Sequence[str], place: Path) -> tuple[Comman
     request = place / "request.json"
     buckets = Path("/gcs") if apart else plan.buckets_dir.resolve()
     archives = [{"uri": uri, "path": _object_path(buckets, uri)} for uri in packages]
-    folder.write_json(request, {"archives": archives, "venvs_dir": str(plan.venvs_dir.resolve())})
+    wanted = {
+        "archives": archives,
+        "venvs_dir": str(plan.venvs_dir.resolve()),
+        "python": interpreter.minor,
+    }
+    folder.write_json(request, wanted)
     argv = (sys.executable, "-m", _INSTALLER, str(request))
     if not apart:
         return Command(argv=argv, environment=dict(os.environ), cwd=place), request
@@ -134,7 +177,7 @@ def _installer(plan: Plan, packages: Sequence[str], place: Path) -> tuple[Comman
         folder=place.resolve(),
         buckets=plan.buckets_dir.resolve(),
         hidden=plan.data_dir.resolve(),
-        visible=(*sandbox.interpreter_paths(), *_local_sources(os.environ)),
+        visible=(*sandbox.interpreter_paths(), *interpreter.folders, *local_sources(os.environ)),
         hostname=socket.gethostname(),
         hosts=Path("/etc/hosts").read_text(errors="replace") if Path("/etc/hosts").is_file() else "",
         shares={str(venvs).lstrip("/"): venvs},
@@ -145,7 +188,7 @@ def _installer(plan: Plan, packages: Sequence[str], place: Path) -> tuple[Comman
     return Command(argv=argv, environment=environment, cwd=place, sandbox=plan.sandbox, view=view), request
 
 
-def _local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
+def local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the files and folders of this machine that the variables of pip and of TLS libraries name."""
     words = [
         word.removeprefix("file://")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.pip import InstallError, PipError, print_line, run_pip
 
 _LARGEST = 1 << 20
@@ -43,7 +44,7 @@ def is_source_distribution(archive: Path) -> bool:
     return archive.suffix != ".whl"
 
 
-def build_wheel(environment: Path, archive: Path, uri: str) -> Path:
+def build_wheel(environment: Path, interpreter: Interpreter, archive: Path, uri: str) -> Path:
     """Build the wheel of a source distribution and return its path.
 
     Raises InstallError, whose message tells whether the package or its environment is at fault.
@@ -53,9 +54,9 @@ def build_wheel(environment: Path, archive: Path, uri: str) -> Path:
     print_line(f"Building {uri}{wanted}.")
     target = archive.parent / "wheel"
     try:
-        run_pip(environment, "wheel", ["--no-deps", "--wheel-dir", str(target), str(archive)])
+        run_pip(environment, interpreter, "wheel", ["--no-deps", "--wheel-dir", str(target), str(archive)])
     except PipError as error:
-        if missing := _unavailable(environment, system):
+        if missing := _unavailable(environment, interpreter, system):
             raise InstallError(
                 f"{uri} is a source distribution, which {system.distribution} builds, and its build "
                 f"requirements ({', '.join(system.requires)}) are not available: pip got none from the "
@@ -109,13 +110,18 @@ def _is_pyproject(name: str) -> bool:
     return len(parts) == 2 and parts[1] == "pyproject.toml"
 
 
-def _unavailable(environment: Path, system: BuildSystem) -> str:
+def _unavailable(environment: Path, interpreter: Interpreter, system: BuildSystem) -> str:
     """Return pip's last lines if it cannot get the build requirements, or "" if it can."""
     if not system.requires:
         return ""
     with tempfile.TemporaryDirectory(dir=environment) as folder:
         try:
-            run_pip(environment, "download", ["--no-deps", "--dest", folder, *_plain(system.requires)])
+            run_pip(
+                environment,
+                interpreter,
+                "download",
+                ["--no-deps", "--dest", folder, *_plain(system.requires)],
+            )
         except PipError as error:
             return str(error) or " none"
     return ""

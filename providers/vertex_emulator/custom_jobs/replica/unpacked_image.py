@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import re
@@ -10,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
+from vertex_emulator.custom_jobs.replica.interpreters import Interpreter, find, own
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.replica_images import stack
-from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
+from vertex_emulator.replica_images.image import ImageError, ReplicaImage
+from vertex_emulator.replica_images.stand_ins import official_python
 from vertex_emulator.replica_images.unpacking import shown_folders
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -25,7 +28,8 @@ _SITES = (
 )
 """Package folders of the base images' Pythons, which the host's Python does not search."""
 
-_PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(\.\d+)?)?")
+_PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(?P<minor>\.\d+)?)?")
+_SITE = re.compile(r"python(3\.\d{1,3})")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _MAX_PASSWD = 1 << 20
 
@@ -53,6 +57,14 @@ def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
         user_ids(image, folders)
     except LookupError as error:
         return f"The image {image.name} cannot be run: {error.args[0]}."
+    try:
+        interpreter_of(plan, image)
+    except LookupError as error:
+        return (
+            f"The image {image.name} cannot be run: it has packages for Python {error.args[0]}, and this "
+            f"machine has no python{error.args[0]}. Install it (with uv: `uv python install "
+            f"{error.args[0]}`), or build the image for Python {own().minor}, which runs the emulator."
+        )
     if plan.sandbox.kind == "namespaces":
         return None
     for word in replica.argv:
@@ -100,7 +112,7 @@ def variables(image: ReplicaImage) -> dict[str, str]:
 
 
 def python_path(image: ReplicaImage, folders: Sequence[Path], *, seen_at: Path) -> list[str]:
-    """Return PYTHONPATH entries with which the host's Python finds the image's packages.
+    """Return the entries of the image's PYTHONPATH.
 
     `seen_at` is the path at which the replica sees the image's root.
     """
@@ -110,16 +122,68 @@ def python_path(image: ReplicaImage, folders: Sequence[Path], *, seen_at: Path) 
         below = entry.strip("/")
         shown = entry.startswith("/") and stack.find(folders, below) is not None
         entries.append(str(seen_at / below) if shown else entry)
-    for pattern in _SITES:
-        site = pattern.format(host_python())
-        if stack.folders_at(folders, site):
-            entries.append(str(seen_at / site))
     return entries
 
 
-def with_host_python(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Replace the path of the base image's Python in a command by `python3`, which is found in the PATH."""
-    return ("python3", *argv[1:]) if argv and _PYTHON.fullmatch(argv[0]) else argv
+def site_packages(folders: Sequence[Path], minor: str, *, seen_at: Path) -> tuple[Path, ...]:
+    """Return the folders of an image's packages for a Python, as the replica sees them."""
+    sites = (pattern.format(minor) for pattern in _SITES)
+    return tuple(seen_at / site for site in sites if stack.folders_at(folders, site))
+
+
+def interpreter_of(plan: Plan, image: ReplicaImage | None) -> Interpreter:
+    """Return the interpreter of a replica on a stand-in.
+
+    It has the minor version of the packages in the image's layers. Without packages, it has that of an
+    official Python image if this machine has it; otherwise it is the emulator's own. Raises LookupError with
+    the version if the machine has no such Python.
+    """
+    if image is None or image.root == "own":
+        return own()
+    found = _minors(unpacked_folders(plan, image)) if needs_unpacking(image) else ()
+    if own().minor in found:
+        return own()
+    if found:
+        interpreter = find(found[-1])
+        if interpreter is None:
+            raise LookupError(found[-1])
+        return interpreter
+    named = official_python(image.stand_in)
+    return (find(named) if named is not None else None) or own()
+
+
+def _minors(folders: Sequence[Path]) -> tuple[str, ...]:
+    """Return the minor versions of Python for which an image has packages, in ascending order."""
+    minors = set()
+    for library, _, site in (pattern.rpartition("python{}") for pattern in _SITES):
+        for name in stack.names_in(stack.folders_at(folders, library)):
+            match = _SITE.fullmatch(name)
+            if match and stack.names_in(stack.folders_at(folders, f"{library}{name}{site}")):
+                minors.add(match[1])
+    return tuple(sorted(minors, key=lambda minor: int(minor.partition(".")[2])))
+
+
+def with_python(argv: tuple[str, ...], interpreter: Interpreter, folders: Sequence[Path]) -> tuple[str, ...]:
+    """Replace the path of the base image's Python in a command by `python3`, which is found in the PATH.
+
+    A file of the image's layers is kept, and a path with a version if this machine has that file; `folders`
+    have the layers. Raises FileNotFoundError if the version is another than that of the replica's Python.
+    """
+    match = _PYTHON.fullmatch(argv[0]) if argv else None
+    if match is None or stack.find(folders, argv[0]) is not None:
+        return argv
+    if match["minor"] is None:
+        return ("python3", *argv[1:])
+    if os.access(argv[0], os.X_OK):
+        return argv
+    if f"3{match['minor']}" == interpreter.minor:
+        return ("python3", *argv[1:])
+    raise FileNotFoundError(
+        errno.ENOENT,
+        f"neither the image nor this machine has the Python that the command names; the replica's is "
+        f"{interpreter.version}",
+        argv[0],
+    )
 
 
 def user_ids(image: ReplicaImage, folders: Sequence[Path]) -> tuple[int, int] | None:

@@ -112,7 +112,10 @@ def make_folders(view: View) -> None:
     """Create the folders of a replica."""
     for name in ("home", "work", "tmp", "var-tmp", "root"):
         (view.folder / name).mkdir(parents=True, exist_ok=True)
-    (view.folder / "hosts").write_text(view.hosts)
+    hosts = view.folder / "hosts"
+    hosts.unlink(missing_ok=True)  # a restarted replica may have replaced it by a link
+    with hosts.open("x", encoding="utf-8") as file:
+        file.write(view.hosts)
     if view.image is not None:  # a restarted replica gets the image's original files
         remove_tree(view.image.scratch)
         view.image.scratch.mkdir()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica.command import addresses_by_pool, replica_command
+from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
 from vertex_emulator.job_folder.folder import JobFolder
@@ -136,7 +137,7 @@ class NotStartedError(Exception):
 class Starter:
     """Starts the replicas of one job.
 
-    `environments` has a virtual environment for each set of packages. Claims a port for each replica until
+    `packages` has the installed packages of replicas by their names. Claims a port for each replica until
     `close`. Raises `NoPortError`.
     """
 
@@ -146,14 +147,14 @@ class Starter:
         spec: CustomJobSpec,
         job_folder: JobFolder,
         loop: Loop,
-        environments: Mapping[tuple[str, ...], Path],
+        packages: Mapping[str, SharedPackages],
         time: Clock,
     ) -> None:
         self._plan = plan
         self._spec = spec
         self._folder = job_folder
         self._loop = loop
-        self._environments = environments
+        self._packages = packages
         self._time = time
         claims = claim(len(plan.replicas))
         self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
@@ -191,7 +192,7 @@ class Starter:
             self._spec,
             replica,
             addresses=self._addresses,
-            venv=self._environments.get(replica.package_uris),
+            packages=self._packages.get(replica.name),
             folder=self._folder.replica(replica.name),
         )
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import preparation
+from vertex_emulator.custom_jobs.replica import preparation, private_python
+from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
@@ -69,7 +70,8 @@ class Supervisor:
         self._private_files = PrivateFiles(job_folder.path)
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
-        self._held: tuple[int, ...] = ()  # locks on unpacked images, held by this process
+        self._held: tuple[int, ...] = ()  # locks on unpacked images and packages, held by this process
+        self._removers: list[int] = []  # processes that remove what replicas had
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # times at which replicas restart
         self._job_restarts = False  # True from the decision until the replicas have stopped
@@ -87,12 +89,10 @@ class Supervisor:
         self.log("Vertex AI is setting up this job.")
         for line in self.plan.lines:
             self.log(line)
-        environments = self._prepare()
+        packages = self._prepare()
         if self.outcome is None:
             try:
-                self._starter = Starter(
-                    self.plan, self.spec, self.folder, self.loop, environments, self.clock
-                )
+                self._starter = Starter(self.plan, self.spec, self.folder, self.loop, packages, self.clock)
             except NoPortError as error:
                 self.outcome = outcome.broken(str(error))
         while self.outcome is None and self._starter is not None:
@@ -106,8 +106,8 @@ class Supervisor:
         """Write a line to the service's log."""
         self.service_log.write(message, severity=severity)
 
-    def _prepare(self) -> Mapping[tuple[str, ...], Path]:
-        """Unpack and hold the images. Return a virtual environment for each set of packages.
+    def _prepare(self) -> Mapping[str, SharedPackages]:
+        """Unpack images and install packages, and hold both. Return the packages of each replica by its name.
 
         Sets the job's outcome if that fails.
         """
@@ -115,9 +115,10 @@ class Supervisor:
         self.outcome = self.outcome or problem
         if self.outcome is not None:
             return {}
-        environments, problem = preparation.install_packages(self.plan, self.folder, run=self._run_helper)
+        packages, held, problem = preparation.install_packages(self.plan, self.folder, run=self._run_helper)
+        self._held += held
         self.outcome = self.outcome or problem
-        return environments
+        return packages
 
     def _run_helper(self, name: str, command: Command) -> bool:
         """Run a program of the emulator's own. Return whether it ended before the job was decided."""
@@ -207,8 +208,8 @@ class Supervisor:
 
     def _check(self) -> None:
         """Record starts and ends of replicas, decide about the job, and report."""
-        for one in self.loop.replicas():
-            self._record_progress(one, self.reporter.replicas[one.name])
+        ended = [one for one in self.loop.replicas() if self._record_progress(one)]
+        self._put_away([one.name for one in ended])
         if not self._is_decided():
             self._orders.apply_due(self.loop.replicas())
         while self._starter and not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
@@ -243,7 +244,18 @@ class Supervisor:
                 del self._due[replica.name]
                 self._start(self._starter, [replica])
 
-    def _record_progress(self, one: Running, progress: ReplicaProgress) -> None:
+    def _put_away(self, names: Sequence[str]) -> None:
+        """Remove what replicas that have ended had for themselves alone, in a process of its own."""
+        folders = [path for name in names for path in private_python.put_away(self.folder.replica(name))]
+        if folders:
+            with contextlib.suppress(OSError):  # they are removed with the job
+                remover = os.posix_spawnp("rm", ["rm", "-rf", "--", *map(str, folders)], os.environ)
+                self._removers.append(remover)
+        self._removers = [each for each in self._removers if _is_running(each)]
+
+    def _record_progress(self, one: Running) -> bool:
+        """Record the start or end of a replica. Return whether this is the first call after its end."""
+        progress = self.reporter.replicas[one.name]
         if one.started_at is None and one.child.started:
             one.started_at = self.clock.seconds()
         if progress.pid != one.child.pid:
@@ -258,6 +270,8 @@ class Supervisor:
             else:
                 progress.state = "failed" if one.child.exit_code else "succeeded"
             self.reporter.changed()
+            return True
+        return False
 
     def _handle_end(self, one: Running, starter: Starter) -> None:
         """Decide on the consequence of a replica's end, and carry it out."""
@@ -320,6 +334,13 @@ class Supervisor:
             time.sleep(_TICK_SECONDS)
             self.clock.reload()
         self._private_files.finish()
+
+
+def _is_running(child: int) -> bool:
+    try:
+        return os.waitpid(child, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        return False
 
 
 def main(path: str) -> int:

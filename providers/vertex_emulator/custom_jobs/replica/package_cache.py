@@ -1,0 +1,151 @@
+"""Installed Python packages of jobs, shared by all jobs, and their removal.
+
+    venvs/KEY/        the requirements of packages, in a virtual environment
+    venvs/code/KEY/   the packages themselves, which change more often
+
+An entry is valid only with its marker, which has its size and is touched at each use. Each job holds a shared
+lock on its entries, which the kernel releases however the job ends; a locked entry is not removed. Beyond
+`KEPT_BYTES`, the least recently used entries are removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel.trees import remove_tree
+
+KEPT_BYTES = 10 * (1 << 30)
+"""Bytes that installed packages may take together before the least recently used ones are removed."""
+
+MARKER = "vertex-training.json"
+CODE = "code"
+_REMOVED = ".removed"
+_INSTALLERS = ".installers.lock"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """An installed environment or package. `used` is the time of its last use, in seconds."""
+
+    path: Path
+    size: int
+    used: float
+
+
+@contextlib.contextmanager
+def installing(venvs: Path) -> Iterator[None]:
+    """Keep every entry from being removed while a job installs, and until it holds its own ones."""
+    venvs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    end = _lock(venvs / _INSTALLERS, fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        os.close(end)
+
+
+def hold(entry: Path) -> int:
+    """Keep an entry as long as the returned descriptor is open, and note its use. Raises `OSError`."""
+    with contextlib.suppress(OSError):
+        os.utime(entry / MARKER)
+    return _lock(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_SH)
+
+
+def finish(entry: Path, content: dict[str, object]) -> None:
+    """Write the marker of an entry that is complete. Raises `OSError`."""
+    folder.write_json(entry / MARKER, {**content, "size": size_of(entry)})
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes on the disk of a folder."""
+    total = 0
+    for below, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{below}/{name}").st_blocks * 512
+    return total
+
+
+def entries(venvs: Path) -> list[Entry]:
+    """Return the complete entries of a data folder, the least recently used first."""
+    found = []
+    for path in (*_folders(venvs), *_folders(venvs / CODE)):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            marker = folder.read_json(path / MARKER)
+            if marker is not None:
+                used = (path / MARKER).stat().st_mtime
+                found.append(Entry(path=path, size=int(marker.get("size", 0)), used=used))
+    return sorted(found, key=lambda entry: entry.used)
+
+
+def clean(venvs: Path, *, keep_bytes: int = KEPT_BYTES) -> list[Path]:
+    """Remove unfinished entries, and the least recently used ones beyond `keep_bytes`. Return their paths.
+
+    Does nothing while a job installs packages.
+    """
+    try:
+        end = _lock(venvs / _INSTALLERS, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return []
+    try:
+        complete = entries(venvs)
+        known = {entry.path for entry in complete}
+        gone = [path for path in (*_folders(venvs), *_folders(venvs / CODE)) if path not in known]
+        total = sum(entry.size for entry in complete)
+        for entry in complete:
+            if total <= keep_bytes:
+                break
+            if _is_free(entry.path):
+                gone.append(entry.path)
+                total -= entry.size
+        moved = [_moved(venvs, path) for path in gone]
+    finally:
+        os.close(end)
+    for path in (*moved, *_leftovers(venvs)):
+        remove_tree(path)
+    return gone
+
+
+def _folders(path: Path) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return [
+            each for each in path.iterdir() if each.is_dir() and each.name != CODE and each.name[0] != "."
+        ]
+    return []
+
+
+def _moved(venvs: Path, path: Path) -> Path:
+    """Rename an entry in one step: a killed removal leaves no partial one."""
+    away = venvs / f"{_REMOVED}-{path.name}"
+    remove_tree(away)
+    path.rename(away)
+    for suffix in ("lock", "used"):
+        path.with_name(f"{path.name}.{suffix}").unlink(missing_ok=True)
+    return away
+
+
+def _leftovers(venvs: Path) -> list[Path]:
+    return [each for each in venvs.glob(f"{_REMOVED}-*") if each.exists()]
+
+
+def _is_free(entry: Path) -> bool:
+    try:
+        os.close(_lock(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_EX | fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _lock(path: Path, how: int) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
