@@ -169,12 +169,18 @@ def job_id(name: str) -> str:
 
 
 def processes_of(name: str) -> list[str]:
-    """Return all processes of a job: its supervisor and shims, and those that its replicas started."""
+    """Return all processes of a job: its supervisor and shims, and those that its replicas started.
+
+    The removal of what a replica had for itself alone goes on after the job, and is not among them.
+    """
     wanted = job_id(name)
     found = []
     for process in psutil.process_iter():
         try:
-            line = " ".join(process.cmdline())
+            words = process.cmdline()
+            line = " ".join(words)
+            if words[:2] == ["rm", "-rf"]:
+                continue
             mine = wanted in line or process.environ().get("CLOUD_ML_JOB_ID") == wanted
             if mine and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(f"{process.pid} {line}")
