@@ -37,7 +37,7 @@ def is_installed(layout: Layout) -> bool:
 
 
 def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
-    """Install the locked packages. Without a network, or a build for this Python, it is reported as missing."""
+    """Install the locked packages. Without a network or builds for this Python, report them as missing."""
     with report.step("TensorFlow") as step:
         if is_installed(layout):
             step.done("up to date", idle=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ _BROKEN = "#!/bin/sh\necho no network; exit 1\n"
 @pytest.fixture
 def here(tmp_path: Path) -> Layout:
     found = layout(local=tmp_path / "local", environ={"XDG_CACHE_HOME": str(tmp_path / "cache")})
-    return dataclasses.replace(found, venv=tmp_path / "venv")
+    shutil.copytree(found.tools / "tensorflow", tmp_path / "tools" / "tensorflow")
+    return dataclasses.replace(found, root=tmp_path)
 
 
 def ensure(here: Layout, report: Report, script: str) -> list[str]:

@@ -157,7 +157,7 @@ class Body:
 
 
 _STRING = re.compile(rb"\"(?:[^\"\\]|\\.|\\\Z)*(?:\"|\Z)|'((?:[^'\\]|\\.|\\\Z)*)(?:'|\Z)", re.DOTALL)
-"""A string in double or single quotes. One without an end matches too, so that the search takes linear time."""
+"""A string in double or single quotes. One without an end matches too: the search takes linear time."""
 
 
 def _in_double_quotes(match: re.Match[bytes]) -> bytes:
