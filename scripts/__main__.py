@@ -19,6 +19,7 @@ from scripts import (
     quality,
     release,
     stack,
+    tensorflow_client,
     version,
 )
 from scripts.layout import layout
@@ -67,6 +68,8 @@ def _run(options: argparse.Namespace, report: Report) -> int:
         case "tools":
             client_tools.ensure(here, report)
             google_clients.ensure(here, report)
+            python_packages.ensure(here, report, development=True)
+            tensorflow_client.ensure(here, report)
         case "test":
             return quality.test(here, report, arguments=extra)
         case "bench":

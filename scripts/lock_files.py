@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from scripts import tensorflow_client
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
@@ -29,20 +30,25 @@ _RUNTIME = ("--extra=infra", "--extra=emulator", "--extra=images")
 
 
 def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
-    """Write both lock files from pyproject.toml. Versions change only if they must, or with `upgrade`."""
+    """Write all lock files. Versions change only if they must, or with `upgrade`."""
     with tempfile.TemporaryDirectory() as temporary, report.step("Lock files") as step:
         uv = _install_uv(Path(temporary), step)
         development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
-        before = _contents(development, runtime)
+        tensorflow = tensorflow_client.lock(layout)
+        before = _contents(development, runtime, tensorflow)
+        newer = ["--upgrade"] if upgrade else []
         step.say(f"resolving {development.name}")
-        _compile(layout, uv, development, [*_RUNTIME, "--extra=dev", *(["--upgrade"] if upgrade else [])])
+        _compile(layout, uv, development, [*_RUNTIME, "--extra=dev", *newer])
         step.say(f"resolving {runtime.name}")
         shutil.copyfile(development, runtime)  # uv keeps the versions that it finds in the file it writes
         _compile(layout, uv, runtime, _RUNTIME)
         problems = list(disagreements(runtime.read_text(), development.read_text()))
         if problems:
             raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
-        step.done("unchanged" if _contents(development, runtime) == before else "written; see git diff")
+        step.say("resolving TensorFlow")
+        _compile(layout, uv, tensorflow, newer, source=tensorflow.with_suffix(".in"))
+        same = _contents(development, runtime, tensorflow) == before
+        step.done("unchanged" if same else "written; see git diff")
     return 0
 
 
@@ -98,9 +104,14 @@ def _install_uv(folder: Path, step: Step) -> Path:
     return programs / "uv"
 
 
-def _compile(layout: Layout, uv: Path, lock: Path, arguments: Sequence[str]) -> None:
+def _compile(
+    layout: Layout, uv: Path, lock: Path, arguments: Sequence[str], *, source: Path = Path("pyproject.toml")
+) -> None:
+    files = [
+        str(path.relative_to(layout.root)) if path.is_absolute() else str(path) for path in (source, lock)
+    ]
     run_quietly(
-        [uv, "pip", "compile", *_COMPILE, *arguments, "pyproject.toml", "--output-file", lock.name],
+        [uv, "pip", "compile", *_COMPILE, *arguments, files[0], "--output-file", files[1]],
         cwd=layout.root,
         env=_environment(os.environ),
         on_line=_ignore,

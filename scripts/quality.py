@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import client_tools, environment, google_clients, pulumi_cli, python_packages
+from scripts import client_tools, environment, google_clients, pulumi_cli, python_packages, tensorflow_client
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.report import ChoreError, Report
@@ -34,6 +34,8 @@ def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
         client_tools.ensure(layout, report)
         google_clients.ensure(layout, report)
     env = _prepare(layout, report)
+    if os.environ.get("CI"):
+        tensorflow_client.ensure(layout, report)
     command: list[str | Path] = [layout.python, "-m", "pytest", *arguments]
     if not any((layout.root / each.partition("::")[0]).exists() for each in arguments):
         command += ["-n", str(_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder", "--durations=10"]

@@ -21,6 +21,7 @@ import bench_memory  # noqa: E402
 import bench_pipelines  # noqa: E402
 import bench_proxy  # noqa: E402
 import bench_storage  # noqa: E402
+import bench_tensorflow  # noqa: E402
 import bench_tests  # noqa: E402
 import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
@@ -57,6 +58,7 @@ def main(arguments: list[str]) -> int:
         "pipelines": bench_pipelines.figures,
         "storage": bench_storage.figures,
         "proxy": bench_proxy.figures,
+        "tensorflow": bench_tensorflow.figures,
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
@@ -86,6 +88,7 @@ GROUPS = (
     "pipelines",
     "storage",
     "proxy",
+    "tensorflow",
     "images",
     "previews",
     "deployments",

@@ -12,6 +12,7 @@ DESCRIPTORS = "tests/vertex_emulator/custom_jobs/test_descriptors.py"
 GENERATED = "tests/clients/vertex/test_generated_clients.py"
 METADATA = "tests/vertex_emulator/test_metadata.py"
 REDIRECT = "tests/clients/vertex/test_redirect.py"
+TENSORFLOW = "tests/clients/google_hosts/test_tensorflow.py"
 REPLICAS = "tests/clients/vertex/test_inside_replicas.py"
 GRPC = "tests/vertex_emulator/grpc_server/test_grpc.py"
 GRPC_LOGGING = "tests/vertex_emulator/grpc_server/test_grpc_logging.py"
@@ -95,6 +96,20 @@ INTERFACE = Section(
                 f"{REDIRECT}::test_a_client_goes_to_the_emulator",
                 f"{REDIRECT}::test_without_the_variable_clients_go_to_google",
                 f"{REPLICAS}::test_a_job_that_a_replica_submits_runs",
+            ),
+        ),
+        Row(
+            feature="gs:// addresses in TensorFlow",
+            google="opened by TensorFlow's own client, with the account of the replica",
+            likeness="same",
+            here="the same client, unmodified, with the token of the metadata server",
+            source=CLIENTS,
+            tests=(
+                f"{TENSORFLOW}::test_files",
+                f"{TENSORFLOW}::test_records",
+                f"{TENSORFLOW}::test_models_and_checkpoints",
+                f"{TENSORFLOW}::test_tensorboard_has_events",
+                f"{TENSORFLOW}::test_the_credentials_are_those_of_every_replica",
             ),
         ),
         Row(

@@ -184,3 +184,24 @@ def test_a_folder_is_listed(tensorflow: TensorFlow, bucket: Any) -> None:
         "items": [{"name": "a/"}, {"name": "a/b"}],
     }
     assert tensorflow.get(path).json() == {"prefixes": ["a/"], "items": [{"name": "e"}]}
+
+
+@pytest.mark.parametrize("name", ["log.txt", "a b/\u00fc", 'with "quotes"'])
+def test_a_file_is_extended(tensorflow: TensorFlow, bucket: Any, name: str) -> None:
+    """Take single quotes, and ignore `objectPrecondition`, which the API lacks, as the service does.
+
+    TensorFlow appends like this with GCS_APPEND_MODE=compose.
+    """
+    blob = bucket.blob(name)
+    blob.upload_from_string("one\n")
+    bucket.blob(f"{name}.tmp").upload_from_string("two\n")
+    condition = f"'objectPrecondition':{{'ifGenerationMatch':{blob.generation}}}"
+    body = f"{{'sourceObjects': [{{'name': '{name}',{condition}}},{{'name': '{name}.tmp'}}]}}".encode()
+    path = f"/storage/v1/b/{tensorflow.bucket}/o/{quote(name, safe='')}/compose"
+    fields = {"content-type": "application/json", "Content-Length": str(len(body))}
+    for content in (b"one\ntwo\n", b"one\ntwo\ntwo\n"):
+        assert tensorflow.send("POST", API, path, fields, body).status == 200
+        assert bucket.blob(name).download_as_bytes() == content
+    broken = body.replace(b"'}", b"}")
+    refused = tensorflow.send("POST", API, path, fields | {"Content-Length": str(len(broken))}, broken)
+    assert refused.status == 400

@@ -102,7 +102,7 @@ class Transfers:
         parameters.check(request, _COMPOSE)
         target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
         check_object_name(target.name)
-        body = checks.document(request.body.json())
+        body = checks.document(request.body.json(single_quotes=True))
         if body.get("deleteSourceObjects"):
             raise unsupported("deleteSourceObjects of a composition", "Delete the objects after it.")
         resource = checks.document({} if body.get("destination") is None else body["destination"])
@@ -248,6 +248,8 @@ class Transfers:
         found = []
         for index, entry in enumerate(listed):
             path = f"sourceObjects[{index}]"
+            if isinstance(entry, Mapping):  # TensorFlow sends this name, which the API lacks and ignores
+                entry = {key: value for key, value in entry.items() if key != "objectPrecondition"}
             part = checks.record(path, entry, schema)
             if "name" not in part:
                 raise required(f"{path}.name")
