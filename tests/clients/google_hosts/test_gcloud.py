@@ -96,9 +96,10 @@ def test_artifacts(gcloud: Run, shell: dict[str, str], tmp_path: Path) -> None:
     gcloud(*create, "--repository-format=docker")
     helper = tool("docker-credential-gcloud")
     login = json.loads(output([helper, "get"], shell, input=HOST))
+    image = image_in(tmp_path)
     creds = f"{login['Username']}:{login['Secret']}"
     for name in (f"{HOST}/local/images/one:v1", "gcr.io/local/two:v1"):
-        push = ("--insecure-policy", "copy", "--dest-creds", creds, f"oci:{image_in(tmp_path / name)}")
+        push = ("--insecure-policy", "copy", "--dest-creds", creds, f"oci:{image}")
         output([tool("skopeo"), *push, f"docker://{name}"], shell)
     listing = ("artifacts", "docker", "images", "list", "--include-tags", "--format=value(package,tags)")
     assert gcloud(*listing, f"{HOST}/local/images").split() == [f"{HOST}/local/images/one", "v1"]
