@@ -118,6 +118,9 @@ def with_proxy(
     """
     url = proxy_variables.proxy_url(proxy, data_folder.proxy_secret(emulator.token))
     kept = {name: value for name, value in values.items() if name not in WITHOUT_PROXY}
+    logins = data_folder.DataFolder(root=emulator.data_dir).google_registry_auth
+    kept["REGISTRY_AUTH_FILE"] = str(logins)  # skopeo, buildah, podman
+    kept["DOCKER_CONFIG"] = str(logins.parent)  # oras, crane, regctl, docker
     python_path = _python_path(environment, redirected=False)
     return {
         **kept,

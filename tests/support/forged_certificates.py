@@ -1,9 +1,10 @@
-"""Certificates that somebody signs who has read the key of the proxy's authority."""
+"""Certificates that the proxy's authority did not sign: of somebody who has read its key, and of others."""
 
 from __future__ import annotations
 
 import ssl
 from datetime import datetime, timedelta, timezone
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -41,4 +42,34 @@ def forged(folder: Path, san: x509.GeneralName, common_name: str, to: Path) -> s
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(to)
+    return context
+
+
+def of_this_machine(to: Path) -> ssl.SSLContext:
+    """Return a server whose certificate for 127.0.0.1 signs itself. Write it to a file, as an authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "proxy of a company")])
+    now = datetime.now(timezone.utc)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    to.write_bytes(
+        pem
+        + key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(to)
+    to.write_bytes(pem)
     return context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from vertex_emulator.container_registry import names
 from vertex_emulator.container_registry.authority import Authority
@@ -17,6 +17,7 @@ from vertex_emulator.container_registry.errors import (
 from vertex_emulator.container_registry.manifests import MAX_MANIFEST, OCI_INDEX, media_type_of
 from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.container_registry.store import StoredManifest
+from vertex_emulator.http.google_paths import name_at
 from vertex_emulator.http.messages import Request, Response, json_response
 
 
@@ -128,12 +129,16 @@ class DiscoveryApi:
         ]
         if not found and not self._store.is_known(repository):
             raise name_unknown(repository, f"There is no repository {repository}. Push an image to it first.")
-        answer = {"name": match["name"], "tags": found[:number]}
+        shown = name_at(_host(request), match["name"]) or match["name"]
+        answer = {"name": shown, "tags": found[:number]}
         return _page(answer, f"/v2/{match['name']}/tags/list", found, number)
 
     def repositories(self, request: Request, _: re.Match[str]) -> Response:
-        number = _number(request)
-        found = self._store.repositories(after=request.parameter("last") or "", limit=number + 1)
+        """List the repositories of the host that the client has asked."""
+        number, after = _number(request), request.parameter("last") or ""
+        host = _host(request)
+        names = (name_at(host, each) for each in self._store.repositories())
+        found = sorted(name for name in names if name is not None and name > after)[: number + 1]
         return _page({"repositories": found[:number]}, "/v2/_catalog", found, number)
 
     def referrers(self, request: Request, match: re.Match[str]) -> Response:
@@ -173,6 +178,10 @@ def _descriptor(stored: StoredManifest) -> dict[str, Any]:
     if stored.annotations:
         found["annotations"] = dict(stored.annotations)
     return found
+
+
+def _host(request: Request) -> str:
+    return urlsplit(request.base_url).hostname or ""
 
 
 def _number(request: Request) -> int:

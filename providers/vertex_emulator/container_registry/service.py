@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Sequence
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.blobs_api import BlobsApi
@@ -119,10 +119,9 @@ USER = "oauth2accesstoken"
 """User name of Artifact Registry ("Configure authentication to Artifact Registry for Docker")."""
 
 
-def write_auth_file(folder: DataFolder, *, url: str, token: str) -> None:
-    """Write the login file for the emulator's current address. Raises `DataFolderError`."""
-    port = urlsplit(url).port
+def write_auth_file(path: Path, hosts: Iterable[str], token: str) -> None:
+    """Write a login file of container tools. Raises `DataFolderError`."""
     entry = {"auth": base64.b64encode(f"{USER}:{token}".encode()).decode("ascii")}
-    value = {"auths": {f"{host}:{port}": entry for host in ("127.0.0.1", "localhost")}}
-    folder.registry_auth.parent.mkdir(mode=0o700, exist_ok=True)
-    write_private(folder.registry_auth, json.dumps(value, indent=2).encode("utf-8") + b"\n")
+    value = {"auths": dict.fromkeys(hosts, entry)}
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(path, json.dumps(value, indent=2).encode("utf-8") + b"\n")

@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from vertex_emulator.http.google_paths import BATCH, google_path
 from vertex_emulator.http.messages import Headers, HttpError
 
 HEALTH = "/_local/health"
@@ -35,17 +36,12 @@ IMPORT = "/_local/import"
 _LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 _STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
 _OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
-_BATCH = "/batch/storage/v1"
 _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
 _METADATA = re.compile(r"/m/([^/]*)(/.*)")
 _CONTROLS = "/_local/"
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
-_IMAGE_PATH = re.compile(
-    r"/v2/(?P<project>[^/.]+|[^/]+\.[^/]+/[^/]+)/(?P<rest>.+/(?:manifests|blobs|tags|referrers)/.*)"
-)
-_GCR_LOCATIONS = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
-_BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
-"""Artifact Registry's user name for access tokens, and that of Google's docker-credential-gcr."""
+_BASIC_USER = re.compile(r"oauth2accesstoken|_token|_dcgcloud_token|_dcgcr_[0-9_]{1,20}_token")
+"""The user name of Google's documentation, and those of crane, gcloud and docker-credential-gcr."""
 _BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
 _XML_PATH = re.compile(rf"/{_BUCKET_NAME}(?:/.*)?")
 SERVICE_SEGMENTS = r"v[0-9]+(?:(?:alpha|beta|p)[0-9a-z]*)?|storage|upload|resumable|download|batch"
@@ -161,7 +157,7 @@ class Authenticator:
             _check_browser(headers)
         bucket = host.removesuffix(".storage.googleapis.com")
         inner = google_path(host, path)
-        in_parts = inner == _BATCH and "authorization" not in headers
+        in_parts = inner == BATCH and "authorization" not in headers
         access = Access.NONE if ticket or in_parts else self.check_token(path, headers)
         if inner.startswith(_CONTROLS):
             raise HttpError(404, "", f"{host} does not have the path {path}.")
@@ -210,27 +206,6 @@ class Authenticator:
             '`eval "$(vertex-training emulator env)"`.',
             registry=registry,
         )
-
-
-def google_path(host: str, path: str) -> str:
-    """Return the emulator's path for a path of a host of Google.
-
-    BUCKET.storage.googleapis.com has the objects of one bucket. The names of images begin with their host in
-    the emulator; those of gcr.io are in the repository `gcr.io` of Artifact Registry.
-    """
-    if path == f"/{_BATCH}":  # Google's library for Java
-        return _BATCH
-    if host.endswith(".storage.googleapis.com"):
-        return f"/{host.removesuffix('.storage.googleapis.com')}{path}"
-    legacy = _GCR_LOCATIONS.get(host)
-    registry = f"{legacy}-docker.pkg.dev" if legacy else host
-    # Addresses that the emulator has returned, such as those of uploads, begin with the host already.
-    if not registry.endswith("-docker.pkg.dev") or path.startswith(f"/v2/{registry}/"):
-        return path
-    if (image := _IMAGE_PATH.fullmatch(path)) is None:
-        return path
-    middle = f"{host}/" if legacy else ""
-    return f"/v2/{registry}/{image['project']}/{middle}{image['rest']}"
 
 
 def is_registry(path: str) -> bool:

@@ -106,6 +106,11 @@ class DataFolder:
         return self.root / "docker" / "config.json"
 
     @property
+    def google_registry_auth(self) -> Path:
+        """The same for shells with the proxy, whose programs use Google's host names."""
+        return self.root / "docker" / "google" / "config.json"
+
+    @property
     def parts(self) -> Path:
         return self.root / "objects-parts"
 

@@ -62,6 +62,8 @@ def _next(source: socket.socket, activity: _Activity) -> bytes:
 
 def pipe_secured(secured: ssl.SSLSocket, other: socket.socket, *, idle_seconds: float) -> None:
     """Pass bytes until one side ends, in one thread: OpenSSL allows no second one at a connection."""
+    if pending := secured.pending():  # what was decrypted before is not seen by the selector
+        other.sendall(secured.recv(pending))
     with selectors.DefaultSelector() as selector:
         selector.register(secured, selectors.EVENT_READ, other)
         selector.register(other, selectors.EVENT_READ, secured)

@@ -20,9 +20,9 @@ from vertex_emulator.http.auth import Access
 from vertex_emulator.http.open_connections import OpenConnection, OpenConnections, shut_down
 from vertex_emulator.proxy import destinations
 from vertex_emulator.proxy.authority import Authority
-from vertex_emulator.proxy.destinations import RefusedError
 from vertex_emulator.proxy.hosts import is_emulated
 from vertex_emulator.proxy.pipes import pipe, pipe_secured
+from vertex_emulator.proxy.tunnel_requests import RefusedError, parse, read_head
 from vertex_emulator.proxy.variables import USER
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class ProxyServer:
             connection.close()
 
     def _proxy(self, connection: socket.socket) -> None:
-        line, *fields = destinations.read_head(connection, seconds=self._limits.head_seconds)
+        line, *fields = read_head(connection, seconds=self._limits.head_seconds)
         method, _, rest = line.partition(" ")
         target, _, version = rest.rpartition(" ")
         if version not in ("HTTP/1.1", "HTTP/1.0"):
@@ -132,7 +132,7 @@ class ProxyServer:
         place.access, place.idle = Access.OWNER, False
         if method != "CONNECT":
             raise RefusedError(405, "The proxy knows CONNECT only. Set it for https, not for http.")
-        host = destinations.parse(target)
+        host = parse(target)
         if is_emulated(host):
             connection.settimeout(self._limits.head_seconds)
             connection.sendall(_ESTABLISHED)
@@ -145,7 +145,10 @@ class ProxyServer:
         with other:
             connection.settimeout(self._limits.head_seconds)
             connection.sendall(_ESTABLISHED)
-            pipe(connection, other, idle_seconds=self._limits.idle_seconds)
+            if isinstance(other, ssl.SSLSocket):  # the caller's own proxy has TLS
+                pipe_secured(other, connection, idle_seconds=self._limits.idle_seconds)
+            else:
+                pipe(connection, other, idle_seconds=self._limits.idle_seconds)
 
     def _check_secret(self, headers: Mapping[str, str]) -> None:
         scheme, _, credentials = headers.get("proxy-authorization", "").partition(" ")

@@ -23,7 +23,7 @@ def ping(emulator: Daemon, **headers: str) -> Answer:
     return call(emulator.url, "GET", "/v2/", headers=headers)
 
 
-@pytest.mark.parametrize("user", ["oauth2accesstoken", "_dcgcr_2_1_5_token"])
+@pytest.mark.parametrize("user", ["oauth2accesstoken", "_dcgcr_2_1_5_token", "_dcgcloud_token", "_token"])
 def test_the_token_is_the_password_of(emulator: Daemon, user: str) -> None:
     assert ping(emulator, Authorization=basic(user, emulator.token)).status == 200
 

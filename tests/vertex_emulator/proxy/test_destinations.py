@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import base64
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
+from support.forged_certificates import of_this_machine
 from vertex_emulator.http.server import listen
-from vertex_emulator.proxy.destinations import (
-    Address,
-    RefusedError,
-    check_address,
-    connect,
-    parse,
-    upstream_of,
-)
+from vertex_emulator.proxy.authority import Authority
+from vertex_emulator.proxy.destinations import Address, check_address, connect
 from vertex_emulator.proxy.hosts import is_emulated
+from vertex_emulator.proxy.server import ProxyServer
+from vertex_emulator.proxy.tunnel_requests import RefusedError, parse, read_head
+from vertex_emulator.proxy.upstream import upstream_of
 
 
 def refusal(target: str) -> str:
@@ -166,6 +166,7 @@ class OtherProxy:
 
     listener: socket.socket
     answer: bytes = b"HTTP/1.1 200 OK\r\n\r\nhello"
+    tls: ssl.SSLContext | None = None
     heads: list[bytes] = field(default_factory=list)
 
     @property
@@ -179,11 +180,23 @@ class OtherProxy:
             except OSError:
                 return
             with connection:
-                head = b""
-                while not head.endswith(b"\r\n\r\n"):
-                    head += connection.recv(1000)
-                self.heads.append(head)
-                connection.sendall(self.answer)
+                try:
+                    if self.tls is None:
+                        self.respond(connection)
+                        continue
+                    with self.tls.wrap_socket(connection, server_side=True) as secured:
+                        self.respond(secured)
+                except OSError:
+                    continue
+
+    def respond(self, connection: socket.socket) -> None:
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(1000)
+        self.heads.append(head)
+        connection.sendall(self.answer)
+        while data := connection.recv(1000):
+            connection.sendall(data.upper())
 
 
 @pytest.fixture
@@ -209,6 +222,49 @@ def test_other_hosts_are_reached_through_the_callers_own_proxy(company: OtherPro
     assert credentials == b"Proxy-Authorization: Basic " + base64.b64encode(b"me:p@ss")
 
 
+@pytest.fixture
+def authority(company: OtherProxy, tmp_path: Path) -> Path:
+    """Give the company's proxy TLS. Return its authority."""
+    company.tls = of_this_machine(tmp_path / "company.pem")
+    return tmp_path / "company.pem"
+
+
+def test_the_callers_own_proxy_may_have_tls(
+    company: OtherProxy, authority: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Pass bytes through both proxies, also those that come with the answer to CONNECT."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    environment = {"https_proxy": f"https://me:secret@127.0.0.1:{company.port}"}
+    server = ProxyServer(
+        listen(0),
+        secret="s",
+        authority=Authority(tmp_path),
+        serve_http=lambda connection, host: connection.close(),
+        grpc_address=lambda: None,
+        connect=lambda host: connect(host, environment),
+    )
+    try:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+            credentials = base64.b64encode(b"emulator:s").decode()
+            head = f"CONNECT {HOST}:443 HTTP/1.1\r\nProxy-Authorization: Basic {credentials}\r\n\r\n"
+            client.sendall(head.encode())
+            assert read_head(client)[0].startswith("HTTP/1.1 200 ")
+            received = client.makefile("rb")
+            assert received.read(5) == b"hello"
+            client.sendall(b"and back")
+            assert received.read(8) == b"AND BACK"
+    finally:
+        server.stop()
+    assert company.heads[0].startswith(f"CONNECT {HOST}:443 HTTP/1.1\r\n".encode())
+
+
+@pytest.mark.usefixtures("authority")
+def test_a_proxy_with_an_unknown_certificate_gets_no_secret(company: OtherProxy) -> None:
+    with pytest.raises(ssl.SSLCertVerificationError):
+        connect(HOST, {"https_proxy": f"https://me:secret@127.0.0.1:{company.port}"})
+    assert company.heads == []
+
+
 def test_a_refusal_of_the_callers_own_proxy_is_passed_on_without_its_secret(company: OtherProxy) -> None:
     company.answer = b"HTTP/1.1 407 Who are you\r\n\r\n"
     with pytest.raises(RefusedError, match=r"does not connect to host-of-nobody.invalid: .* 407") as caught:
@@ -229,8 +285,8 @@ def test_no_other_proxy(environment: dict[str, str]) -> None:
     assert upstream_of(HOST, environment) is None
 
 
-@pytest.mark.parametrize("url", ["https://me:geheim@proxy.example.com", "socks5://me:geheim@127.0.0.1:1080"])
+@pytest.mark.parametrize("url", ["ftp://me:geheim@proxy.example.com", "socks5://me:geheim@127.0.0.1:1080"])
 def test_a_proxy_of_another_kind_is_refused(url: str) -> None:
-    with pytest.raises(RefusedError, match="http://HOST:PORT only") as caught:
+    with pytest.raises(RefusedError, match="http://HOST:PORT or https://HOST:PORT") as caught:
         upstream_of(HOST, {"https_proxy": url})
     assert "geheim" not in str(caught.value)

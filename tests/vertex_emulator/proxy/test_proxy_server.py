@@ -21,8 +21,8 @@ from support.waiting import eventually
 from vertex_emulator.http.server import listen
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.proxy.authority import Authority
-from vertex_emulator.proxy.destinations import RefusedError
 from vertex_emulator.proxy.server import ProxyLimits, ProxyServer
+from vertex_emulator.proxy.tunnel_requests import RefusedError
 
 TARGET = "CONNECT storage.googleapis.com:443 HTTP/1.1\r\n"
 

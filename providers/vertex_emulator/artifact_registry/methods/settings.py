@@ -103,6 +103,8 @@ _REGIONS = (
     "us-central1 us-east1 us-east4 us-east5 us-south1 us-west1 us-west2 us-west3 us-west4"
 )
 LOCATIONS = tuple(sorted((*MULTI_REGIONS, *_REGIONS.split())))
+HOSTS = (*(f"{location}-docker.pkg.dev" for location in LOCATIONS), *names.LEGACY_IDS)
+"""The hosts of Google's registries."""
 
 
 def get_location(request: Any) -> Message:
