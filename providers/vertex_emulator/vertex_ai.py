@@ -24,7 +24,7 @@ from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
-from vertex_emulator.rpc.methods import Binding
+from vertex_emulator.rpc.methods import Binding, GrpcBinding
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.training_pipelines.backing import TuningJobBacking
@@ -121,7 +121,7 @@ class VertexService:
             bindings |= service.bindings()
         return bindings
 
-    def grpc_bindings(self) -> Mapping[str, Binding]:
+    def grpc_bindings(self) -> Mapping[str, GrpcBinding]:
         """Return the implemented methods of `GRPC_SERVICES` by full name."""
         return {**self.bindings(), **logging_methods.bindings(self._logging)}
 

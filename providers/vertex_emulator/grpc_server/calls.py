@@ -17,7 +17,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from vertex_emulator.http.auth import Authenticator
-from vertex_emulator.http.connection import Faults, no_space
+from vertex_emulator.http.connection import Faults, Intervention, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.kernel.clock import now
@@ -69,74 +69,131 @@ class BetaOperations:
         return name in self._names
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    """The handler of one method.
+@dataclass(frozen=True)
+class Started:
+    """A call that has arrived: the time, a counter of seconds, and its metadata."""
 
-    `name` is the full name in the stable version; `is_beta` is true if the client called the beta version.
+    time: str
+    began: float
+    headers: Headers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """What the calls of one method have in common, whatever their kind.
+
+    `name` is the full name in the stable version.
     """
 
     name: str
     request: type[Message]
+    surroundings: Surroundings
+
+    @property
+    def short_name(self) -> str:
+        return ".".join(self.name.split(".")[-2:])
+
+    def start(self, context: grpc.ServicerContext) -> Started:
+        """Return a call that has arrived."""
+        metadata = [(key, value) for key, value in context.invocation_metadata() if isinstance(value, str)]
+        return Started(now(), time.perf_counter(), Headers(metadata))
+
+    def admit(self, started: Started) -> Intervention | None:
+        """Check the token, and return the fault that is due. Raises `HttpError`."""
+        around = self.surroundings
+        around.authenticator.check_token("/", started.headers)
+        if around.is_stopping():
+            raise HttpError(503, "", "The emulator is stopping. Repeat the call in a moment.")
+        around.on_request()
+        return None if around.faults is None else around.faults.due(self.short_name)
+
+    def parsed(self, data: bytes) -> Message:
+        """Return the message of a request. Raises `RpcError`, also for fields that are not known."""
+        try:
+            message = self.request.FromString(data)
+        except DecodeError as error:
+            name = self.request.DESCRIPTOR.full_name
+            raise RpcError("INVALID_ARGUMENT", f"The request is not a {name}.") from error
+        if unknown := list(unknown_fields(message)):
+            raise RpcError("INVALID_ARGUMENT", "\n".join(unknown))
+        return message
+
+    def record(
+        self, started: Started, *, error: RpcError | None, received: int, sent: int, fault: int | None
+    ) -> None:
+        """Write the call into the log of requests."""
+        self.surroundings.requests.add(
+            time=started.time,
+            method="POST",
+            target=f"/{self.name.rpartition('.')[0]}/{self.name.rpartition('.')[2]}",
+            status=200 if error is None else HTTP_STATUS[error.code],
+            milliseconds=(time.perf_counter() - started.began) * 1000,
+            received=received,
+            sent=sent,
+            client=started.headers.get("user-agent", "")[:200],
+            call=self.short_name,
+            fault=fault,
+        )
+
+    def error_of(self, error: Exception) -> RpcError:
+        """Return the error of a call that an exception has ended."""
+        if isinstance(error, RpcError):
+            return error
+        if isinstance(error, HttpError):
+            return RpcError(error.reason if error.reason in _GRPC else "UNKNOWN", error.message)
+        if isinstance(error, ConnectionError):
+            return RpcError("UNAVAILABLE", "The connection was closed without an answer.")
+        if is_out_of_space(error):
+            log.error("No space left: %s: %s", self.name, error)
+            return self.error_of(no_space(self.surroundings.data_dir))
+        log.error("%s failed", self.name, exc_info=error)
+        return RpcError(
+            "INTERNAL",
+            f"Internal error of the emulator: {type(error).__name__}. For details, see emulator.log in the "
+            "data folder.",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """The handler of a method with one request and one answer.
+
+    `is_beta` is true if the client called the beta version.
+    """
+
+    method: Method
     binding: Binding
     is_beta: bool
-    surroundings: Surroundings
     beta_operations: BetaOperations
 
     def __call__(self, data: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer the serialized request."""
-        began, around = time.perf_counter(), self.surroundings
-        moment = now()
-        headers = Headers(
-            [(key, value) for key, value in context.invocation_metadata() if isinstance(value, str)]
-        )
+        method, started = self.method, self.method.start(context)
         error: RpcError | None = None
         fault: int | None = None
         answer = b""
         try:
-            around.authenticator.check_token("/", headers)
-            if around.is_stopping():
-                raise HttpError(503, "", "The emulator is stopping. Repeat the call in a moment.")
-            around.on_request()
-            intervention = None if around.faults is None else around.faults.due(self._short_name)
+            intervention = method.admit(started)
             if intervention is None:
-                answer = self._answer(data, headers, context)
+                answer = self._answer(data, started.headers, context)
             else:
                 fault = intervention.number
-                response = intervention.carry_out(lambda: Response(200, self._answer(data, headers, context)))
+                response = intervention.carry_out(
+                    lambda: Response(200, self._answer(data, started.headers, context))
+                )
                 answer = response.body if isinstance(response.body, bytes) else b""
         except Exception as found:
-            error = self._error_of(found)
-        around.requests.add(
-            time=moment,
-            method="POST",
-            target=f"/{self.name.rpartition('.')[0]}/{self.name.rpartition('.')[2]}",
-            status=200 if error is None else HTTP_STATUS[error.code],
-            milliseconds=(time.perf_counter() - began) * 1000,
-            received=len(data),
-            sent=len(answer),
-            client=headers.get("user-agent", "")[:200],
-            call=self._short_name,
-            fault=fault,
-        )
+            error = method.error_of(found)
+        method.record(started, error=error, received=len(data), sent=len(answer), fault=fault)
         if error is not None:
-            _abort(context, error)
+            abort(context, error)
         return answer
 
-    @property
-    def _short_name(self) -> str:
-        return ".".join(self.name.split(".")[-2:])
-
     def _answer(self, data: bytes, headers: Headers, context: grpc.ServicerContext) -> bytes:
-        try:
-            message = self.request.FromString(data)
-        except DecodeError as error:
-            raise RpcError("INVALID_ARGUMENT", f"The request is not a {self._request_name}.") from error
-        if unknown := list(unknown_fields(message)):
-            raise RpcError("INVALID_ARGUMENT", "\n".join(unknown))
+        message = self.method.parsed(data)
         if not self._makes_room:
             return self._called(message, headers, context)
-        reserve = self.surroundings.reserve
+        reserve = self.method.surroundings.reserve
         with reserve.spend():
             reserve.make_room()
             return self._called(message, headers, context)
@@ -144,7 +201,7 @@ class Call:
     def _called(self, message: Message, headers: Headers, context: grpc.ServicerContext) -> bytes:
         if isinstance(self.binding, WithHeaders):
             answer = self.binding.call(message, headers)
-        elif self.name == _WAIT:
+        elif self.method.name == _WAIT:
             answer = _waited(self.binding, message, context)
         else:
             answer = self.binding(message)
@@ -152,11 +209,7 @@ class Call:
 
     @property
     def _makes_room(self) -> bool:
-        return self.name.rpartition(".")[2].startswith(("Delete", "BatchDelete", "Cancel"))
-
-    @property
-    def _request_name(self) -> str:
-        return str(self.request.DESCRIPTOR.full_name)
+        return self.method.name.rpartition(".")[2].startswith(("Delete", "BatchDelete", "Cancel"))
 
     def _of_version(self, answer: Any) -> Message:
         """Name the types in an operation as the version does in which the operation began."""
@@ -171,29 +224,12 @@ class Call:
             packed.type_url = packed.type_url.replace(f"/{_STABLE}", f"/{BETA}")
         return found
 
-    def _error_of(self, error: Exception) -> RpcError:
-        if isinstance(error, RpcError):
-            return error
-        if isinstance(error, HttpError):
-            return RpcError(error.reason if error.reason in _GRPC else "UNKNOWN", error.message)
-        if isinstance(error, ConnectionError):
-            return RpcError("UNAVAILABLE", "The connection was closed without an answer.")
-        if is_out_of_space(error):
-            log.error("No space left: %s: %s", self.name, error)
-            return self._error_of(no_space(self.surroundings.data_dir))
-        log.error("%s failed", self.name, exc_info=error)
-        return RpcError(
-            "INTERNAL",
-            f"Internal error of the emulator: {type(error).__name__}. For details, see emulator.log in the "
-            "data folder.",
-        )
-
 
 def unimplemented(name: str) -> Callable[[Any, grpc.ServicerContext], Any]:
     """Return a handler of any kind of call that names the method and answers UNIMPLEMENTED."""
 
     def refuse(_: Any, context: grpc.ServicerContext) -> NoReturn:
-        _abort(context, RpcError("UNIMPLEMENTED", f"The emulator does not implement {name}."))
+        abort(context, RpcError("UNIMPLEMENTED", f"The emulator does not implement {name}."))
 
     return refuse
 
@@ -231,7 +267,8 @@ def _waited(binding: Callable[[Any], Message], request: Any, context: grpc.Servi
             return found
 
 
-def _abort(context: grpc.ServicerContext, error: RpcError) -> NoReturn:
+def abort(context: grpc.ServicerContext, error: RpcError) -> NoReturn:
+    """End a call with an error in Google's form."""
     code = _GRPC[error.code]
     details = []
     if error.violations:

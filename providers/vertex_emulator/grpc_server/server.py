@@ -13,10 +13,11 @@ from typing import Any
 
 import grpc
 
-from vertex_emulator.grpc_server.calls import BETA, BetaOperations, Call, Surroundings, unimplemented
+from vertex_emulator.grpc_server.calls import BETA, BetaOperations, Call, Method, Surroundings, unimplemented
+from vertex_emulator.grpc_server.streams import StreamCall, Streams
 from vertex_emulator.http.messages import MAX_DOCUMENT
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.rpc.methods import Binding
+from vertex_emulator.rpc.methods import GrpcBinding, Streaming
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +32,16 @@ class GrpcServer:
     def __init__(
         self,
         services: Sequence[str],
-        bindings: Mapping[str, Binding],
+        bindings: Mapping[str, GrpcBinding],
         surroundings: Surroundings,
         *,
         port: int = 0,
     ) -> None:
         """Open the port, or any port if it is taken. Raises `RuntimeError` if none can be opened."""
+        self._streams = Streams()
         self._server = grpc.server(
             ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc"),
-            handlers=[_Methods(services, bindings, surroundings)],
+            handlers=[_Methods(services, bindings, surroundings, self._streams)],
             options=[
                 # Without it another program could share the port, and receive calls with the token.
                 ("grpc.so_reuseport", 0),
@@ -62,16 +64,22 @@ class GrpcServer:
         return f"127.0.0.1:{self.port}"
 
     def stop(self) -> None:
-        """Accept no more calls, and let running ones finish for a few seconds."""
+        """Accept no more calls, end streams, and let other running calls finish for a few seconds."""
+        self._streams.stopping.set()
         self._server.stop(_GRACE_SECONDS).wait()
 
 
 class _Methods(grpc.GenericRpcHandler):
     def __init__(
-        self, services: Sequence[str], bindings: Mapping[str, Binding], surroundings: Surroundings
+        self,
+        services: Sequence[str],
+        bindings: Mapping[str, GrpcBinding],
+        surroundings: Surroundings,
+        streams: Streams,
     ) -> None:
         self._bindings = bindings
         self._surroundings = surroundings
+        self._streams = streams
         self._beta_operations = BetaOperations()
         self._requests = {
             method.name: method.request for service in services for method in descriptors.methods(service)
@@ -84,12 +92,13 @@ class _Methods(grpc.GenericRpcHandler):
         binding = self._bindings.get(name)
         if binding is None:
             return grpc.stream_stream_rpc_method_handler(unimplemented(given))
-        call = Call(
+        method = Method(
             name=name,
             request=descriptors.message_class(self._requests[name]),
-            binding=binding,
-            is_beta=is_beta,
             surroundings=self._surroundings,
-            beta_operations=self._beta_operations,
         )
+        if isinstance(binding, Streaming):
+            streamed = StreamCall(method=method, binding=binding, streams=self._streams)
+            return grpc.stream_stream_rpc_method_handler(streamed)
+        call = Call(method=method, binding=binding, is_beta=is_beta, beta_operations=self._beta_operations)
         return grpc.unary_unary_rpc_method_handler(call)

@@ -27,6 +27,7 @@ _TAIL = 20
 _HEAD = b'{"t":"'
 _TIME = slice(len(_HEAD), len(_HEAD) + len("2026-01-01T00:00:00.000000Z"))
 _BLOCK = 65_536
+_MOST = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,17 +165,30 @@ def read(
         start = _find(file, since, end) if since else 0
         lines = _backwards(file, start, end) if descending else _forwards(file, start, end)
         for line in lines:
-            try:
-                value = json.loads(line)
-                yield Entry(
-                    task=path.stem,
-                    time=value["t"],
-                    severity=value["s"],
-                    number=value["n"],
-                    message=value["m"],
-                )
-            except (ValueError, KeyError):  # half a line, left by a full disk or a killed supervisor
-                continue
+            if (entry := _entry(path.stem, line)) is not None:
+                yield entry
+
+
+def read_new(path: Path, start: int) -> tuple[list[Entry], int]:
+    """Return entries of a task's log from an offset on, and the offset that follows them."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            data = file.read(_MOST)
+    except FileNotFoundError:
+        return [], start
+    end = data.rfind(b"\n") + 1
+    entries = (_entry(path.stem, line) for line in data[:end].splitlines())
+    return [entry for entry in entries if entry is not None], start + end
+
+
+def _entry(task: str, line: bytes) -> Entry | None:
+    """Return the entry of a line, or None for half a line, left by a full disk or a killed supervisor."""
+    try:
+        value = json.loads(line)
+        return Entry(task=task, time=value["t"], severity=value["s"], number=value["n"], message=value["m"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _forwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:

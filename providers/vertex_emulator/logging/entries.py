@@ -154,14 +154,15 @@ def _read_task(
     source: LogSource, path: Path, *, since: str, descending: bool, size: int | None
 ) -> Iterator[PositionedEntry]:
     for entry in logs.read(path, since=since, descending=descending, size=size):
-        yield (entry.time, source.insert_id(entry)), _document(source, entry)
+        yield (entry.time, source.insert_id(entry)), document_of(source, entry)
 
 
 def _is_after(position: tuple[str, str], other: tuple[str, str], *, descending: bool) -> bool:
     return position < other if descending else position > other
 
 
-def _document(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
+def document_of(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
+    """Return an entry of a job's log in the API's JSON."""
     return {
         "insertId": source.insert_id(entry),
         "logName": log_name(source, entry.task),
@@ -182,7 +183,8 @@ def log_name(source: LogSource, task: str) -> str:
     return f"projects/{source.project}/logs/{quote(log, safe='')}"
 
 
-def _read(document: Any) -> Query:
+def read_query(document: Any) -> Query:
+    """Return the query of a request. Raises `RpcError`."""
     if not isinstance(document, dict):
         raise RpcError("INVALID_ARGUMENT", "Invalid JSON payload received. The body is not an object.")
     values = {_KEYS.get(str(key), str(key)): value for key, value in document.items() if value is not None}
@@ -243,9 +245,9 @@ class CloudLogging(Service):
     """
 
     def __init__(self, database: Database, clock: Clock, sources: Sources) -> None:
-        self._sources = sources
+        self.sources = sources
+        self.written = WrittenEntries(database)
         self._clock = clock
-        self._written = WrittenEntries(database)
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the methods.
@@ -274,25 +276,25 @@ class CloudLogging(Service):
 
     def archived(self) -> Sequence[Archived]:
         """Return the entries that programs wrote; the jobs' own logs are exported with the jobs."""
-        return [ArchivedEntries(self._written, self._clock)]
+        return [ArchivedEntries(self.written, self._clock)]
 
     def remove_all(self) -> None:
         """Remove the entries that programs wrote; the jobs' own logs are removed with the jobs."""
-        self._written.remove_all()
+        self.written.remove_all()
 
     def list_entries(self, document: Any) -> dict[str, Any]:
         """Answer ListLogEntries."""
-        return _answer(_read(document), self._sources, self._written)
+        return _answer(read_query(document), self.sources, self.written)
 
     def write(self, document: Any) -> dict[str, Any]:
         """Answer WriteLogEntries."""
-        self._written.add(read_entries(document, clock=self._clock))
+        self.written.add(read_entries(document, clock=self._clock))
         return {}
 
     def logs(self, parent: str) -> dict[str, Any]:
         """Answer ListLogs, with all names in one page."""
         [number] = _projects([unquote(parent)])
-        return {"logNames": sorted(self._names_of_jobs(number) | self._written.log_names(number))}
+        return {"logNames": sorted(self._names_of_jobs(number) | self.written.log_names(number))}
 
     def delete(self, name: str) -> dict[str, Any]:
         """Answer DeleteLog: delete the entries that programs wrote."""
@@ -302,7 +304,7 @@ class CloudLogging(Service):
                 "INVALID_ARGUMENT", f"The log name {name!r} is not of the form projects/PROJECT/logs/LOG."
             )
         number = project_number(match[1])
-        if self._written.remove(number, match[2]):
+        if self.written.remove(number, match[2]):
             return {}
         if any(each.endswith(f"/logs/{match[2]}") for each in self._names_of_jobs(number)):
             raise RpcError(
@@ -313,7 +315,7 @@ class CloudLogging(Service):
     def _names_of_jobs(self, number: str) -> set[str]:
         return {
             log_name(source, path.stem)
-            for source in self._sources(None)
+            for source in self.sources(None)
             if project_number(source.project) == number
             for path in source.folder.glob("*.jsonl")
         }

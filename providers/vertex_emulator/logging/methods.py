@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from vertex_emulator.logging.entries import CloudLogging
+from vertex_emulator.logging.entries import CloudLogging, read_query
+from vertex_emulator.logging.tail import Tail
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.rpc.methods import Binding, RpcError
+from vertex_emulator.rpc.methods import GrpcBinding, RpcError, Streaming
 
 _PACKAGE = "google.logging.v2"
+_MOST_IN_A_MESSAGE = 100
 _UNREADABLE = (json_format.Error, TypeError, ValueError, OverflowError)
 """Errors of `json_format` for a value that a field cannot have."""
 
 
-def bindings(logging: CloudLogging) -> Mapping[str, Binding]:
+def bindings(logging: CloudLogging) -> Mapping[str, GrpcBinding]:
     """Return the methods by full name."""
 
     def list_entries(request: Any) -> Message:
@@ -52,12 +54,28 @@ def bindings(logging: CloudLogging) -> Mapping[str, Binding]:
         empty: Message = descriptors.message("google.protobuf.Empty")
         return empty
 
+    def tail(request: Any) -> Iterator[Message | None]:
+        document = {"resourceNames": list(request.resource_names), "filter": request.filter}
+        return _responses(Tail(read_query(document), logging.sources, logging.written))
+
     return {
+        f"{descriptors.LOGGING}.TailLogEntries": Streaming(tail),
         f"{descriptors.LOGGING}.ListLogEntries": list_entries,
         f"{descriptors.LOGGING}.WriteLogEntries": write,
         f"{descriptors.LOGGING}.ListLogs": logs,
         f"{descriptors.LOGGING}.DeleteLog": delete,
     }
+
+
+def _responses(found: Tail) -> Iterator[Message | None]:
+    while True:
+        entries = found.new()
+        for at in range(0, len(entries), _MOST_IN_A_MESSAGE):
+            response = descriptors.message(f"{_PACKAGE}.TailLogEntriesResponse")
+            response.entries.extend(entry_message(each) for each in entries[at : at + _MOST_IN_A_MESSAGE])
+            yield response
+        if not entries:
+            yield None
 
 
 def entry_message(document: Mapping[str, Any]) -> Any:

@@ -91,6 +91,22 @@ class WrittenEntries:
                 return
             at += _BATCH
 
+    def last(self) -> int:
+        """Return the number of the entry that was written last, or 0."""
+        row = self._database.row("SELECT MAX(number) AS number FROM log_entries")
+        return int(row["number"] or 0) if row else 0
+
+    def read_new(self, projects: Collection[str], last: int) -> tuple[list[dict[str, Any]], int]:
+        """Return the entries of projects, by number, that were written after one, and the new last number."""
+        marks = ", ".join("?" * len(projects))
+        until = self.last()
+        rows = self._database.rows(
+            f"SELECT entry FROM log_entries WHERE project_number IN ({marks}) "  # noqa: S608
+            "AND number > ? AND number <= ? ORDER BY number",
+            (*projects, last, until),
+        )
+        return [json.loads(row["entry"]) for row in rows], until
+
     def count(self) -> int:
         """Return the number of entries."""
         row = self._database.row("SELECT COUNT(*) AS number FROM log_entries")

@@ -7,7 +7,7 @@ without a function answers UNIMPLEMENTED with its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -121,7 +121,20 @@ class WithHeaders:
     call: Callable[[Any, Mapping[str, str]], Message]
 
 
+@dataclass(frozen=True)
+class Streaming:
+    """The binding of a method with streams, which exists over gRPC only.
+
+    `call` gets the first request, and returns the responses. A response of None means that there is nothing
+    new, and that the server asks again a little later.
+    """
+
+    call: Callable[[Any], Iterator[Message | None]]
+
+
 Binding: TypeAlias = Callable[[Any], Message] | WithHeaders
+
+GrpcBinding: TypeAlias = Binding | Streaming
 
 
 @dataclass(frozen=True)

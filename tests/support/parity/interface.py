@@ -16,6 +16,7 @@ TENSORFLOW = "tests/clients/google_hosts/test_tensorflow.py"
 REPLICAS = "tests/clients/vertex/test_inside_replicas.py"
 GRPC = "tests/vertex_emulator/grpc_server/test_grpc.py"
 GRPC_LOGGING = "tests/vertex_emulator/grpc_server/test_grpc_logging.py"
+GRPC_TAIL = "tests/vertex_emulator/grpc_server/test_grpc_tail.py"
 LOGGING = "tests/clients/vertex/test_cloud_logging.py"
 FOLLOW = "tests/clients/vertex/test_follow.py"
 QUERY = "tests/vertex_emulator/logging/test_logging_query.py"
@@ -132,6 +133,7 @@ INTERFACE = Section(
                 f"{LOGGING}::test_polling_brings_every_entry_once",
                 f"{LOGGING}::test_what_a_replica_has_written",
                 f"{GRPC_LOGGING}::test_entries_are_written_and_listed",
+                f"{GRPC_TAIL}::test_entries_that_match_arrive_once_and_in_order",
                 f"{GCLOUD}::test_logging_read",
             ),
         ),

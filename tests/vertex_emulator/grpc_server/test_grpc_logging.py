@@ -167,7 +167,7 @@ def test_other_methods_are_named(channel: grpc.Channel, name: str) -> None:
 
 
 def test_the_library_with_its_default_transport(logs: LoggingServiceV2Client, daemon: Daemon) -> None:
-    """The library itself, with its gRPC transport, on the channel of the test."""
+    """Use the library itself, with its gRPC transport, on the channel of the test."""
     client = cloud_logging.Client(project=PROJECT, credentials=AnonymousCredentials())
     assert client._use_grpc
     client._logging_api = cloud_logging_api(logs, client)

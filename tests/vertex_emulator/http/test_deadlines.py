@@ -1,4 +1,4 @@
-"""What the reader of a connection does beside reading."""
+"""The reader of a connection, and its acknowledgements."""
 
 from __future__ import annotations
 
