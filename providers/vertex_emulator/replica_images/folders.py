@@ -70,6 +70,24 @@ def document_of(images: Path, key: str) -> Document | None:
     return folder.read_json(place / _MARKER) if place.is_dir() else None
 
 
+def shown_folders(images: Path, key: str) -> tuple[Path, ...] | None:
+    """Return the folders that make up an unpacked image, the highest first; None if one is missing."""
+    document = document_of(images, key)
+    if document is None or any(document_of(images, each) is None for each in document["layers"]):
+        return None
+    below = tuple(root_of(images, each) for each in document["layers"])
+    own = () if below and not document["entries"] else (root_of(images, key),)
+    return (*own, *below)
+
+
+def touch(images: Path, key: str) -> bool:
+    """Record a use of an unpacked image. Return False if it is not unpacked completely. Raises `OSError`."""
+    shown = shown_folders(images, key)
+    for root in (*(shown or ()), *((root_of(images, key),) if shown else ())):
+        os.utime(root.parent / _MARKER)
+    return shown is not None
+
+
 def hold(images: Path, key: str) -> int:
     """Keep a folder from being removed as long as the returned descriptor is open. Raises `OSError`."""
     images.mkdir(mode=0o700, parents=True, exist_ok=True)

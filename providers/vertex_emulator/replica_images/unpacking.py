@@ -89,8 +89,7 @@ def ensure(
     The caller holds the folders of `keys_of`. `separately`: each layer into a folder of its own, if possible.
     """
     key = key_of(layers, separately=separately)
-    known = document_of(images, key)
-    if known is None or any(document_of(images, each) is None for each in known["layers"]):
+    if folders.shown_folders(images, key) is None:
         folders.clean(images, keep_bytes=keep_bytes)
     done = _ensure(images, key, layers, separately=separately and len(layers) < MAX_FOLDERS)
     if done is not None:
@@ -149,17 +148,6 @@ def _document(done: Unpacked) -> dict[str, object]:
 
 def _unpacked(document: Document) -> Unpacked:
     return Unpacked(entries=document["entries"], size=document["size"], skipped=document["passedOver"])
-
-
-def shown_folders(images: Path, layers: Sequence[Layer], *, separately: bool) -> tuple[Path, ...]:
-    """Return the folders of an unpacked image, the highest first. Raises `ImageError` without them."""
-    key = key_of(layers, separately=separately)
-    document = document_of(images, key)
-    if document is None:
-        raise ImageError("its unpacked files were removed")
-    below = tuple(root_of(images, each) for each in document["layers"])
-    own = () if below and not document["entries"] else (root_of(images, key),)
-    return (*own, *below)
 
 
 def main(request_file: Path) -> None:

@@ -22,8 +22,8 @@ from support.images import digest, member, tar
 from support.properties import examples
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.replica_images import stack, unpacking
-from vertex_emulator.replica_images.image import ImageError, Layer
+from vertex_emulator.replica_images import folders, stack, unpacking
+from vertex_emulator.replica_images.image import ImageError, Layer, key_of
 
 PARTS = ["a", "b", "c", ".wh.a", ".wh.b", ".wh.c", ".wh..wh..opq"]
 PATHS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=3).map("/".join)
@@ -84,7 +84,9 @@ def merged(folder: Path, layers: Sequence[Layer]) -> dict[str, str]:
 def separate(images: Path, layers: Sequence[Layer]) -> tuple[Path, ...]:
     """Unpack an image layer by layer. Return the folders that are merged."""
     unpacking.ensure(images, layers, separately=True)
-    return unpacking.shown_folders(images, layers, separately=True)
+    shown = folders.shown_folders(images, key_of(layers, separately=True))
+    assert shown is not None
+    return shown
 
 
 @settings(max_examples=examples(150), deadline=None)

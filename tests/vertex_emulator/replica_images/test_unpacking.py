@@ -116,10 +116,12 @@ def test_a_removed_layer_is_unpacked_again(tmp_path: Path) -> None:
     place = tmp_path / "images"
     shared, own = (layer(tmp_path, text) for text in "xy")
     unpacking.ensure(place, [shared, own], separately=True)
+    assert folders.touch(place, image.key_of([shared, own], separately=True))
     remove_tree(place / image.key_of_layer(shared))
+    assert not folders.touch(place, image.key_of([shared, own], separately=True))
     assert unpacking.ensure(place, [shared, own], separately=True) is not None
     assert unpacking.ensure(place, [shared, own], separately=True) is None
-    shown = unpacking.shown_folders(place, [shared, own], separately=True)
+    shown = folders.shown_folders(place, image.key_of([shared, own], separately=True)) or ()
     assert [(path / "f0").read_text()[0] for path in shown] == ["y", "x"]
 
 

@@ -18,8 +18,8 @@ from vertex_emulator.custom_jobs.sandbox import sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
-from vertex_emulator.replica_images.folders import hold
-from vertex_emulator.replica_images.image import key_of, keys_of
+from vertex_emulator.replica_images.folders import hold, touch
+from vertex_emulator.replica_images.image import ReplicaImage, key_of, keys_of
 from vertex_training.fields import uris
 
 _UNPACKER = "vertex_emulator.replica_images.unpacking"
@@ -51,31 +51,36 @@ def unpack_images(
         if key not in done:
             done.add(key)
             held += [hold(plan.images_dir, each) for each in keys_of(image.layers, separately=separately)]
-            request = job_folder.path / f"image-{len(done)}.json"
-            folder.write_json(
-                request,
-                {
-                    "name": image.name,
-                    "images_dir": str(plan.images_dir),
-                    "separately": separately,
-                    "layers": [asdict(each) for each in image.layers],
-                },
-            )
-            argv = (sys.executable, "-m", _UNPACKER, str(request))
-            command = Command(argv=argv, environment=dict(os.environ), cwd=job_folder.path)
-            if not run(request.stem, command):
-                return tuple(held), None
-            answer = folder.read_json(request.with_suffix(".result.json"))
-            if answer is None:
-                return tuple(held), _failed(
-                    f"The image {image.name} could not be unpacked: the helper ended without a result. The "
-                    f"service's log has its messages: vertex-training logs {plan.job}"
-                )
-            if answer["problem"]:
-                return tuple(held), _failed(answer["problem"])
+            if not touch(plan.images_dir, key):
+                request = job_folder.path / f"image-{len(done)}.json"
+                ended, problem = _unpack(plan, image, request, run=run)
+                if not ended or problem is not None:
+                    return tuple(held), problem
         if found := unpacked_image.start_problem(plan, replica):
             return tuple(held), _failed(found)
     return tuple(held), None
+
+
+def _unpack(plan: Plan, image: ReplicaImage, request: Path, *, run: Run) -> tuple[bool, Outcome | None]:
+    """Unpack one image. Return whether the helper ended, and the job's end if it failed. Raises `OSError`."""
+    wanted = {
+        "name": image.name,
+        "images_dir": str(plan.images_dir),
+        "separately": plan.sandbox.layers,
+        "layers": [asdict(each) for each in image.layers],
+    }
+    folder.write_json(request, wanted)
+    argv = (sys.executable, "-m", _UNPACKER, str(request))
+    command = Command(argv=argv, environment=dict(os.environ), cwd=request.parent)
+    if not run(request.stem, command):
+        return False, None
+    answer = folder.read_json(request.with_suffix(".result.json"))
+    if answer is None:
+        return True, _failed(
+            f"The image {image.name} could not be unpacked: the helper ended without a result. The service's "
+            f"log has its messages: vertex-training logs {plan.job}"
+        )
+    return True, _failed(answer["problem"]) if answer["problem"] else None
 
 
 def _failed(problem: str) -> Outcome:

@@ -14,9 +14,9 @@ from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter, find, own
 from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.replica_images import stack
-from vertex_emulator.replica_images.image import ImageError, ReplicaImage
+from vertex_emulator.replica_images.folders import shown_folders
+from vertex_emulator.replica_images.image import ReplicaImage, key_of
 from vertex_emulator.replica_images.stand_ins import official_python
-from vertex_emulator.replica_images.unpacking import shown_folders
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -41,10 +41,10 @@ def needs_unpacking(image: ReplicaImage | None) -> bool:
 
 def unpacked_folders(plan: Plan, image: ReplicaImage) -> tuple[Path, ...]:
     """Return the folders of the image's files once they are unpacked, the highest first. Raises `OSError`."""
-    try:
-        return shown_folders(plan.images_dir, image.layers, separately=plan.sandbox.layers)
-    except ImageError as error:
-        raise OSError(f"the image {image.name} cannot be run: {error}") from error
+    found = shown_folders(plan.images_dir, key_of(image.layers, separately=plan.sandbox.layers))
+    if found is None:
+        raise OSError(f"the unpacked files of the image {image.name} were removed")
+    return found
 
 
 def start_problem(plan: Plan, replica: ReplicaPlan) -> str | None:
