@@ -110,7 +110,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator
         with running_jobs(tmp_path_factory.mktemp("data"), sandbox=sandbox) as emulator:
             pip = end(emulator, pool(command=["sh", "-c", IN_A_REPLICA]))
             [folder] = (emulator.data_dir / "jobs").glob("*/replicas/workerpool0-0")
-            eventually(lambda: not list(folder.glob(".removed-*")))
+            eventually(lambda: not {*private_python.FOLDERS, "image"} & {each.name for each in folder.iterdir()})
             yield Made(
                 emulator=emulator,
                 pip=pip,
@@ -131,9 +131,9 @@ def test_pip_installs_and_removes_packages_in_a_replica(made: Made) -> None:
     assert sum("Successfully uninstalled tiny" in line for line in made.pip.printed) == 2
 
 
-def test_what_a_replica_had_for_itself_goes_when_it_ends(made: Made) -> None:
-    assert not {*private_python.FOLDERS, "image"} & set(made.left)
+def test_what_a_replica_had_for_itself_goes_when_the_job_ends(made: Made) -> None:
     assert {"home", "work"} <= set(made.left), "what the program has written is kept"
+    assert not {*private_python.FOLDERS, "image"} & set(made.left)
 
 
 def test_an_environment_sees_its_requirements_and_nothing_of_the_emulator(made: Made) -> None:
@@ -184,7 +184,6 @@ def test_links_in_the_folder_of_a_replica_lead_nowhere(tmp_path: Path) -> None:
     folder = tmp_path / "replica"
     folder.mkdir()
     (folder / "python").symlink_to(outside)
-    assert private_python.put_away(folder) == []
     private_python.make(folder, interpreters.own(), private_python.SharedPackages())
     assert list(outside.iterdir()) == [outside / "kept"]
 
