@@ -20,7 +20,7 @@ from pulumi_vertex_training.cli import backend_files, state_check
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
-from vertex_emulator import extras, launcher
+from vertex_emulator import extras, launcher, package_use
 from vertex_emulator.custom_jobs.sandbox import probe
 from vertex_emulator.kernel import data_folder, disk_space
 
@@ -184,6 +184,8 @@ def _installer(machine: Machine) -> Finding:
     about = "Packages of jobs"
     if machine.installer:
         message = f"{machine.installer} installs them on the emulator"
+        if machine.installed_packages:
+            message += f"; they take {machine.installed_packages}"
         return Finding(about=about, level="ok", message=message)
     return Finding(
         about=about,
@@ -261,7 +263,8 @@ class Machine:
     its programs for Python that are not on PATH. `damages` are files of Pulumi's file backend that a kill
     left unusable; `interrupted` are stacks there with their number of interrupted operations.
     `missing_packages` are not installed for this Python; `missing_extras` are not, or not completely.
-    `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
+    `installer` is what installs the packages of jobs on the emulator, None if there is nothing;
+    `installed_packages` is the space that they take, in words.
     `data_dir_problem` says why the data folder is not writable; `disk` is its disk, in words.
     `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
@@ -289,6 +292,7 @@ class Machine:
     container_tools: tuple[str, ...]
     credentials: str | None
     credentials_problem: str | None
+    installed_packages: str = ""
 
 
 def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str] = os.environ) -> Machine:
@@ -328,6 +332,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find_tool([tool])),
         credentials=credentials,
         credentials_problem=credentials_problem,
+        installed_packages=str(packages) if (packages := package_use.installed_packages(folder)).size else "",
     )
 
 

@@ -110,7 +110,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator
         with running_jobs(tmp_path_factory.mktemp("data"), sandbox=sandbox) as emulator:
             pip = end(emulator, pool(command=["sh", "-c", IN_A_REPLICA]))
             [folder] = (emulator.data_dir / "jobs").glob("*/replicas/workerpool0-0")
-            eventually(lambda: not {*private_python.FOLDERS, "image"} & {each.name for each in folder.iterdir()})
+            private = {*private_python.FOLDERS, "image"}
+            eventually(lambda: not private & {each.name for each in folder.iterdir()})
             yield Made(
                 emulator=emulator,
                 pip=pip,
@@ -148,6 +149,23 @@ def test_without_requirements_the_packages_of_the_emulator_stand_for_those_of_th
 def test_a_python_that_neither_image_nor_machine_has_is_refused_by_name(made: Made) -> None:
     assert made.absent_python.job["state"] == "JOB_STATE_FAILED"
     assert "/usr/bin/python3.99" in made.absent_python.job["error"]["message"]
+
+
+OTHER = next((each for each in ("3.10", "3.12", "3.13", "3.14", "3.9") if interpreters.find(each)), None)
+"""Another Python that this machine has, if any."""
+
+
+@pytest.mark.skipif(OTHER in (None, interpreters.own().minor), reason="this machine has no other Python")
+def test_an_official_image_runs_the_python_of_its_name(made: Made) -> None:
+    code = (
+        "import sys, importlib.util as u\n"
+        "print(sys.version_info[:2], u.find_spec('pulumi'), u.find_spec('pip').name)\n"
+    )
+    other = pool(command=["python3", "-c", code])
+    other["containerSpec"]["imageUri"] = f"python:{OTHER}"
+    ended = end(made.emulator, other)
+    assert ended.job["state"] == "JOB_STATE_SUCCEEDED", ended.printed
+    assert ended.printed == [f"(3, {str(OTHER).partition('.')[2]}) None pip"]
 
 
 def test_packages_of_live_jobs_are_kept_and_the_oldest_others_removed(made: Made) -> None:

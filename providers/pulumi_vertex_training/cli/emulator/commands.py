@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli import target
@@ -94,7 +95,7 @@ def stop(options: argparse.Namespace, output: Output) -> None:
 def status(options: argparse.Namespace, output: Output) -> int:
     """Print whether the emulator is running. Return 1 if it is not, or is busy, for scripts."""
     from pulumi_vertex_training.cloud.errors import Unavailable
-    from vertex_emulator import launcher
+    from vertex_emulator import launcher, package_use
     from vertex_emulator.kernel.data_folder import DataFolder
 
     try:
@@ -115,6 +116,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
         why = f"it did not answer at {emulator.url}"
         folder = DataFolder(root=emulator.data_dir)
         return _busy(launcher.EmulatorBusyError(folder, pid=emulator.pid, why=why), output)
+    packages = package_use.installed_packages(emulator.data_dir)
     if output.as_json:
         document = {
             "running": True,
@@ -122,6 +124,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
             **_facts(emulator),
             "outdated": emulator.is_outdated,
             "liveJobs": live,
+            "installedPackages": asdict(packages),
         }
         output.document(document)
     else:
@@ -129,6 +132,8 @@ def status(options: argparse.Namespace, output: Output) -> int:
         output.line(f"The emulator is running at {_where(emulator)}: {jobs}.")
         if emulator.grpc and emulator.proxy:
             output.line(f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}.")
+        if packages.size:
+            output.line(f"Installed packages of jobs: {packages}.")
         if emulator.is_outdated:
             output.line(
                 "It runs older code than the installed version. To replace it, run `vertex-training emulator "
