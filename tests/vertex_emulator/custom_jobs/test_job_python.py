@@ -51,7 +51,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What the jobs of this file have left."""
+    """The jobs of this file, once they have ended, and the files that one of them left."""
 
     emulator: JobEmulator
     pip: Ended

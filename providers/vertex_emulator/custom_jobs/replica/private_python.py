@@ -3,7 +3,7 @@
 The replica can write to it, so `pip install`, `pip install --user`, `pip install --upgrade pip` and
 `pip uninstall` work as in a container, although the interpreter belongs to another user. Below it are, in
 this order: packages that the program installs for its user, the job's packages, their requirements or the
-image's, and, if there are none, the packages of the Python that runs the emulator. The interpreter's own
+image's, or, without any, the packages of the Python that runs the emulator. The interpreter's own
 packages are never visible.
 
     python/             the environment, which looks like one with system-wide packages: only then does
