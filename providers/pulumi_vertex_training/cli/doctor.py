@@ -186,6 +186,8 @@ def _installer(machine: Machine) -> Finding:
     about = "Packages of jobs"
     if machine.installer:
         message = f"{machine.installer} installs them on the emulator"
+        if machine.installed_packages:
+            message += f"; they take {machine.installed_packages}"
         return Finding(about=about, level="ok", message=message)
     return Finding(
         about=about,
@@ -264,8 +266,8 @@ class Machine:
     left unusable; `interrupted` are stacks there with their number of interrupted operations.
     `missing_packages` are not installed for this Python; `missing_extras` are not, or not completely.
     `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
-    `data_dir_problem` says why the data folder is not writable; `disk` is its disk, `unpacked_images` the
-    space that unpacked images take, both in words.
+    `data_dir_problem` says why the data folder is not writable; `disk` is its disk, `unpacked_images` and
+    `installed_packages` the space that these take, in words.
     `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
     Application Default Credentials.
@@ -293,6 +295,7 @@ class Machine:
     credentials: str | None
     credentials_problem: str | None
     unpacked_images: str = ""
+    installed_packages: str = ""
 
 
 def _unpacked_images(data_dir: Path) -> str:
@@ -302,6 +305,15 @@ def _unpacked_images(data_dir: Path) -> str:
     except OSError:
         return ""
     return str(found) if found.folders else ""
+
+
+def _installed_packages(data_dir: Path) -> str:
+    """Return the space that installed packages of jobs take, or "" for nothing."""
+    try:
+        found = disk_use.installed_packages(data_dir)
+    except OSError:
+        return ""
+    return str(found) if found.size else ""
 
 
 def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str] = os.environ) -> Machine:
@@ -342,6 +354,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         credentials=credentials,
         credentials_problem=credentials_problem,
         unpacked_images=_unpacked_images(folder),
+        installed_packages=_installed_packages(folder),
     )
 
 

@@ -125,7 +125,8 @@ class Reconciler:
         self._lock = threading.Lock()
         self._found = [path.name for path in jobs_dir.glob("*")]
         self._trash: deque[Path] = deque()
-        self._deletions = scheduler.add("folders of deleted jobs", self._remove_deleted)
+        self._ended: deque[str] = deque(self._found)
+        self._removals = scheduler.add("files of ended and deleted jobs", self._remove_files)
 
     def folder(self, job_id: str) -> JobFolder:
         """Return the folder of a job."""
@@ -250,7 +251,11 @@ class Reconciler:
             entered = [store.enter(job, each.state, at=each.at, error=each.error) for each in events]
             return any(entered)
 
-        return (self._change(record.id, follow) if events else None) or record
+        current = (self._change(record.id, follow) if events else None) or record
+        if current.state in store.TERMINAL:
+            self._ended.append(record.id)
+            self._removals.wake()
+        return current
 
     def _change(self, job_id: str, change: Callable[[Any], bool]) -> Record | None:
         """Change a record. On a full disk, return what it will be: the supervisor's report stays."""
@@ -331,11 +336,18 @@ class Reconciler:
         with contextlib.suppress(FileNotFoundError):
             (self._jobs_dir / name).rename(trash)
             self._trash.append(trash)
-            self._deletions.wake()
+            self._removals.wake()
 
-    def _remove_deleted(self) -> Next:
+    def _remove_files(self) -> Next:
+        """Remove deleted jobs, and what the replicas of jobs that have ended had for themselves alone."""
         while self._trash:
-            remove_tree(self._trash.pop())
+            remove_tree(self._trash.popleft())
+        while self._ended:
+            job_id = self._ended.popleft()
+            record = self._store.find(job_id)
+            if record is not None and record.state in store.TERMINAL:
+                for path in self.folder(job_id).private_folders():
+                    remove_tree(path)
         return Next()
 
     def _remove_orphans(self) -> None:

@@ -12,7 +12,8 @@
     unreported       a link to the last state that the supervisor cannot report, because the disk is full; a
                      link needs no space
     logs/            one file for each task
-    replicas/        one folder for each replica: home, work, tmp
+    replicas/        one folder for each replica: home, work, tmp; until the job ends also python, shared
+                     and image
 
 Files are replaced as a whole, so that a reader never sees half of one.
 """
@@ -30,6 +31,14 @@ from typing import Any
 
 METRIC_FILE = "hypertune/output.metrics"
 """Path below a replica's /tmp: the default of the package `cloudml-hypertune`."""
+
+PYTHON, SHARED = "python", "shared"
+"""Names of the folders of a replica's own Python."""
+
+IMAGE = "image"
+"""Name of the folder of a replica's changes to its image."""
+
+PRIVATE = (PYTHON, SHARED, IMAGE)
 
 _HOLD_SECONDS = 2.0
 
@@ -125,6 +134,10 @@ class JobFolder:
 
     def replica(self, name: str) -> Path:
         return self.path / "replicas" / name
+
+    def private_folders(self) -> list[Path]:
+        """Return what the replicas had for themselves alone: changes to images, and installed packages."""
+        return [path for name in PRIVATE for path in self.path.glob(f"replicas/*/{name}")]
 
     def metric_file(self, name: str) -> Path:
         """Return the file of a trial's metrics: in the replica's /tmp, which every sandbox has."""

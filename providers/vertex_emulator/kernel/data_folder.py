@@ -18,7 +18,7 @@ service-account.json  0600, the key for signed URLs, made at the first request f
 proxy/              0700, the key of the proxy's authority; certificates/ in it is what programs trust
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images and layers
-venvs/HASH/         cached virtual environments
+venvs/HASH/         requirements of job packages; the packages themselves are in venvs/code/HASH
 file-shares/        the content of /mnt/nfs and /mnt/lustre in replicas, by server and path
 """
 

@@ -150,8 +150,20 @@ def test_packages_in_an_image_are_found(emulator: JobEmulator) -> None:
 
     site = f"usr/local/lib/python3.{sys.version_info.minor}/site-packages"
     layers = [tar({f"{site}/only_in_image.py": "X = 7", "app/other.py": "Y = 8"})]
-    code = "import only_in_image, other; print(only_in_image.X, other.Y)"
-    assert run(emulator, layers, code, Env=["PYTHONPATH=/app"]) == ["7 8"]
+    code = (
+        "import only_in_image, other, importlib.util as u\n"
+        "print(only_in_image.X, other.Y, u.find_spec('yaml'))\n"
+    )
+    expected = ["7 8 None"]  # an image with packages sees none of the emulator's
+    assert run(emulator, layers, code, Env=["PYTHONPATH=/app"]) == expected
+
+
+def test_packages_for_a_python_that_the_machine_has_not(emulator: JobEmulator) -> None:
+    layers = [tar({"usr/local/lib/python3.99/site-packages/only_in_image.py": "X = 7"})]
+    image = push(registry(emulator), *layers)
+    ended = emulator.wait(emulator.create(of(image, command=["python3", "-c", "pass"])))
+    assert ended["state"] == "JOB_STATE_FAILED"
+    assert "it has packages for Python 3.99, and this machine has no python3.99" in ended["error"]["message"]
 
 
 def test_a_user_of_the_image(emulator: JobEmulator) -> None:

@@ -51,7 +51,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What the jobs of this file have left."""
+    """The jobs of this file, once they have ended, and the files that one of them left."""
 
     emulator: JobEmulator
     pip: Ended
@@ -110,7 +110,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator
         with running_jobs(tmp_path_factory.mktemp("data"), sandbox=sandbox) as emulator:
             pip = end(emulator, pool(command=["sh", "-c", IN_A_REPLICA]))
             [folder] = (emulator.data_dir / "jobs").glob("*/replicas/workerpool0-0")
-            eventually(lambda: not list(folder.glob(".removed-*")))
+            private = {*private_python.FOLDERS, "image"}
+            eventually(lambda: not private & {each.name for each in folder.iterdir()})
             yield Made(
                 emulator=emulator,
                 pip=pip,
@@ -131,9 +132,9 @@ def test_pip_installs_and_removes_packages_in_a_replica(made: Made) -> None:
     assert sum("Successfully uninstalled tiny" in line for line in made.pip.printed) == 2
 
 
-def test_what_a_replica_had_for_itself_goes_when_it_ends(made: Made) -> None:
-    assert not {*private_python.FOLDERS, "image"} & set(made.left)
+def test_what_a_replica_had_for_itself_goes_when_the_job_ends(made: Made) -> None:
     assert {"home", "work"} <= set(made.left), "what the program has written is kept"
+    assert not {*private_python.FOLDERS, "image"} & set(made.left)
 
 
 def test_an_environment_sees_its_requirements_and_nothing_of_the_emulator(made: Made) -> None:
@@ -148,6 +149,23 @@ def test_without_requirements_the_packages_of_the_emulator_stand_for_those_of_th
 def test_a_python_that_neither_image_nor_machine_has_is_refused_by_name(made: Made) -> None:
     assert made.absent_python.job["state"] == "JOB_STATE_FAILED"
     assert "/usr/bin/python3.99" in made.absent_python.job["error"]["message"]
+
+
+OTHER = next((each for each in ("3.10", "3.12", "3.13", "3.14", "3.9") if interpreters.find(each)), None)
+"""Another Python that this machine has, if any."""
+
+
+@pytest.mark.skipif(OTHER in (None, interpreters.own().minor), reason="this machine has no other Python")
+def test_an_official_image_runs_the_python_of_its_name(made: Made) -> None:
+    code = (
+        "import sys, importlib.util as u\n"
+        "print(sys.version_info[:2], u.find_spec('pulumi'), u.find_spec('pip').name)\n"
+    )
+    other = pool(command=["python3", "-c", code])
+    other["containerSpec"]["imageUri"] = f"python:{OTHER}"
+    ended = end(made.emulator, other)
+    assert ended.job["state"] == "JOB_STATE_SUCCEEDED", ended.printed
+    assert ended.printed == [f"(3, {str(OTHER).partition('.')[2]}) None pip"]
 
 
 def test_packages_of_live_jobs_are_kept_and_the_oldest_others_removed(made: Made) -> None:
@@ -184,7 +202,6 @@ def test_links_in_the_folder_of_a_replica_lead_nowhere(tmp_path: Path) -> None:
     folder = tmp_path / "replica"
     folder.mkdir()
     (folder / "python").symlink_to(outside)
-    assert private_python.put_away(folder) == []
     private_python.make(folder, interpreters.own(), private_python.SharedPackages())
     assert list(outside.iterdir()) == [outside / "kept"]
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli import target
@@ -116,6 +117,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
         folder = DataFolder(root=emulator.data_dir)
         return _busy(launcher.EmulatorBusyError(folder, pid=emulator.pid, why=why), output)
     images = disk_use.unpacked_images(emulator.data_dir)
+    packages = disk_use.installed_packages(emulator.data_dir)
     if output.as_json:
         document = {
             "running": True,
@@ -124,11 +126,12 @@ def status(options: argparse.Namespace, output: Output) -> int:
             "outdated": emulator.is_outdated,
             "liveJobs": live,
             "unpackedImages": {
-                "bytes": images.size,
+                "size": images.size,
                 "limit": images.limit,
                 "folders": images.folders,
                 "inUse": images.used,
             },
+            "installedPackages": asdict(packages),
         }
         output.document(document)
     else:
@@ -138,6 +141,8 @@ def status(options: argparse.Namespace, output: Output) -> int:
             output.line(f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}.")
         if images.folders:
             output.line(f"Unpacked layers of images: {images}.")
+        if packages.size:
+            output.line(f"Installed packages of jobs: {packages}.")
         if emulator.is_outdated:
             output.line(
                 "It runs older code than the installed version. To replace it, run `vertex-training emulator "

@@ -7,13 +7,13 @@ silently.
 
 from __future__ import annotations
 
-import platform
 import sys
 
+from vertex_emulator.custom_jobs.replica import interpreters
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
 from vertex_emulator.replica_images.resolution import Images, look_up
-from vertex_emulator.replica_images.stand_ins import other_python
+from vertex_emulator.replica_images.stand_ins import official_python, other_python
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
 
@@ -66,27 +66,34 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
             "other replicas reduce their gradients without it."
         )
     elif not image.layers:
-        text = (
-            f"Emulator: the image {image_uri} is not run; this replica uses Python "
-            f"{platform.python_version()} of this machine ({sys.executable}) and the packages installed "
-            "there."
-        )
+        text = f"Emulator: the image {image_uri} is not run; this replica uses {_python(image)}."
     else:
         shown = "" if sandbox.kind == "namespaces" else " below its working directory, not at their own paths"
         text = (
             f"Emulator: this replica runs the image {image.name} with its files{shown}. Instead of its "
-            f"base image {image.stand_in}, it uses the files of this machine, with Python "
-            f"{platform.python_version()} ({sys.executable}) and the packages installed there."
+            f"base image {image.stand_in}, it uses the files of this machine, with {_python(image)}."
         )
     rights = sandbox.rights(own_root=image.root == "own")
     return " ".join([text, rights, *_warnings(image, sandbox, accelerators)])
+
+
+def _python(image: ReplicaImage) -> str:
+    """Return in words which Python a replica on a stand-in has, as far as it is known before the start."""
+    own = interpreters.own()
+    named = official_python(image.stand_in)
+    found = (interpreters.find(named) if named else None) or own
+    text = f"Python {found.version} of this machine ({found.executable})"
+    if found != own:
+        return text
+    return f"{text} and, unless the job or image has requirements of its own, the packages of {sys.prefix}"
 
 
 def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[str]:
     found = []
     if image.user and sandbox.kind != "namespaces":
         found.append(f"WARNING: it runs as you, not as the image's user {image.user}.")
-    if image.stand_in and (wanted := other_python(image.stand_in)):
+    wanted = other_python(image.stand_in) if image.stand_in else None
+    if wanted and (official_python(image.stand_in) is None or interpreters.find(wanted) is None):
         found.append(f"WARNING: the base image has Python {wanted}, not {host_python()}.")
     if image.architecture and image.layers:
         found.append(

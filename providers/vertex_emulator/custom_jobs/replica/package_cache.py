@@ -106,7 +106,7 @@ def clean(venvs: Path, *, keep_bytes: int = KEPT_BYTES) -> list[Path]:
         moved = [_moved(venvs, path) for path in gone]
     finally:
         os.close(end)
-    for path in (*moved, *_leftovers(venvs)):
+    for path in (*moved, *_removed_ones(venvs)):
         remove_tree(path)
     return gone
 
@@ -129,7 +129,7 @@ def _moved(venvs: Path, path: Path) -> Path:
     return away
 
 
-def _leftovers(venvs: Path) -> list[Path]:
+def _removed_ones(venvs: Path) -> list[Path]:
     return [each for each in venvs.glob(f"{_REMOVED}-*") if each.exists()]
 
 

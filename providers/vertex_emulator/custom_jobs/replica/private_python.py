@@ -3,7 +3,7 @@
 The replica can write to it, so `pip install`, `pip install --user`, `pip install --upgrade pip` and
 `pip uninstall` work as in a container, although the interpreter belongs to another user. Below it are, in
 this order: packages that the program installs for its user, the job's packages, their requirements or the
-image's, and, if there are none, the packages of the Python that runs the emulator. The interpreter's own
+image's, or, without any, the packages of the Python that runs the emulator. The interpreter's own
 packages are never visible.
 
     python/             the environment, which looks like one with system-wide packages: only then does
@@ -14,18 +14,17 @@ packages are never visible.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
-import secrets
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter, own
+from vertex_emulator.job_folder.folder import PYTHON, SHARED
 from vertex_emulator.kernel.trees import remove_tree
 
-FOLDERS = ("python", "shared")
+FOLDERS = (PYTHON, SHARED)
 """The folders of a replica that `make` creates."""
 
 
@@ -135,24 +134,3 @@ def _visible_pip(packages: Iterable[Path]) -> Sequence[Path]:
         if package.is_dir() and metadata.is_dir():
             return (package, metadata)
     return ()
-
-
-_PRIVATE = (*FOLDERS, "image")
-_REMOVED = ".removed-"
-
-
-def put_away(folder: Path) -> list[Path]:
-    """Rename the folders that a replica had for itself alone, once it has ended. Return what to remove.
-
-    These are its Python and its changes to the files of its image; a restarted replica gets new ones. The
-    replica may have replaced anything in its folder by links, so nothing deeper is touched.
-    """
-    found = []
-    for name in _PRIVATE:
-        if (folder / name).is_symlink() or not (folder / name).is_dir():
-            continue
-        target = folder / f"{_REMOVED}{secrets.token_hex(8)}"
-        with contextlib.suppress(OSError):
-            (folder / name).rename(target)
-            found.append(target)
-    return found

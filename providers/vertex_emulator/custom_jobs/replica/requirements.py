@@ -70,7 +70,7 @@ def requirements_of(wheels: Sequence[WheelMetadata], interpreter: Interpreter) -
 
 
 def missing(site: Path, requirements: Iterable[str]) -> list[str]:
-    """Return the requirements that a folder of packages does not meet, without a look at their own."""
+    """Return the requirements that a folder of packages does not meet. Their own are not checked."""
     found = []
     for text in requirements:
         requirement = Requirement(text)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import preparation, private_python
+from vertex_emulator.custom_jobs.replica import preparation
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
@@ -71,7 +71,6 @@ class Supervisor:
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
         self._held: tuple[int, ...] = ()  # locks on unpacked images and packages, held by this process
-        self._removers: list[int] = []  # processes that remove what replicas had
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # times at which replicas restart
         self._job_restarts = False  # True from the decision until the replicas have stopped
@@ -208,8 +207,8 @@ class Supervisor:
 
     def _check(self) -> None:
         """Record starts and ends of replicas, decide about the job, and report."""
-        ended = [one for one in self.loop.replicas() if self._record_progress(one)]
-        self._put_away([one.name for one in ended])
+        for one in self.loop.replicas():
+            self._record_progress(one, self.reporter.replicas[one.name])
         if not self._is_decided():
             self._orders.apply_due(self.loop.replicas())
         while self._starter and not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
@@ -244,18 +243,7 @@ class Supervisor:
                 del self._due[replica.name]
                 self._start(self._starter, [replica])
 
-    def _put_away(self, names: Sequence[str]) -> None:
-        """Remove what replicas that have ended had for themselves alone, in a process of its own."""
-        folders = [path for name in names for path in private_python.put_away(self.folder.replica(name))]
-        if folders:
-            with contextlib.suppress(OSError):  # they are removed with the job
-                remover = os.posix_spawnp("rm", ["rm", "-rf", "--", *map(str, folders)], os.environ)
-                self._removers.append(remover)
-        self._removers = [each for each in self._removers if _is_running(each)]
-
-    def _record_progress(self, one: Running) -> bool:
-        """Record the start or end of a replica. Return whether this is the first call after its end."""
-        progress = self.reporter.replicas[one.name]
+    def _record_progress(self, one: Running, progress: ReplicaProgress) -> None:
         if one.started_at is None and one.child.started:
             one.started_at = self.clock.seconds()
         if progress.pid != one.child.pid:
@@ -270,8 +258,6 @@ class Supervisor:
             else:
                 progress.state = "failed" if one.child.exit_code else "succeeded"
             self.reporter.changed()
-            return True
-        return False
 
     def _handle_end(self, one: Running, starter: Starter) -> None:
         """Decide on the consequence of a replica's end, and carry it out."""
@@ -334,13 +320,6 @@ class Supervisor:
             time.sleep(_TICK_SECONDS)
             self.clock.reload()
         self._private_files.finish()
-
-
-def _is_running(child: int) -> bool:
-    try:
-        return os.waitpid(child, os.WNOHANG)[0] == 0
-    except ChildProcessError:
-        return False
 
 
 def main(path: str) -> int:
