@@ -171,7 +171,7 @@ def test_torchrun_starts_one_process_for_each_accelerator(steps: Steps) -> None:
         expected = vertex_cluster.framework_settings(each.cluster, "torchrun", slots=2)
         assert chosen(each, "PET_") == expected
         assert expected["PET_NODE_RANK"] == str(rank)
-        assert each.arguments[:1] == ["--no-python"]
+        assert each.arguments[:1] == ["--no_python"]
         assert each.arguments[2:] == ["-m", "found", "--epochs=3"]
 
 

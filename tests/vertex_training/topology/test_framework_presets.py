@@ -182,7 +182,7 @@ def test_the_text_of_a_launcher_is_part_of_jobs_that_run() -> None:
 
 
 DIGESTS = {
-    "pytorch": "cb38e21236e2",
+    "pytorch": "355cab862e08",
     "jax": "56b094176816",
     "xgboost": "7930039d4cdc",
     "lightgbm": "53d8819c472a",

@@ -75,7 +75,7 @@ def await_port(host, port):
 
 _TORCHRUN = """
 give(PET_NNODES=size, PET_NODE_RANK=rank, PET_MASTER_ADDR=host, PET_MASTER_PORT=port, PET_NPROC_PER_NODE=1)
-launch = [sys.executable, "-m", "torch.distributed.run", "--no-python"]
+launch = [sys.executable, "-m", "torch.distributed.run", "--no_python"]
 os.execv(sys.executable, launch + program)
 """
 
