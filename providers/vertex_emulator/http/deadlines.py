@@ -54,7 +54,8 @@ class SocketReader(io.RawIOBase):
             seconds = self._deadline - time.monotonic()
             if seconds <= 0:
                 raise TimeoutError("the head of the request took too long")
-        self._connection.settimeout(seconds)
+        if self._connection.gettimeout() != seconds:  # the same one again would cost a system call
+            self._connection.settimeout(seconds)
         size = self._connection.recv_into(buffer)
         if self._in_head and self._deadline is None:
             self._deadline = time.monotonic() + self._limits.head_seconds
