@@ -101,13 +101,18 @@ def _in_background(work: Callable[[], None]) -> Future[None] | None:
         thread = _IDLE.pop() or ThreadPoolExecutor(1, "checksums")
     except IndexError:
         return None
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            _IDLE.append(thread)  # before the caller knows of the end, so that it can go on with this thread
+
     try:
-        future = thread.submit(work)
+        return thread.submit(run)
     except RuntimeError:  # a program has used up the user's limit of processes and threads
         _IDLE.appendleft(None)
         return None
-    future.add_done_callback(lambda _: _IDLE.append(thread))
-    return future
 
 
 class Checksums:
