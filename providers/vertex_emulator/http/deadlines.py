@@ -56,7 +56,8 @@ class SocketReader(io.RawIOBase):
             seconds = self._deadline - time.monotonic()
             if seconds <= 0:
                 raise TimeoutError("the head of the request took too long")
-        self._connection.settimeout(seconds)
+        if self._connection.gettimeout() != seconds:  # the same one again would cost a system call
+            self._connection.settimeout(seconds)
         size = self._connection.recv_into(buffer)
         if self._quickly and self._in_head:
             # urllib3 lets a connection through a proxy wait for this before it sends the body.

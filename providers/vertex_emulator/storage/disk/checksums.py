@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+import os
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO, Protocol
@@ -86,18 +89,61 @@ class Known:
     md5: str = ""
 
 
+_BEHIND = 1 << 18
+"""The size from which a block is worth the work of another thread."""
+_IDLE: deque[ThreadPoolExecutor | None] = deque([None] * ((os.cpu_count() or 1) - 1))
+"""Threads that compute checksums, one fewer than processors. None stands for one that has not begun yet."""
+
+
+def _in_background(work: Callable[[], None]) -> Future[None] | None:
+    """Begin work in another thread. Return None if no thread is free, or none can be started."""
+    try:
+        thread = _IDLE.pop() or ThreadPoolExecutor(1, "checksums")
+    except IndexError:
+        return None
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            _IDLE.append(thread)  # before the caller knows of the end, so that it can go on with this thread
+
+    try:
+        return thread.submit(run)
+    except RuntimeError:  # a program has used up the user's limit of processes and threads
+        _IDLE.appendleft(None)
+        return None
+
+
 class Checksums:
-    """Size and checksums of a stream of bytes."""
+    """Size and checksums of a stream of bytes.
+
+    The checksums of a large block are computed while the caller gets the next one. One caller at a time.
+    """
 
     def __init__(self) -> None:
         self._size = 0
+        self._behind: Future[None] | None = None
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._crc32c: Any = google_crc32c.Checksum()  # type: ignore[no-untyped-call]
 
     def update(self, data: bytes) -> None:
+        self._settle()
+        is_first = self._size == 0
         self._size += len(data)
+        if len(data) >= _BEHIND and not is_first:
+            self._behind = _in_background(lambda: self._add(data))
+        if self._behind is None:
+            self._add(data)
+
+    def _add(self, data: bytes) -> None:
         self._md5.update(data)
         self._crc32c.update(data)
+
+    def _settle(self) -> None:
+        if self._behind is not None:
+            self._behind.result()
+            self._behind = None
 
     @property
     def size(self) -> int:
@@ -105,10 +151,12 @@ class Checksums:
 
     @property
     def md5(self) -> str:
+        self._settle()
         return base64.b64encode(self._md5.digest()).decode("ascii")
 
     @property
     def crc32c(self) -> str:
+        self._settle()
         return base64.b64encode(self._crc32c.digest()).decode("ascii")
 
 
