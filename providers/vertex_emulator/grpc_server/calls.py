@@ -80,7 +80,7 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """What the calls of one method have in common, whatever their kind.
+    """The facts that all kinds of calls share for one method.
 
     `name` is the full name in the stable version.
     """

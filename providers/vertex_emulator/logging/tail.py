@@ -15,7 +15,7 @@ from vertex_emulator.rpc import filters
 
 
 class Tail:
-    """What is new since the last look, of the logs that a query names."""
+    """The entries since the last look, in the logs that a query names."""
 
     def __init__(self, query: Query, sources: Sources, written: WrittenEntries) -> None:
         self._query = query

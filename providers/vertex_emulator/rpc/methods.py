@@ -125,7 +125,7 @@ class WithHeaders:
 class Streaming:
     """The binding of a method with streams, which exists over gRPC only.
 
-    `call` gets the first request, and returns the responses. A response of None means that there is nothing
+    `call` gets the first request, and returns the responses. A response of None means that nothing is
     new, and that the server asks again a little later.
     """
 
