@@ -2,7 +2,7 @@
 
 One table for each operation: its steps, and who is killed there in every run of the tests. KILLS=all kills
 everybody at every step, and destroys after each.
-`tests/pulumi_vertex_training/plugin/test_runs_killed_everywhere.py` tries
+`tests/pulumi_vertex_training/plugin/running/test_runs_killed_everywhere.py` tries
 every point of the same operations without the engine; what is about the processes is here.
 """
 

@@ -1,7 +1,7 @@
 """The rerun table: complete, without a row that cannot apply, and true to what it promises.
 
 `docs/rerun.md` has the tables in it:
-`python -m pytest tests/pulumi_vertex_training/runs/test_rerun.py --record` writes them.
+`python -m pytest tests/pulumi_vertex_training/runs/policies/test_rerun.py --record` writes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pulumi_vertex_training.runs.policies.run_status import (
 from support import rerun_page
 from support.tables import every_row
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "rerun.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "rerun.md"
 CASES = tuple(rerun_page.every_case())
 DECIDED = tuple((facts, decide(facts)) for facts in CASES)
 UNPROVOKED = tuple(

@@ -13,7 +13,7 @@ import pytest
 
 from pulumi_vertex_training.plugin.host import cancellation
 
-CLIENT = Path(cancellation.__file__).parents[1]
+CLIENT = Path(cancellation.__file__).parents[2]
 
 
 def hosts_servicer() -> type[Any]:
