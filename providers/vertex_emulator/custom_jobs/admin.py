@@ -175,12 +175,12 @@ class ClusterContract:
 
 
 def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
-    """Return the route of Resource Manager's GetProject.
+    """Return the routes of Resource Manager's GetProject: of v3, and of v1, which gcloud uses.
 
     `known` returns project ids; a project number is answered only if it belongs to one of them.
     """
 
-    def get(_: Request, match: re.Match[str]) -> Response:
+    def project_of(match: re.Match[str]) -> str:
         asked = unquote(match[1])
         project = asked
         if asked.isascii() and asked.isdigit():
@@ -191,6 +191,10 @@ def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
                 "PERMISSION_DENIED",
                 f"The caller does not have permission, or there is no project {asked}.",
             )
+        return project
+
+    def get(_: Request, match: re.Match[str]) -> Response:
+        project = project_of(match)
         return json_response(
             {
                 "name": f"projects/{project_number(project)}",
@@ -200,4 +204,18 @@ def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
             }
         )
 
-    return [Route("GET", r"/v3/projects/([^/:]+)", get, "Projects.GetProject")]
+    def get_v1(_: Request, match: re.Match[str]) -> Response:
+        project = project_of(match)
+        return json_response(
+            {
+                "projectNumber": project_number(project),
+                "projectId": project,
+                "lifecycleState": "ACTIVE",
+                "name": project,
+            }
+        )
+
+    return [
+        Route("GET", r"/v3/projects/([^/:]+)", get, "Projects.GetProject"),
+        Route("GET", r"/v1/projects/([^/:]+)", get_v1, "Projects.GetProject"),
+    ]
