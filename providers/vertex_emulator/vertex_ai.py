@@ -130,6 +130,7 @@ class VertexService:
         return [
             *self.jobs.routes(),
             *(route for service in self._services for route in service.routes()),
+            resource_manager.first_version(self.jobs.projects),
             *rpc.routes(SERVICES, self.bindings()),
             *rpc.unknown_methods(),
         ]

@@ -167,6 +167,19 @@ def test_a_project_by_its_id(emulator: Daemon) -> None:
     assert found["name"] == f"projects/{project_number('any-project')}"
 
 
+def test_a_project_in_the_older_version_that_gcloud_uses(emulator: Daemon) -> None:
+    found = call(emulator.url, "GET", "/v1/projects/any-project", token=emulator.token)
+    assert (found.status, found.json()) == (
+        200,
+        {
+            "projectNumber": project_number("any-project"),
+            "projectId": "any-project",
+            "lifecycleState": "ACTIVE",
+            "name": "any-project",
+        },
+    )
+
+
 def test_a_number_of_no_project(emulator: Daemon) -> None:
     answer = call(emulator.url, "GET", "/v3/projects/123456789012", token=emulator.token)
     assert (answer.status, answer.json()["error"]["status"]) == (403, "PERMISSION_DENIED")

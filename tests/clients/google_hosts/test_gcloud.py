@@ -47,16 +47,18 @@ def gcloud(shell: dict[str, str]) -> Run:
     return run
 
 
+def test_project(gcloud: Run) -> None:
+    assert gcloud("projects", "describe", "local", "--format=value(projectId)").strip() == "local"
+
+
 def test_storage(gcloud: Run, tmp_path: Path) -> None:
     (tmp_path / "hello.txt").write_text("hello")
     gcloud("storage", "buckets", "create", "gs://of-gcloud", "--location=us-central1")
     gcloud("storage", "cp", tmp_path / "hello.txt", "gs://of-gcloud/a/")
     assert gcloud("storage", "ls", "gs://of-gcloud/**").split() == ["gs://of-gcloud/a/hello.txt"]
     assert gcloud("storage", "cat", "gs://of-gcloud/a/hello.txt") == "hello"
-    gcloud("storage", "cp", "gs://of-gcloud/a/hello.txt", tmp_path / "back.txt")
-    assert (tmp_path / "back.txt").read_text() == "hello"
-    gcloud("storage", "rm", "-r", "gs://of-gcloud")
-    assert "of-gcloud" not in gcloud("storage", "buckets", "list", "--format=value(name)")
+    gcloud("storage", "rm", "gs://of-gcloud/a/hello.txt")
+    assert "matched no objects" in gcloud("storage", "ls", "gs://of-gcloud/**", fails=True)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +109,5 @@ def test_artifacts(gcloud: Run, shell: dict[str, str], tmp_path: Path) -> None:
         "us-docker.pkg.dev/local/gcr.io/two",
         "v1",
     ]
-    tags = ("artifacts", "docker", "tags", "list", f"{HOST}/local/images/one", "--format=value(tag)")
-    assert gcloud(*tags).strip() == "v1"
     gcloud("artifacts", "docker", "images", "delete", f"{HOST}/local/images/one:v1", "--delete-tags")
     assert gcloud(*listing, f"{HOST}/local/images") == ""

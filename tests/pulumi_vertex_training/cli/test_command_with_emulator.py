@@ -224,6 +224,15 @@ def test_env_with_the_proxy_leads_google_s_hosts_to_the_emulator(
     assert secret not in run("emulator", "status", "--json", env=env).out
 
 
+def test_env_for_java_includes_the_proxy(env: dict[str, str], endpoint: Endpoint) -> None:
+    proxied = json.loads(run("emulator", "env", "--proxy", "--json", env=env).out)
+    java = json.loads(run("emulator", "env", "--java", "--json", env=env).out)
+    options = java["environment"].pop("JAVA_TOOL_OPTIONS")
+    assert java == proxied
+    assert options == java["environment"]["VERTEX_EMULATOR_JAVA_OPTIONS"]
+    assert data_folder.proxy_secret(endpoint.token or "") not in options
+
+
 def test_the_shell_evaluates_env(env: dict[str, str], endpoint: Endpoint) -> None:
     command = Path(sys.executable).with_name("vertex-training")
     script = f'eval "$({command} emulator env)" && printf %s "$VERTEX_EMULATOR_HOST"'

@@ -21,6 +21,7 @@ LOGGING = "tests/clients/vertex/test_cloud_logging.py"
 FOLLOW = "tests/clients/vertex/test_follow.py"
 QUERY = "tests/vertex_emulator/logging/test_logging_query.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_custom_jobs.py"
+HOSTS = "tests/clients/google_hosts"
 
 INTERFACE = Section(
     title="The interface",
@@ -111,6 +112,35 @@ INTERFACE = Section(
                 f"{TENSORFLOW}::test_models_and_checkpoints",
                 f"{TENSORFLOW}::test_tensorboard_has_events",
                 f"{TENSORFLOW}::test_the_credentials_are_those_of_every_replica",
+            ),
+        ),
+        Row(
+            feature="programs that only know Google's hosts",
+            google="connect to them with TLS; Node, Go, Java, gcloud, curl",
+            likeness="like",
+            here="reach the emulator through its proxy, unmodified; shells have to ask for it",
+            source=CLIENTS,
+            tests=(
+                f"{HOSTS}/test_google_hosts.py::test_go",
+                f"{HOSTS}/test_google_hosts.py::test_node",
+                f"{HOSTS}/test_google_hosts.py::test_curl",
+                f"{HOSTS}/test_java.py::test_googles_libraries",
+                f"{HOSTS}/test_gcloud.py::test_jobs",
+                f"{HOSTS}/test_gcloud.py::test_storage",
+            ),
+        ),
+        Row(
+            feature="images under Google's host names",
+            google="LOCATION-docker.pkg.dev and gcr.io are registries, with logins of gcloud",
+            likeness="like",
+            here="the same names, through the proxy; a login file with all hosts",
+            source=CLIENTS,
+            tests=(
+                f"{HOSTS}/test_registries.py::test_skopeo",
+                f"{HOSTS}/test_registries.py::test_buildah",
+                f"{HOSTS}/test_registries.py::test_crane",
+                f"{HOSTS}/test_registries.py::test_oras",
+                f"{HOSTS}/test_gcloud.py::test_artifacts",
             ),
         ),
         Row(

@@ -38,6 +38,7 @@ CLIENTS = {
     "HTTPLIB2_CA_CERTS",
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     "NODE_EXTRA_CA_CERTS",
+    "VERTEX_EMULATOR_JAVA_OPTIONS",
     "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY",
@@ -305,7 +306,8 @@ def test_a_replica_reaches_googles_hosts_in_the_emulator(emulator: JobEmulator) 
     assert {each.split(" ", 1)[0] for each in folders} == {
         str(emulator.data_dir.resolve() / "proxy" / "certificates")
     }
-    assert {frozenset(each.split(" ")[1:]) for each in folders} == {frozenset(("root.pem", "bundle.pem"))}
+    seen = {"root.pem", "bundle.pem", "authorities.jks", "java-agent.jar"}
+    assert all(set(each.split(" ")[1:]) == seen for each in folders)
     assert key == "False"
 
 
