@@ -15,7 +15,7 @@ _CRLF = b"\r\n"
 _MAX_TRAILERS = 100
 _BODILESS = ("GET", "HEAD")
 _IDENTITY = "identity"
-"""The encoding of RFC 2616 for a body as it is. TensorFlow sends it with an empty body; else it is refused."""
+"""RFC 2616: the body is sent as it is. TensorFlow sends this with an empty body; elsewhere it is refused."""
 
 
 class BodyCutShortError(ConnectionError):
