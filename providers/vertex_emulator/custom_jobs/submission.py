@@ -9,9 +9,11 @@ from Vertex AI documentation, "Configure compute resources for serverless traini
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,6 +164,17 @@ class JobDefaults:
     log_limit: int
 
 
+def _probe_folder(data_dir: Path) -> Path | None:
+    """Return the folder in which to try how replicas are started: one on the disk of the data folder.
+
+    None is the folder of temporary files, which is preferred: nobody else deletes or replaces it.
+    """
+    with contextlib.suppress(OSError):
+        if Path(tempfile.gettempdir()).stat().st_dev != data_dir.stat().st_dev:
+            return data_dir
+    return None
+
+
 class JobSubmitter:
     """Checks and submits the jobs of one emulator. If `sandbox` is None, it is found by trying."""
 
@@ -189,7 +202,7 @@ class JobSubmitter:
         """Return how replicas are started here. The first call finds out, which takes about 0.1 s."""
         with self._sandbox_lock:
             if self._sandbox is None:
-                self._sandbox = probe(self._defaults.data_dir)
+                self._sandbox = probe(_probe_folder(self._defaults.data_dir))
                 log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
 

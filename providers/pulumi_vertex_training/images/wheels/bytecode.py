@@ -4,8 +4,8 @@ The bytecode does not depend on times, and is not compared with its source (PEP 
 files of a layer do not change. It is that of one minor version of Python, which has to be on this machine.
 
 Bytecode depends on what else a process has loaded (the references of `marshal`) and on the seed of hashes. So
-each module is compiled in a fork of the same small process, whose seed is fixed: the bytes are the same
-however many run at once, and in any order. They may differ between patch releases of Python.
+twenty modules each are compiled in a fork of the same small process, whose seed is fixed: the bytes are the
+same however many forks run at once. They may differ between patch releases of Python.
 """
 
 from __future__ import annotations
@@ -42,26 +42,24 @@ finally:
     os.unlink(os.path.join(root, "warm-up.py"))
 os.unlink(importlib.util.cache_from_source(os.path.join(root, "warm-up.py")))
 
-running, left = {}, [os.fsdecode(each) for each in reversed(modules) if each]
-done = []
+names = [os.fsdecode(each) for each in modules if each]
+left = [names[first : first + 20] for first in range(0, len(names), 20)]
+running = 0
 while left or running:
-    while left and len(running) < int(sys.argv[2]):
-        module = left.pop()
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                compile_one(module)
-                status = 0
-            except BaseException:
-                pass
-            finally:
-                os._exit(status)
-        running[child] = module
-    child, status = os.wait()
-    module = running.pop(child)
-    if status == 0:
-        done.append(importlib.util.cache_from_source(module))
+    while left and running < int(sys.argv[2]):
+        several = left.pop()
+        running += 1
+        if os.fork() == 0:
+            for module in several:
+                try:
+                    compile_one(module)
+                except BaseException:
+                    pass
+            os._exit(0)
+    os.wait()
+    running -= 1
+compiled = [importlib.util.cache_from_source(name) for name in names]
+done = [name for name in compiled if os.path.exists(os.path.join(root, name))]
 sys.stdout.buffer.write(b"\\0".join(os.fsencode(each) for each in done))
 """
 
