@@ -294,6 +294,16 @@ def test_nobody_listens_at_the_emulators_address() -> None:
         assert "may have been submitted" not in str(caught.value)
 
 
+def test_a_slow_answer_does_not_ask_to_start_the_emulator() -> None:
+    slow = Endpoint(
+        kind="emulator", project="local", location="us-central1", url="http://127.0.0.1:1", token="t"
+    )
+    with pytest.raises(errors.DeadlineExceeded) as caught, translated(slow, "delete custom job 5"):
+        raise requests.ReadTimeout("timed out")
+    assert "Run the same command again" in str(caught.value)
+    assert "emulator start" not in str(caught.value)
+
+
 def test_the_token_is_in_no_message_and_no_repr(service: Service, endpoint: Endpoint) -> None:
     service.script(refusal(401, "UNAUTHENTICATED", "no"))
     with pytest.raises(errors.Unauthenticated) as caught:

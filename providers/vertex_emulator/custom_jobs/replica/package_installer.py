@@ -36,6 +36,8 @@ from vertex_emulator.job_folder import folder
 
 _LAYOUT = 3
 _ENVIRONMENT_PYTHON = re.compile(rb"#!.*/bin/python[0-9.]*\r?\n")
+_TESTS = re.compile(r"/tests?/")
+"""Modules that programs do not import, and which take most of the time to compile."""
 _CHUNK = 1 << 20
 
 
@@ -120,7 +122,7 @@ def _environment(venvs: Path, requirements: Sequence[str], interpreter: Interpre
             print_line(f"Copying requirements from the emulator's Python: {', '.join(versions)}.")
             for distribution in present:
                 _copy_distribution(distribution, site, path / "bin")
-            compileall.compile_dir(site, quiet=2, workers=1)
+            compileall.compile_dir(site, quiet=2, rx=_TESTS)
         else:
             _install_requirements(path, interpreter, requirements, names)
         _use_python_of_path(path / "bin")
