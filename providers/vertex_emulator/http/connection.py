@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import logging
 import socket
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from vertex_emulator.http.messages import (
 )
 from vertex_emulator.http.open_connections import OpenConnection
 from vertex_emulator.http.request_log import RequestLog, without_secrets
+from vertex_emulator.http.secured import SecuredSocket
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 
@@ -311,7 +311,7 @@ class Connection(StreamRequestHandler):
 
     def _send_file(self, part: FileRange) -> None:
         self.wfile.flush()
-        if isinstance(self.connection, ssl.SSLSocket):
+        if isinstance(self.connection, SecuredSocket):
             sent = _send_secured(self.connection, part)
         else:
             sent = self.connection.sendfile(part.file, part.start, part.length) if part.length else 0
@@ -359,7 +359,7 @@ class Connection(StreamRequestHandler):
                 return
 
 
-def _send_secured(connection: ssl.SSLSocket, part: FileRange) -> int:
+def _send_secured(connection: SecuredSocket, part: FileRange) -> int:
     """Send a part of a file over TLS, for which Python's own `sendfile` reads small pieces."""
     part.file.seek(part.start)
     sent = 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import selectors
 import socket
-import ssl
 import threading
 import time
 from typing import cast
 
 from vertex_emulator.http.open_connections import shut_down
+from vertex_emulator.http.secured import SecuredSocket
 
 _BLOCK = 1 << 16
 
@@ -60,7 +60,7 @@ def _next(source: socket.socket, activity: _Activity) -> bytes:
                 raise
 
 
-def pipe_secured(secured: ssl.SSLSocket, other: socket.socket, *, idle_seconds: float) -> None:
+def pipe_secured(secured: SecuredSocket, other: socket.socket, *, idle_seconds: float) -> None:
     """Pass bytes until one side ends, in one thread: OpenSSL allows no second one at a connection."""
     if pending := secured.pending():  # what was decrypted before is not seen by the selector
         other.sendall(secured.recv(pending))
@@ -84,8 +84,12 @@ def _available(source: socket.socket) -> bytes | None:
     source.settimeout(0)
     try:
         data = source.recv(_BLOCK)
-        while data and isinstance(source, ssl.SSLSocket) and source.pending():
-            data += source.recv(source.pending())
-    except (ssl.SSLWantReadError, BlockingIOError):
+    except BlockingIOError:
         return None
+    # What the secured connection has taken from the kernel is not announced again.
+    while data and isinstance(source, SecuredSocket) and source.has_more:
+        try:
+            data += source.recv(_BLOCK)
+        except BlockingIOError:
+            break
     return data

@@ -10,7 +10,6 @@ import base64
 import hmac
 import logging
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 
 from vertex_emulator.http.auth import Access
 from vertex_emulator.http.open_connections import OpenConnection, OpenConnections, shut_down
+from vertex_emulator.http.secured import SecuredSocket
 from vertex_emulator.proxy import destinations
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.hosts import is_emulated
@@ -164,7 +164,7 @@ class ProxyServer:
     def _end_here(self, connection: socket.socket, host: str) -> None:
         # The new object owns the descriptor: `connection` can no longer be closed or shut down.
         context = self._authority.context(host)
-        with context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False) as secured:
+        with SecuredSocket(connection, context) as secured:
             with self._lock:
                 self._secured.add(secured)
             try:
@@ -179,7 +179,7 @@ class ProxyServer:
                 with self._lock:
                     self._secured.discard(secured)
 
-    def _pass_to_grpc(self, secured: ssl.SSLSocket) -> None:
+    def _pass_to_grpc(self, secured: SecuredSocket) -> None:
         address = self._grpc_address()
         if address is None:
             return
