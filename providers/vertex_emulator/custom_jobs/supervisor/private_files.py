@@ -1,4 +1,4 @@
-"""Removal of the files that a replica has written into its image, when it ends.
+"""Removal of what a replica had for itself alone when it ends: changes to its image, and installed packages.
 
 They may be thousands, so that another process removes them: the supervisor has to see the ends of replicas.
 """
@@ -10,8 +10,11 @@ import subprocess
 from itertools import count
 from pathlib import Path
 
+from vertex_emulator.job_folder.folder import PRIVATE
+
 _FOLDER = "removed"
-_FINISH_SECONDS = 30.0
+_FINISH_SECONDS = 2.0
+"""How long the supervisor stays for the removal. It goes on without it, and a deletion waits for the supervisor."""
 
 
 class PrivateFiles:
@@ -25,21 +28,26 @@ class PrivateFiles:
     def remove(self, replica_folder: Path) -> None:
         """Remove the private files of an ended replica, if it has any. Does not wait for that."""
         self._running = [each for each in self._running if each.poll() is None]
-        away = self._folder / str(next(self._numbers))
-        with contextlib.suppress(OSError):  # it runs no image, or the job was deleted
-            self._folder.mkdir(exist_ok=True)
-            (replica_folder / "image").rename(away)
-            self._running.append(
-                subprocess.Popen(  # noqa: S603
-                    ["rm", "-rf", "--", str(away)],  # noqa: S607
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
+        moved = []
+        for name in PRIVATE:
+            away = self._folder / str(next(self._numbers))
+            with contextlib.suppress(OSError):  # the replica has none, or the job was deleted
+                self._folder.mkdir(exist_ok=True)
+                (replica_folder / name).rename(away)
+                moved.append(str(away))
+        if moved:
+            with contextlib.suppress(OSError):
+                self._running.append(
+                    subprocess.Popen(  # noqa: S603
+                        ["rm", "-rf", "--", *moved],  # noqa: S607
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                    )
                 )
-            )
 
     def finish(self) -> None:
-        """Wait until the files are removed."""
+        """Wait until the files are removed, for a moment at most."""
         for each in self._running:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 each.wait(_FINISH_SECONDS)
