@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,8 @@ from scripts import pulumi_cli, release
 from scripts.layout import layout
 from scripts.report import Report
 
-EXTRAS = ("", "images", "emulator")
-"""The sets of extras that are installed, each into an environment of its own; "" is the base."""
+EXTRAS = ("images", "emulator")
+"""The extras that are installed besides the base, each into a copy of its environment."""
 
 
 def figures() -> Iterator[Figure]:
@@ -26,8 +27,22 @@ def figures() -> Iterator[Figure]:
         with report.step("Distributions") as step:
             built = release.build(here, Path(temporary, "dist"), step)
         wheel = next(path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
-        for extras in EXTRAS:
-            yield from _installed(wheel, extras, Path(temporary, extras or "base"))
+        base = Path(temporary, "base")
+        python = getattr(sys, "_base_executable", sys.executable)
+        subprocess.run([python, "-m", "venv", base], check=True)
+        empty = _size(base)
+        with report.step("Base") as step:
+            seconds = _install(base, str(wheel))
+            step.done(f"{seconds:.0f} s")
+        yield from _measured("the base", base, empty=empty, seconds=seconds)
+        for extra in EXTRAS:
+            folder = Path(temporary, extra)
+            shutil.copytree(base, folder, symlinks=True)
+            with report.step(f"[{extra}]") as step:
+                more = _install(folder, f"{wheel}[{extra}]")
+                step.done(f"{more:.0f} s more")
+            yield from _measured(f"with [{extra}]", folder, empty=empty, seconds=seconds + more)
+            shutil.rmtree(folder)
         cli = pulumi_cli.ensure(here, report)
         with release.trial(cli, wheel) as trial:
             began = time.perf_counter()
@@ -44,23 +59,21 @@ def figures() -> Iterator[Figure]:
             )
 
 
-def _installed(wheel: Path, extras: str, folder: Path) -> Iterator[Figure]:
-    base = getattr(sys, "_base_executable", sys.executable)
-    subprocess.run([base, "-m", "venv", folder], check=True)
-    python = folder / "bin" / "python"
-    before = _size(folder)
+def _install(folder: Path, requirement: str) -> float:
+    """Install into an environment, and return the seconds."""
     began = time.perf_counter()
-    requirement = f"{wheel}[{extras}]" if extras else str(wheel)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", requirement], check=True)
-    seconds = time.perf_counter() - began
-    listed = subprocess.run(
-        [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
-    )
-    ours = [line for line in listed.stdout.splitlines() if not line.startswith(("pip=", "setuptools="))]
-    name = f"with [{extras}]" if extras else "the base"
+    command = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", requirement]
+    subprocess.run(command, check=True)
+    return time.perf_counter() - began
+
+
+def _measured(name: str, folder: Path, *, empty: int, seconds: float) -> Iterator[Figure]:
+    command = [folder / "bin" / "python", "-m", "pip", "list", "--format=freeze"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    ours = [line for line in listed if not line.startswith(("pip=", "setuptools="))]
     yield Figure(
         name=f"installed size of {name}",
-        value=(_size(folder) - before) / 1e6,
+        value=(_size(folder) - empty) / 1e6,
         unit="MB",
         note=f"{len(ours)} packages",
     )
