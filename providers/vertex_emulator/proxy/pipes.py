@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import selectors
 import socket
+import ssl
 import threading
 import time
 from typing import cast
@@ -60,10 +61,12 @@ def _next(source: socket.socket, activity: _Activity) -> bytes:
                 raise
 
 
-def pipe_secured(secured: SecuredSocket, other: socket.socket, *, idle_seconds: float) -> None:
+def pipe_secured(
+    secured: SecuredSocket | ssl.SSLSocket, other: socket.socket, *, idle_seconds: float
+) -> None:
     """Pass bytes until one side ends, in one thread: OpenSSL allows no second one at a connection."""
-    if pending := secured.pending():  # what was decrypted before is not seen by the selector
-        other.sendall(secured.recv(pending))
+    if _has_more(secured) and (data := _available(secured)):  # the selector does not see it
+        other.sendall(data)
     with selectors.DefaultSelector() as selector:
         selector.register(secured, selectors.EVENT_READ, other)
         selector.register(other, selectors.EVENT_READ, secured)
@@ -84,12 +87,19 @@ def _available(source: socket.socket) -> bytes | None:
     source.settimeout(0)
     try:
         data = source.recv(_BLOCK)
-    except BlockingIOError:
+    except (BlockingIOError, ssl.SSLWantReadError):
         return None
     # What the secured connection has taken from the kernel is not announced again.
-    while data and isinstance(source, SecuredSocket) and source.has_more:
+    while data and _has_more(source):
         try:
             data += source.recv(_BLOCK)
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             break
     return data
+
+
+def _has_more(source: socket.socket) -> bool:
+    """Return whether a secured connection has taken more from the kernel than `recv` has returned."""
+    if isinstance(source, ssl.SSLSocket):
+        return bool(source.pending())
+    return isinstance(source, SecuredSocket) and source.has_more

@@ -10,6 +10,7 @@ import base64
 import hmac
 import logging
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from vertex_emulator.job_folder.folder import PRIVATE
 
 _FOLDER = "removed"
 _FINISH_SECONDS = 2.0
-"""How long the supervisor stays for the removal. It goes on without it, and a deletion waits for the supervisor."""
+"""How long the supervisor stays for it. It goes on without the supervisor, for which a deletion waits."""
 
 
 class PrivateFiles:
