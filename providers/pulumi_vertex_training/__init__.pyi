@@ -72,6 +72,7 @@ from .kinds.persistent_resource.existing import get_persistent_resource as get_p
 from .kinds.persistent_resource.resource import PersistentResource as PersistentResource
 from .kinds.staged.resource import StagedFile as StagedFile
 from .kinds.staged.resource import StagedPackage as StagedPackage
+from .kinds.staged_folder.resource import StagedFolder as StagedFolder
 from .kinds.staging_bucket.args import AutoclassArgs as AutoclassArgs
 from .kinds.staging_bucket.args import BucketEncryptionArgs as BucketEncryptionArgs
 from .kinds.staging_bucket.args import BucketLoggingArgs as BucketLoggingArgs

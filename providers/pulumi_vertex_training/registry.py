@@ -78,6 +78,7 @@ ENTRIES = (
     Entry(folder="image_repository", resources=("ImageRepository",)),
     Entry(folder="training_image", resources=("TrainingImage",)),
     Entry(folder="staged", resources=("StagedPackage", "StagedFile")),
+    Entry(folder="staged_folder", resources=("StagedFolder",)),
 )
 
 RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)

@@ -179,6 +179,7 @@ RESOURCES = (
     ),
     Resource(name="StagedPackage", folder="staged"),
     Resource(name="StagedFile", folder="staged"),
+    Resource(name="StagedFolder", folder="staged_folder"),
     Resource(
         name="ImageRepository",
         folder="image_repository",

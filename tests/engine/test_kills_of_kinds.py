@@ -26,6 +26,7 @@ from support.subjects import (
     PIPELINE,
     REPOSITORY,
     STAGED_FILE,
+    STAGED_FOLDER,
     TUNING_JOB,
     Subject,
 )
@@ -205,6 +206,17 @@ STAGED_FILES = (
     at(_.DESTROYED, "Delete", CARRIED_OUT),
     at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT, BOTH),
 )
+STAGED_FOLDERS = (
+    at(_.FIRST, "Create"),
+    at(_.FIRST, "Create", LOST),
+    at(_.FIRST, "Create", CARRIED_OUT, BOTH),
+    at(_.FIRST, "Create", ANSWERED),
+    at(_.REPLACED, "Create", CARRIED_OUT),
+    at(_.REPLACED, "Delete", CARRIED_OUT, BOTH),
+    at(_.REFRESHED, "Get"),
+    at(_.DESTROYED, "Delete", CARRIED_OUT),
+    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT),
+)
 TABLE = [
     *of(TUNING_JOB, TUNING),
     *of(PIPELINE, PIPELINES),
@@ -213,6 +225,7 @@ TABLE = [
     *of(BUCKET, BUCKETS),
     *of(REPOSITORY, REPOSITORIES),
     *of(STAGED_FILE, STAGED_FILES),
+    *of(STAGED_FOLDER, STAGED_FOLDERS),
 ]
 
 _BEGINS = {

@@ -191,6 +191,8 @@ class Stage:
         """Return all records of a collection; for models, one for each version."""
         if collection in ("buckets", "objects"):
             return self._stored(collection)
+        if collection == "folders":
+            return self._folders()
         found: list[dict[str, Any]] = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
         if collection != "models":
             return found
@@ -205,6 +207,13 @@ class Stage:
         listed = [self.control.call("GET", f"/storage/v1/b/{one['name']}/o") for one in buckets]
         objects = [item for each in listed for item in each.get("items", [])]
         return [{**one, "name": f"gs://{one['bucket']}/{one['name']}"} for one in objects]
+
+    def _folders(self) -> list[dict[str, Any]]:
+        """Return all versions of staged folders, FOLDERS/RESOURCE/HASH, by their gs:// URIs."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for one in self._stored("objects"):
+            found.setdefault("/".join(one["name"].split("/")[:6]), []).append(one)
+        return [{"kind": "folder", "name": name, "objects": objects} for name, objects in found.items()]
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return all records of the service."""

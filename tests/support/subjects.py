@@ -278,3 +278,31 @@ vt.StagedFile($name, bucket=bucket, source="data.txt", prefix=$spec, $options)
 """,
 )
 """Its bucket has no `force_destroy`: an object that nobody deletes keeps it."""
+
+STAGED_FOLDER = Subject(
+    noun="staged folder",
+    type="StagedFolder",
+    message="Object",
+    collection="folders",
+    service="storage",
+    resource="data",
+    run=False,
+    calls=MappingProxyType(
+        {
+            "Create": "storage.objects.insert",
+            "Get": "storage.objects.list",
+            "Delete": "storage.objects.delete",
+        }
+    ),
+    program="""
+import pathlib
+folder = pathlib.Path("data")
+folder.mkdir(exist_ok=True)
+for file in folder.iterdir():
+    file.unlink()
+(folder / $spec).write_text($spec)
+bucket = vt.StagingBucket("staging", name="staging")
+vt.StagedFolder($name, bucket=bucket, source="data", $options)
+""",
+)
+"""Its bucket is as that of `STAGED_FILE`. Kills among several files are tried without the engine."""

@@ -160,6 +160,32 @@ def upload(
         )
 
 
+def copy(
+    endpoint: Endpoint,
+    source: ObjectRecord,
+    name: str,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    if_generation_match: int | None = None,
+) -> ObjectRecord:
+    """Copy an object within its bucket; the service does it, and no content is sent.
+
+    The copy has the given custom metadata, not that of its source. Raises NotFound if the source is no longer
+    as it was read, and Conflict as `upload` does.
+    """
+    target = f"/b/{quote(source.bucket, safe='')}/o/{quote(name, safe='')}"
+    url = f"{_url(endpoint, source.bucket, source.name)}/rewriteTo{target}"
+    body = {"contentType": source.content_type, "metadata": dict(metadata or {})}
+    query = {"sourceGeneration": source.generation, "ifGenerationMatch": if_generation_match}
+    with translated(endpoint, f"copy {source.uri} to gs://{source.bucket}/{name}"):
+        token: str | None = None
+        while True:
+            answer = rest.call(endpoint, "POST", url, query={**query, "rewriteToken": token}, body=body)
+            if answer.get("done", True):
+                return _record(answer["resource"])
+            token = str(answer["rewriteToken"])
+
+
 def ensure(
     endpoint: Endpoint,
     bucket: str,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
 from vertex_training.findings.problems import Problem
 
 DECLARATION = "__declaration"
@@ -21,7 +21,7 @@ DECLARATION = "__declaration"
 FOUND = "__found"
 """The input with the id that the program looked up and the labels that it found; absent without an answer."""
 
-_KEYS = (DECLARATION, FOUND, KEY_INPUT)
+_KEYS = (DECLARATION, FOUND, KEY_INPUT, ROW_INPUT)
 
 
 @dataclass(frozen=True, kw_only=True)

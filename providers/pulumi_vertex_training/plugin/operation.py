@@ -112,6 +112,10 @@ class Operation(Context):
     """The key by which a resource is found again, by operation key; "" if two resources share the operation
     key. Written by `check`; read by `create` and `update`."""
 
+    _rows: dict[str, str] = field(default_factory=dict)
+    """The URN of a resource, on whose row its progress is reported, by operation key. Written by `check`;
+    read by `create`."""
+
     _package_modules: dict[str, PackageModules] = field(default_factory=dict)
     """The modules of the packages that this operation checked, by their gs:// URIs. Written by a package's
     `check`; read by the `check` of the jobs that install it."""
@@ -266,6 +270,15 @@ class Operation(Context):
     def key_of(self, resource: str) -> str:
         """Return the key of a resource, or "" if it has none."""
         return self._get(self._keys, resource) or ""
+
+    def note_row(self, resource: str, urn: object) -> None:
+        """Record the URN of a resource, if the program handed it over."""
+        if isinstance(urn, str):
+            self._put(self._rows, resource, urn)
+
+    def row_of(self, resource: str) -> str:
+        """Return the URN of a resource, or "" if it is not known."""
+        return self._get(self._rows, resource) or ""
 
     def note_package_modules(self, uri: str, modules: PackageModules) -> None:
         self._put(self._package_modules, uri, modules)

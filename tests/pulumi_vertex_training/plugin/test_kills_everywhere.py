@@ -27,6 +27,7 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway as persiste
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
+from pulumi_vertex_training.kinds.staged_folder.provider import StagedFolderProvider
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from support.in_process_programs import STACK_KEY, keyed
@@ -211,16 +212,60 @@ class StagedTrial:
         return spec, note
 
 
+class FolderTrial:
+    """A stack with a bucket and a folder of three files in it, one of which never changes.
+
+    A spec and a note are the contents of the two others. The bucket is deleted only when it is empty.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.id = endpoint, f"folder-{next(_NUMBERS)}"
+
+    def program(self, spec: str, note: str = "first") -> list[Declared]:
+        files = {"same.txt": "same", "train/spec.txt": spec, "train/note.txt": note}
+        for path, text in files.items():
+            file = Path(self.id, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        bucket = keyed("bucket", {**PLACE, "name": self.id})
+        folder = keyed("folder", {**PLACE, "bucket": self.id, "source": self.id, "prefix": "folders"})
+        return [
+            STACK_KEY,
+            Declared(name="bucket", provider=StagingBucketProvider(), inputs=bucket),
+            Declared(name=self.id, provider=StagedFolderProvider(), inputs=folder),
+        ]
+
+    def there(self) -> list[tuple[str, str, str]]:
+        """Return the folders that have an object, with the contents of their files, "" for a missing one."""
+        try:
+            found = list(objects.list_objects(self.endpoint, self.id))
+        except NotFound:
+            return []
+        assert not [one.name for one in found if SHARED_KEY in one.metadata]
+        contents = {one.name: objects.read(self.endpoint, self.id, one.name).decode() for one in found}
+        roots = sorted({"/".join(name.split("/")[:2]) for name in contents})
+        assert {contents.get(f"{root}/same.txt") for root in roots} <= {"same"}
+        return [
+            (
+                f"gs://{self.id}/{root}",
+                contents.get(f"{root}/train/spec.txt", ""),
+                contents.get(f"{root}/train/note.txt", ""),
+            )
+            for root in roots
+        ]
+
+
 _LOCATIONS = {"A": "us-central1", "B": "europe-west4", "C": "us-east1"}
 _KMS_KEY = "projects/local/locations/us-central1/keyRings/ring/cryptoKeys/{}"
 
-Trial = ModelTrial | ResourceTrial | BucketTrial | RepositoryTrial | StagedTrial
+Trial = ModelTrial | ResourceTrial | BucketTrial | RepositoryTrial | StagedTrial | FolderTrial
 TRIALS: Mapping[type[Trial], str] = {
     ModelTrial: "model",
     ResourceTrial: "persistent resource",
     BucketTrial: "bucket",
     RepositoryTrial: "repository",
     StagedTrial: "staged file",
+    FolderTrial: "staged folder",
 }
 
 
@@ -270,7 +315,8 @@ OPERATIONS = [
 ]
 
 
-_WITHOUT_PARTS = (ResourceTrial, BucketTrial, RepositoryTrial, StagedTrial)
+_STAGED = (StagedTrial, FolderTrial)
+_WITHOUT_PARTS = (ResourceTrial, BucketTrial, RepositoryTrial, *_STAGED)
 USUAL = frozenset(
     {
         "the first, then a change",
@@ -290,7 +336,7 @@ NOT_RECORDED = [
         for kind in (ResourceTrial, BucketTrial, RepositoryTrial)
         for spec in "AB"
     ),
-    *((StagedTrial, (spec, "first"), None) for spec in "AB"),
+    *((kind, (spec, "first"), None) for kind in _STAGED for spec in "AB"),
 ]
 """The state has nothing that could be destroyed, and says so by a pending creation; to deploy it once more
 first adopts it. An object whose replacement is taken back stays beside it until the resource is deleted."""
@@ -300,7 +346,7 @@ def _is_tried(kind: type[Trial], name: str) -> bool:
     """Return whether an operation is tried for a kind without KILLS=all as well."""
     if os.environ.get("KILLS") == "all":
         return True
-    return name in USUAL if kind in (BucketTrial, RepositoryTrial, StagedTrial) else name not in WIDE
+    return name in USUAL if kind in (BucketTrial, RepositoryTrial, *_STAGED) else name not in WIDE
 
 
 @pytest.mark.parametrize(
@@ -341,7 +387,7 @@ def test_killed_at_every_point(
                 if isinstance(interrupted, tuple) and then == (before, "first"):
                     engine.refresh()  # the state has what is declared, and Pulumi warns of what was begun
                 engine.up(trial.program(*then))
-                if not (kind is StagedTrial and then == (before, "first")):
+                if not (kind in _STAGED and then == (before, "first")):
                     assert_declared(engine, trial, *then)
             if died and (kind, interrupted, then) in NOT_RECORDED:
                 engine.up(trial.program(*interrupted))

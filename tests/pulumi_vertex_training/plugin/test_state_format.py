@@ -32,6 +32,8 @@ from pulumi_vertex_training.kinds.persistent_resource.provider import Persistent
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staged.resource import StagedFile, StagedPackage
+from pulumi_vertex_training.kinds.staged_folder.provider import StagedFolderProvider
+from pulumi_vertex_training.kinds.staged_folder.resource import StagedFolder
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
@@ -56,6 +58,7 @@ PROVIDERS = (
     RunProvider,
     StackKeyProvider,
     StagedFileProvider,
+    StagedFolderProvider,
     StagedPackageProvider,
     StagingBucketProvider,
     TrainingImageProvider,
@@ -102,6 +105,7 @@ def test_a_declared_job_imports_no_provider() -> None:
         Run,
         StackKey,
         StagedFile,
+        StagedFolder,
         StagedPackage,
         StagingBucket,
         TrainingImage,

@@ -64,7 +64,7 @@ _PLACE = {field.name for field in dataclasses.fields(StagedInputs)} - {"source"}
 """Inputs that say nothing about the content."""
 
 
-def _decoded(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
+def decoded_inputs(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
     """Decode the inputs, and check the name of the bucket if it is known."""
     given, _ = conflicts.split(inbound(news))
     return decode(cls, given).then(
@@ -73,7 +73,7 @@ def _decoded(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
     )
 
 
-def _made(
+def made_from(
     decoded: Decoded[Inputs], make: Callable[[Inputs], Content]
 ) -> tuple[Content | None, tuple[Problem, ...]]:
     """Make the content of the inputs as far as they are known and right, and return its findings.
@@ -178,8 +178,8 @@ class StagedPackageProvider(StagedProvider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decoded(PackageInputs, news)
-        package, problems = _made(decoded, _package)
+        decoded = decoded_inputs(PackageInputs, news)
+        package, problems = made_from(decoded, _package)
         if decoded.spec is None or errors(problems):
             return CheckResult(news, failures([*decoded.problems, *problems]))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
@@ -247,8 +247,8 @@ class StagedFileProvider(StagedProvider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decoded(StagedInputs, news)
-        spec, problems = _made(decoded, _file_object)
+        decoded = decoded_inputs(StagedInputs, news)
+        spec, problems = made_from(decoded, _file_object)
         if decoded.spec is None or errors(problems):
             return CheckResult(news, failures([*decoded.problems, *problems]))
         inputs = complete(decoded.spec, unknown=decoded.unknown)

@@ -22,6 +22,8 @@ LOOKUPS = "lookups"
 """The input of a `Run` in which the program reports what it knows about its job; no state keeps it."""
 KEY_INPUT = "__key"
 """The input with the key of a resource. Only a check gets it, and no state keeps it."""
+ROW_INPUT = "__row"
+"""The input with the URN of a resource that reports progress on its row, kept as `KEY_INPUT` is."""
 
 _OF_JOB = {"run": "key", "spec_hash": "spec_hash", "output_path": "output_path"}
 _OF_RUN = {name: name for name in ("job", "spec", "collection", "why")}

@@ -102,11 +102,12 @@ async def _run_input(
     return {
         "passed_over": sorted(inputs.passed_over),
         "is_preview": pulumi.runtime.is_dry_run(),
-        "urn": await _urn(resource_name, type_, opts),
+        "urn": await urn_of(resource_name, type_, opts),
     }
 
 
-async def _urn(resource_name: str, type_: str, opts: pulumi.ResourceOptions | None) -> str | None:
+async def urn_of(resource_name: str, type_: str, opts: pulumi.ResourceOptions | None) -> str | None:
+    """Return the URN of a resource by the names that the program gives it, or None if it is not known."""
     parent = opts.parent if opts else None
     if parent is None:
         # The same as create_urn, which makes several outputs, and Pulumi waits for each of them.

@@ -1,0 +1,192 @@
+"""The provider of `StagedFolder`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.kinds.staged.provider import StagedInputs, decoded_inputs, made_from
+from pulumi_vertex_training.kinds.staged_folder import operations
+from pulumi_vertex_training.kinds.staged_folder.files import Listing, listing
+from pulumi_vertex_training.kinds.staged_folder.spec import (
+    MANIFEST,
+    FolderFile,
+    FolderSpec,
+    amount,
+    change,
+    content_hash,
+    counted,
+    packed,
+    unpacked,
+)
+from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.provider import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
+from vertex_training.fields.decode import UNKNOWN, Decoded, decode
+from vertex_training.findings.problems import Problem, errors
+
+REPLACING = ("endpoint", "bucket", "prefix", "sha256")
+"""Inputs whose change replaces the folder. Source and patterns are not among them, only what they give."""
+
+DERIVED = ("sha256", "count", "size", "uri", "path")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderInputs(StagedInputs):
+    """The inputs of a staged folder; `include` and `exclude` are patterns of `packaging.globs`."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    on_delete: Literal["delete", "keep"] = "delete"
+
+
+class StagedFolderProvider(Provider):
+    """Inputs: `FolderInputs`, and those that check derives from the files."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = _decoded(news)
+        content, problems = made_from(decoded, _listing)
+        if decoded.spec is None or errors(problems):
+            return CheckResult(news, failures([*decoded.problems, *problems]))
+        inputs = {**complete(decoded.spec, unknown=decoded.unknown), "prefix": _prefix(decoded.spec)}
+        if decoded.unknown or content is None:
+            return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
+        spec = FolderSpec(
+            bucket=decoded.spec.bucket, prefix=inputs["prefix"], sha256=content_hash(content.files)
+        )
+        uri = str(spec.uri)
+        if inbound(_olds).get("sha256") != spec.sha256:
+            _say_findings(decoded.spec.source, content)
+        OPERATION.note_checked(_context_key(uri))
+        OPERATION.note_key(uri, inbound(news).get(KEY_INPUT))
+        OPERATION.note_row(uri, news.get(ROW_INPUT))
+        derived = {
+            "sha256": spec.sha256,
+            "count": len(content.files),
+            "size": sum(file.size for file in content.files),
+            "uri": uri,
+            "path": spec.uri.mounted,
+            MANIFEST: packed(content.files),
+        }
+        return CheckResult(outbound({**inputs, **derived}), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = inbound(_olds), inbound(_news)
+        replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        changes = bool(replaces) or old.get("on_delete") != new.get("on_delete")
+        OPERATION.note_recorded_id(_id)
+        is_checked = OPERATION.was_checked(_context_key(str(new.get("uri"))))
+        if is_checked and replaces == ["sha256"]:
+            OPERATION.say_once(f"{_id}: {_summary(old, new)}")
+        if is_checked and not replaces:
+            OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same objects
+        return begun_work.made_good(
+            DiffResult(changes=changes, replaces=replaces),
+            _id,
+            old,
+            lambda endpoint: None if operations.faults(endpoint, old) else old,
+            title=_id,
+        )
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        inputs = decode(FolderInputs, {name: raw[name] for name in _FIELDS if name in raw}).spec
+        if inputs is None:
+            raise ValueError("create received inputs of a folder that check rejects; please report this")
+        content = _listing(inputs, changing=True)
+        if content_hash(content.files) != raw["sha256"]:
+            now = change(unpacked(raw[MANIFEST]), {file.path: file for file in content.files})
+            message = (
+                f"changed during the deployment: {now}. When nothing writes to it, run `pulumi up` again."
+            )
+            raise PackagingError([Problem(path="source", message=f"{raw['source']} {message}")])
+        operations.stage(raw, content)
+        return CreateResult(raw["uri"], outbound(raw))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        old, new = inbound(_olds), inbound(_news)
+        if old.get("on_delete") != new.get("on_delete"):
+            operations.relabel(new)
+        return UpdateResult({**_olds, **_news})
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        recorded = inbound(props)
+        if operations.exists_unchanged(recorded):
+            return ReadResult(id_, outbound(recorded))
+        return ReadResult(None, {})
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        operations.delete_folder(inbound(_props))
+
+
+_FIELDS = tuple(FolderInputs.__dataclass_fields__)
+
+
+def _decoded(news: Mapping[str, Any]) -> Decoded[FolderInputs]:
+    return decoded_inputs(FolderInputs, news).then(
+        lambda inputs: inputs,
+        lambda inputs: [] if _prefix(inputs) else [Problem(path="prefix", message=_NO_PREFIX)],
+    )
+
+
+_NO_PREFIX = "it is empty. Name a folder of the bucket, below which only versions of this folder are."
+
+
+def _prefix(inputs: StagedInputs) -> str:
+    return inputs.prefix.strip("/")
+
+
+def _context_key(uri: str) -> str:
+    return f"staged folder:{uri}"
+
+
+def _listing(inputs: FolderInputs, *, changing: bool = False) -> Listing:
+    return listing(
+        Path(inputs.source),
+        prefix=_prefix(inputs),
+        include=inputs.include,
+        exclude=inputs.exclude,
+        changing=changing,
+    )
+
+
+def _say_findings(source: str, content: Listing) -> None:
+    for line in warnings(source, content.warnings):
+        OPERATION.say_once(line)
+    if content.left_out:
+        OPERATION.say_once(f"{source}: left out: {content.left_out}")
+
+
+def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return what a preview says of a new version of the folder."""
+    before, after = unpacked(old.get(MANIFEST)), unpacked(new.get(MANIFEST))
+    known = {(file.size, file.crc32c) for file in before.values()}
+    to_send = [file for file in after.values() if (file.size, file.crc32c) not in known]
+    return f"{change(before, after)}; {_sent(to_send)}"
+
+
+def _sent(files: list[FolderFile]) -> str:
+    if not files:
+        return "nothing to send"
+    return f"{counted(len(files))} to send, {amount(sum(file.size for file in files))}"
