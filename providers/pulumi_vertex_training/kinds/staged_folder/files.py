@@ -152,11 +152,15 @@ def _walked(source: Path, *, prefix: str, include: Sequence[str], exclude: Seque
         )
         walk.problems.append(Problem(path="source", message=message))
     elif not walk.local and not walk.problems:
-        left_out = walk.left_out()
-        message = f"no file in {printable(str(source))} is staged"
-        message += " by include and exclude" if include or exclude else ""
-        message += f", which has {left_out}" if left_out else ". Put files into it"
-        walk.problems.append(Problem(path="source", message=f"{message}."))
+        given = printable(str(source))
+        if include or exclude:
+            message = f"include and exclude leave no file of {given}. Correct the patterns."
+        else:
+            left_out = walk.left_out()
+            message = (
+                f"{given} has no files, only {left_out}." if left_out else f"{given} is empty. Add files."
+            )
+        walk.problems.append(Problem(path="source", message=message))
     else:
         walk.problems += [
             Problem(path=f"include[{index}]", message=f"{glob.text} matches no file.", level="warning")

@@ -125,7 +125,7 @@ def stage(props: Mapping[str, Any], content: Listing) -> None:
         },
     )
     row = OPERATION.row_of(uri)
-    progress = Progress(count=len(content.files), tell=lambda line: say_on(row, line))
+    progress = Progress(count=len(content.files), tell=lambda line: say_on(row, line, passing=True))
     _for_each(
         content.files,
         lambda file: _ensure(staging, file, content, progress),
@@ -279,6 +279,7 @@ def delete_folder(props: Mapping[str, Any]) -> None:
         [one for one in own if _may_be_deleted(one)],
         lambda record: _delete(endpoint, record),
         interrupted=lambda: "the next `pulumi up` or `pulumi destroy` continues",
+        tell=lambda done, count: say(f"{uri}: {done:,} of {counted(count)} deleted"),
     )
     if shared := sum(SHARED_KEY in one.metadata for one in own):
         say(f"{uri}: {counted(shared)} kept: staged more than once, so another stack may use them")
@@ -340,9 +341,18 @@ def _delete(endpoint: Endpoint, record: ObjectRecord) -> None:
             ) from None
 
 
-def _for_each(items: Iterable[T], work: Callable[[T], None], *, interrupted: Callable[[], str]) -> None:
-    """Do the work for all items, several at a time. Begin no more after an error or Ctrl-C, and raise it."""
-    stopped = threading.Event()
+def _for_each(
+    items: Iterable[T],
+    work: Callable[[T], None],
+    *,
+    interrupted: Callable[[], str],
+    tell: Callable[[int, int], None] | None = None,
+) -> None:
+    """Do the work for all items, several at a time. Begin no more after an error or Ctrl-C, and raise it.
+
+    `tell` gets the number of items that are done, and of all, every few seconds.
+    """
+    stopped, reported_at = threading.Event(), time.monotonic()
 
     def guarded(item: T) -> None:
         if stopped.is_set() or CANCELLED.is_set():
@@ -355,7 +365,10 @@ def _for_each(items: Iterable[T], work: Callable[[T], None], *, interrupted: Cal
 
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         futures = [pool.submit(guarded, item) for item in items]
-    for future in futures:
-        future.result()
+        for done, future in enumerate(futures):
+            if tell is not None and time.monotonic() - reported_at >= PROGRESS_SECONDS:
+                reported_at = time.monotonic()
+                tell(done, len(futures))
+            future.result()
     if CANCELLED.is_set() and futures:
         raise Failure(f"the deployment was interrupted: {interrupted()}")

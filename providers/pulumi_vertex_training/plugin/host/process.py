@@ -66,8 +66,11 @@ def say(message: str) -> None:
     sys.stdout.flush()
 
 
-def say_on(urn: str, message: str) -> None:
-    """Print a line on the row of the resource `urn`, without secrets; like `say` if there is no such row."""
+def say_on(urn: str, message: str, *, passing: bool = False) -> None:
+    """Print a line on the row of the resource `urn`, without secrets; like `say` if there is no such row.
+
+    A line that is `passing` shows progress: it is not repeated at the end.
+    """
     address = engine_address() if urn and is_plugin_process() else None
     if address is None:
         say(message)
@@ -76,7 +79,7 @@ def say_on(urn: str, message: str) -> None:
     from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
     text = visible_lines(SECRETS.masked(message))
-    request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=urn)
+    request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=urn, ephemeral=passing)
     try:
         with grpc.insecure_channel(address) as channel:
             engine_pb2_grpc.EngineStub(channel).Log(request, timeout=_LOG_SECONDS)
