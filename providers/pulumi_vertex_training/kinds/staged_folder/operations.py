@@ -41,7 +41,10 @@ PARALLEL = 16
 """Requests of one folder at a time."""
 
 PROGRESS_SECONDS = 3.0
-"""Seconds between two reports of progress."""
+"""Seconds between two reports of progress on the row."""
+
+SAID_SECONDS = 10.0
+"""Seconds between two lines about a deletion, which stay on the terminal."""
 
 _RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
 _ROOT = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}")
@@ -81,7 +84,7 @@ class Progress:
             if now - self._reported_at < PROGRESS_SECONDS or self.done == self.count:
                 return
             self._reported_at = now
-        self.tell(f"{self.done:,} of {counted(self.count)} staged, {amount(self.sent_bytes)} sent")
+        self.tell(f"{self.done:,}/{counted(self.count)}, {amount(self.sent_bytes)} sent")
 
     def summary(self) -> str:
         """Return the line at the end."""
@@ -366,7 +369,7 @@ def _for_each(
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         futures = [pool.submit(guarded, item) for item in items]
         for done, future in enumerate(futures):
-            if tell is not None and time.monotonic() - reported_at >= PROGRESS_SECONDS:
+            if tell is not None and time.monotonic() - reported_at >= SAID_SECONDS:
                 reported_at = time.monotonic()
                 tell(done, len(futures))
             future.result()

@@ -97,7 +97,7 @@ def change(old: Mapping[str, FolderFile], new: Mapping[str, FolderFile]) -> str:
         "added": [path for path in new if path not in old],
         "removed": [path for path in old if path not in new],
     }
-    return ", ".join(f"{len(paths)} {word} ({some(paths)})" for word, paths in groups.items() if paths)
+    return ", ".join(f"{len(paths):,} {word} ({some(paths)})" for word, paths in groups.items() if paths)
 
 
 def same(one: FolderFile, other: FolderFile) -> bool:
@@ -109,7 +109,7 @@ def some(paths: Iterable[str]) -> str:
     """Return the first paths and the number of the others, such as "a.csv, b.csv, c.csv and 7 more"."""
     ordered = sorted(paths)
     shown = ", ".join(_shortened(ordered[:3]))
-    return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
+    return f"{shown} and {len(ordered) - 3:,} more" if len(ordered) > 3 else shown
 
 
 def _shortened(paths: Iterable[str]) -> Iterator[str]:
