@@ -17,8 +17,8 @@ _BLOCK = 1 << 18
 class SecuredSocket(socket.socket):
     """A connection that decrypts what it receives, and encrypts what it sends. For one thread at a time.
 
-    It owns the descriptor of `connection` from now on, which can no longer be closed or shut down. Other threads
-    may shut it down.
+    It owns the descriptor of `connection` from now on, which can no longer be closed or shut down. Other
+    threads may shut down the new one.
     """
 
     def __init__(self, connection: socket.socket, context: ssl.SSLContext) -> None:
