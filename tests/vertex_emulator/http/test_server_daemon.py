@@ -18,7 +18,8 @@ import pytest
 from support.emulator import call, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.daemon import Daemon, PortError, Settings
+from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.gateways import PortError
 from vertex_emulator.http.messages import Response, Route
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock
