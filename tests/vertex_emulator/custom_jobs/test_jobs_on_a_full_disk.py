@@ -56,8 +56,8 @@ def test_a_job_without_room_says_so_until_its_timeout(disk: Path, sandbox: Sandb
         assert re.search(
             r"space on the disk of the emulator's data folder \(\d+ (B|KiB) of 48 MiB free on", words
         )
+        # What the replica of this job had for itself is removed then, which may be room enough.
         assert emulator.wait(late)["state"] == "JOB_STATE_FAILED"
-        assert emulator.get(waiting)["state"] == "JOB_STATE_RUNNING"
         free(disk)
         assert emulator.wait(waiting)["state"] == "JOB_STATE_SUCCEEDED"
 
