@@ -100,7 +100,7 @@ class Driver:
         self.report.write()
         with ThreadPoolExecutor(self.lanes) as pool:
             running = [pool.submit(self._lane, Path(self.report.folder)) for _ in range(self.lanes)]
-            # Not `Thread.join`: in Python 3.11 an interrupted one takes a thread that runs for one that ended.
+            # Not `Thread.join`: in Python 3.11 an interrupted one takes a running thread for an ended one.
             while running:
                 try:
                     running = list(wait(running, timeout=60).not_done)
