@@ -17,7 +17,7 @@ help:
 	@echo 'make logs         print the log of the stack'"'"'s job (ARGS=--follow: as it is written)'
 	@echo 'make unlock       remove the lock of a killed `pulumi`, and end its processes'
 	@echo
-	@echo 'make test         run the tests, or some of them: make test ARGS="tests/topology -k chief"'
+	@echo 'make test         run the tests, or some of them: make test ARGS="tests/vertex_training/topology -k chief"'
 	@echo '                  the slow tests, which `make test` skips: make test ARGS="-m slow"'
 	@echo 'make check        check format, lint, strict types and package dependencies'
 	@echo 'make format       format the code for `make check`'

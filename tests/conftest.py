@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import support.properties  # noqa: F401  loads the profile of hypothesis
-from support import warm_python
+from support.warm import warm_python
 from vertex_emulator.interpreter import VARIABLE
 
 # Tests fork replicas from the process that has an emulator: the handlers of gRPC would wait for its threads.

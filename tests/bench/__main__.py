@@ -12,25 +12,20 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
-import bench_edits  # noqa: E402
-import bench_emulator  # noqa: E402
-import bench_images  # noqa: E402
-import bench_install  # noqa: E402
-import bench_jobs  # noqa: E402
-import bench_memory  # noqa: E402
-import bench_pipelines  # noqa: E402
-import bench_proxy  # noqa: E402
-import bench_storage  # noqa: E402
-import bench_tensorflow  # noqa: E402
-import bench_tests  # noqa: E402
-import bench_tuning  # noqa: E402
-import deployments  # noqa: E402
-import explain  # noqa: E402
-import imports  # noqa: E402
-import previews  # noqa: E402
+from client import deployments, explain, imports, install, previews, providers, tests  # noqa: E402
+from emulated import (  # noqa: E402
+    edits,
+    emulator,
+    images,
+    jobs,
+    memory,
+    pipelines,
+    proxy,
+    storage,
+    tensorflow,
+    tuning,
+)
 from figure import Figure  # noqa: E402
-
-import providers  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
@@ -51,20 +46,20 @@ def main(arguments: list[str]) -> int:
         "imports": imports.figures,
         "providers": providers.figures,
         "explain": explain.figures,
-        "emulator": bench_emulator.figures,
-        "jobs": bench_jobs.figures,
-        "tuning": bench_tuning.figures,
-        "memory": bench_memory.figures,
-        "pipelines": bench_pipelines.figures,
-        "storage": bench_storage.figures,
-        "proxy": bench_proxy.figures,
-        "tensorflow": bench_tensorflow.figures,
-        "images": bench_images.figures,
+        "emulator": emulator.figures,
+        "jobs": jobs.figures,
+        "tuning": tuning.figures,
+        "memory": memory.figures,
+        "pipelines": pipelines.figures,
+        "storage": storage.figures,
+        "proxy": proxy.figures,
+        "tensorflow": tensorflow.figures,
+        "images": images.figures,
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
-        "install": bench_install.figures,
-        "edits": bench_edits.figures,
-        "tests": bench_tests.figures,
+        "install": install.figures,
+        "edits": edits.figures,
+        "tests": tests.figures,
     }
     found = []
     for name in options.only or GROUPS:

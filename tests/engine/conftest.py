@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from support import engine as support
-from support import warm_python
-from support.kills import Stage
+from support.kills.stage import Stage
 from support.shared_engine import shared_engine as shared_engine
+from support.warm import warm_python
 from vertex_emulator import reset as emulator_reset
 
 

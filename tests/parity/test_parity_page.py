@@ -53,8 +53,8 @@ def test_a_feature_has_one_row(section: Section) -> None:
 
 RUNS_CLIENTS = (
     "tests/clients/",
-    "tests/pulumi_vertex_training/cloud/test_fidelity_",
-    "tests/vertex_emulator/custom_jobs/test_descriptors.py",
+    "tests/pulumi_vertex_training/cloud/fidelity/",
+    "tests/vertex_emulator/custom_jobs/checks/test_descriptors.py",
 )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support import warm_python
+from support.warm import warm_python
 from vertex_emulator.interpreter import VARIABLE
 
 _COMMAND = Path(sys.executable).with_name("vertex-training")
@@ -58,7 +58,7 @@ def run(
     stdin: str | None = None,
     folder: Path | None = None,
 ) -> Ended:
-    """Run the command in a pipe, by the interpreter of `support.warm_python`."""
+    """Run the command in a pipe, by the interpreter of `support.warm.warm_python`."""
     done = subprocess.run(
         [warm_python.shared(), "-m", "pulumi_vertex_training.cli", *arguments],
         cwd=folder,

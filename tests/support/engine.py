@@ -176,7 +176,7 @@ def make(folder: Path) -> Engine:
 def copy(template: Path, folder: Path, *, python: Path | None = None) -> Engine:
     """Copy the template, a project with its stack, which takes a second less than `make`.
 
-    `python` is the interpreter that Pulumi starts (`support.warm_python`); None is the one on PATH.
+    `python` is the interpreter that Pulumi starts (`support.warm.warm_python`); None is the one on PATH.
     """
     shutil.copytree(template, folder, symlinks=True)
     workspaces = folder / "home" / "workspaces"

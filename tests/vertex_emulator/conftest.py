@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from support.emulator import is_alive, kill, running, storage_client
-from support.registry import RegistryClient, new_name
+from support.registries.registry import RegistryClient, new_name
 from vertex_emulator import launcher
 from vertex_emulator.daemon import Daemon
 

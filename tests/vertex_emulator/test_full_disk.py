@@ -11,7 +11,7 @@ import pytest
 from support.command import environment, run
 from support.disk import fill, free, run_with_mounts, small_disk
 from support.emulator import call, running
-from support.storage import ask, path_of
+from support.services.storage import ask, path_of
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.daemon import Daemon

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.emulator import call, kill
-from support.training import job
+from support.services.training import job
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from support.artifacts import HOST, PARENT, PROJECT, ask, create, push
+from support.clients.tools import tool
 from support.emulator import running
-from support.tools import tool
+from support.registries.artifacts import HOST, PARENT, PROJECT, ask, create, push
 from vertex_emulator.daemon import Daemon
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.clients.google_hosts import shell_of
 from support.emulator import running
-from support.google_hosts import shell_of
 from vertex_emulator.daemon import Daemon
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from support.google_hosts import image_in, output, shell_of
+from support.clients.google_hosts import image_in, output, shell_of
+from support.clients.tools import tool
 from support.job_emulator import JobEmulator
-from support.tools import tool
 from vertex_emulator.daemon import Daemon
 
 pytestmark = pytest.mark.slow

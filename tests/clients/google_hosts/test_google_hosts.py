@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from scripts import google_clients
+from support.clients.google_hosts import client, output
+from support.clients.tools import tool
 from support.emulator import call
-from support.google_hosts import client, output
-from support.tools import tool
 from vertex_emulator.daemon import Daemon
 
 REPOSITORY = "/v1/projects/local/locations/us-central1/repositories"

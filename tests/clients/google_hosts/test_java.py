@@ -17,10 +17,10 @@ import pytest
 from cryptography import x509
 
 from scripts import build_java_agent, google_clients
+from support.clients.forged_certificates import forged
+from support.clients.google_hosts import client, output, shell_of
+from support.clients.tools import tool
 from support.emulator import running
-from support.forged_certificates import forged
-from support.google_hosts import client, output, shell_of
-from support.tools import tool
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.proxy import variables
 from vertex_emulator.proxy.java import AGENT

@@ -12,9 +12,9 @@ import pytest
 
 from scripts import client_tools
 from scripts.layout import layout
+from support.clients.google_hosts import image_in, output
+from support.clients.tools import tool
 from support.emulator import call
-from support.google_hosts import image_in, output
-from support.tools import tool
 from vertex_emulator.daemon import Daemon
 
 LOCATION = "/v1/projects/local/locations/{}/repositories"

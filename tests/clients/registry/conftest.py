@@ -14,9 +14,9 @@ import pytest
 
 from scripts import client_tools
 from scripts.layout import layout
+from support.clients.tools import tool
 from support.emulator import running
-from support.registry import RegistryClient, new_name
-from support.tools import tool
+from support.registries.registry import RegistryClient, new_name
 from vertex_emulator.daemon import Daemon
 
 _POLICY = '{"default": [{"type": "insecureAcceptAnything"}]}'

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.emulator import call
-from support.registry import RegistryClient, new_name, sha256
+from support.registries.registry import RegistryClient, new_name, sha256
 from vertex_emulator.daemon import Daemon
 
 CONTENT = random.Random(1).randbytes(220_000)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.emulator import call
-from support.registry import (
+from support.registries.registry import (
     DOCKER_MANIFEST,
     OCI_INDEX,
     OCI_LAYER,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.tools import tool
+from support.clients.tools import tool
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from support.clients.tools import tool
 from support.emulator import PROJECT, shell_variables
 from support.job_emulator import JobEmulator, Token
-from support.tools import tool
 from vertex_emulator.daemon import Daemon, Settings
 
 Script = Callable[..., Any]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from support.builds.wheels import installed_wheel
 from support.job_emulator import JobEmulator
 from support.tables import every_row
-from support.wheels import installed_wheel
 
 pytestmark = pytest.mark.slow
 

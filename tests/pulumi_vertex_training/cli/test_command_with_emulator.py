@@ -30,7 +30,7 @@ from support.command import (
     run_on_terminal,
     start_on_terminal,
 )
-from support.training import SLEEP, job
+from support.services.training import SLEEP, job
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.kernel import data_folder

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from support.command import Ended, environment, run, run_on_terminal
-from support.training import job
+from support.services.training import job
 from vertex_emulator import reset as emulator_reset
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.training import SLEEP, job, pool
+from support.services.training import SLEEP, job, pool
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

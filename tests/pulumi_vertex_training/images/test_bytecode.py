@@ -15,7 +15,7 @@ from pulumi_vertex_training.images import Wheel, WheelFolder, WheelLayer
 from pulumi_vertex_training.images.wheels import bytecode
 from pulumi_vertex_training.images.wheels.bytecode import compile_modules, find_compiler
 from pulumi_vertex_training.images.wheels.wheel_layer import write_wheel_layer
-from support.wheels import make_wheel, sha256
+from support.builds.wheels import make_wheel, sha256
 
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 CACHED = f"__pycache__/{{}}.{sys.implementation.cache_tag}.pyc"

@@ -10,7 +10,15 @@ import pytest
 
 from pulumi_vertex_training.images import BuiltImage, ImageSource, plan_image, select_platform
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.built_images import BASE_NAME, base_image, built, config_of, contents, entries, write_files
+from support.builds.built_images import (
+    BASE_NAME,
+    base_image,
+    built,
+    config_of,
+    contents,
+    entries,
+    write_files,
+)
 
 FILES = {"trainer/task.py": "task", "data.json": "{}"}
 

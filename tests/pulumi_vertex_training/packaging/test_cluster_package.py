@@ -14,7 +14,7 @@ from pulumi_vertex_training.images import ImageSource, plan_image
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.cluster_package import CLUSTER, OTHER_FILES, cluster_files
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support import built_packages
+from support.builds import built_packages
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 PROJECT = {"pyproject.toml": '[project]\nname = "net"\nversion = "1"\n', "src/net/task.py": ""}

@@ -8,7 +8,7 @@ import pytest
 
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support import built_packages
+from support.builds import built_packages
 
 
 def refusal(path: Path, **options: str) -> str:

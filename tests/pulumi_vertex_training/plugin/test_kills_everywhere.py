@@ -30,8 +30,8 @@ from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
 from pulumi_vertex_training.kinds.staged_folder.provider import StagedFolderProvider
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from support.in_process_programs import STACK_KEY, keyed
-from support.small_engine import Declared, SmallEngine, kills
+from support.in_process.programs import STACK_KEY, keyed
+from support.in_process.small_engine import Declared, SmallEngine, kills
 from support.waiting import TIMEOUT
 from vertex_emulator.control import Control
 

@@ -1,6 +1,6 @@
 """Bad input of each kind, in the engine's real provider process: mistakes with path, value and remedy.
 
-`tests/engine/test_bad_input.py` shows how the CLI prints it.
+`tests/engine/program/test_bad_input.py` shows how the CLI prints it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError, delete_run
-from support.fake_gateway import FakeGateway
+from support.services.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 NAME = "projects/1/locations/us-central1/customJobs/1"

@@ -15,7 +15,7 @@ from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RunKey
 from pulumi_vertex_training.runs.policies.reasons import code_of, words_of
 from pulumi_vertex_training.runs.policies.rerun import Action, decide
 from support import rerun_page
-from support.fake_gateway import FakeGateway
+from support.services.fake_gateway import FakeGateway
 from vertex_training.fields.labels import label_problems
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")

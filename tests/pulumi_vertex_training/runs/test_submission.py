@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.identity import RUN_LABEL, labels
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
-from support.fake_gateway import FakeGateway
+from support.services.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 PARENT = "projects/1/locations/us-central1"

@@ -14,22 +14,22 @@ MACHINE = f"{POOL}.machine_spec"
 API = "API reference"
 CAPTURED = "captured responses"
 
-FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_custom_jobs.py"
-FIELDS = "tests/vertex_emulator/custom_jobs/test_job_fields.py"
-SHARES = "tests/vertex_emulator/custom_jobs/test_job_file_shares.py"
-REQUESTS = "tests/vertex_emulator/custom_jobs/test_job_requests.py"
-LIFE = "tests/vertex_emulator/custom_jobs/test_job_lifecycle.py"
-RESTARTS = "tests/vertex_emulator/custom_jobs/test_job_restarts.py"
-ORDERS = "tests/vertex_emulator/custom_jobs/test_job_orders.py"
-QUOTAS = "tests/vertex_emulator/custom_jobs/test_job_quotas.py"
-LOAD = "tests/vertex_emulator/custom_jobs/test_job_queue_load.py"
-ENVIRONMENT = "tests/vertex_emulator/custom_jobs/test_job_environment.py"
-CAPTURES = "tests/vertex_emulator/custom_jobs/test_captured_answers.py"
-CONTRACT = "tests/vertex_emulator/custom_jobs/test_job_contract.py"
-IMAGES = "tests/vertex_emulator/custom_jobs/test_job_images.py"
-PACKAGES = "tests/vertex_emulator/custom_jobs/test_job_packages.py"
-PERSISTENT = "tests/vertex_emulator/custom_jobs/test_persistent_resources.py"
-LOGS = "tests/vertex_emulator/custom_jobs/test_job_logs.py"
+FIDELITY = "tests/pulumi_vertex_training/cloud/fidelity/test_fidelity_custom_jobs.py"
+FIELDS = "tests/vertex_emulator/custom_jobs/checks/test_job_fields.py"
+SHARES = "tests/vertex_emulator/custom_jobs/replica/test_job_file_shares.py"
+REQUESTS = "tests/vertex_emulator/custom_jobs/checks/test_job_requests.py"
+LIFE = "tests/vertex_emulator/custom_jobs/supervisor/test_job_lifecycle.py"
+RESTARTS = "tests/vertex_emulator/custom_jobs/supervisor/test_job_restarts.py"
+ORDERS = "tests/vertex_emulator/custom_jobs/supervisor/test_job_orders.py"
+QUOTAS = "tests/vertex_emulator/custom_jobs/queue/test_job_quotas.py"
+LOAD = "tests/vertex_emulator/custom_jobs/queue/test_job_queue_load.py"
+ENVIRONMENT = "tests/vertex_emulator/custom_jobs/replica/test_job_environment.py"
+CAPTURES = "tests/vertex_emulator/custom_jobs/checks/test_captured_answers.py"
+CONTRACT = "tests/vertex_emulator/custom_jobs/replica/test_job_contract.py"
+IMAGES = "tests/vertex_emulator/custom_jobs/sandbox/test_job_images.py"
+PACKAGES = "tests/vertex_emulator/custom_jobs/replica/test_job_packages.py"
+PERSISTENT = "tests/vertex_emulator/custom_jobs/queue/test_persistent_resources.py"
+LOGS = "tests/vertex_emulator/custom_jobs/supervisor/test_job_logs.py"
 SDK = "tests/clients/vertex/test_sdk_custom_jobs.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_custom_jobs.py"
 CLIENTS = "tests/clients/vertex/test_generated_clients.py"
@@ -146,7 +146,7 @@ _RUNNING = (
         tests=(
             f"{ENVIRONMENT}::test_names_of_the_jobs_machines_resolve",
             f"{LIFE}::test_all_running_is_seen_and_an_exit_is_seen_soon",
-            "tests/vertex_emulator/custom_jobs/test_job_recovery.py::test_a_job_outlives_the_emulator",
+            "tests/vertex_emulator/custom_jobs/supervisor/test_job_recovery.py::test_a_job_outlives_the_emulator",
         ),
         fields=(f"{POOL}.replica_count", f"{MACHINE}.machine_type"),
     ),
@@ -227,7 +227,7 @@ _RUNNING = (
             f"{FIELDS}::test_a_replica_has_a_device_for_each_accelerator",
             "tests/clients/vertex/test_devices_of_tensorflow.py::test_the_cpu_is_divided",
             "tests/vertex_cluster/test_cluster_devices.py::test_the_variable_is_the_one_that_the_emulator_sets",
-            "tests/pulumi_vertex_training/cli/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
+            "tests/pulumi_vertex_training/cli/explain/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
         ),
         fields=(f"{MACHINE}.accelerator_type", f"{MACHINE}.accelerator_count"),
     ),
@@ -240,7 +240,7 @@ _RUNNING = (
         tests=(
             f"{LIFE}::test_success_ends_with_the_chief_and_stops_the_rest",
             f"{LIFE}::test_the_first_replica_that_fails_is_named",
-            "tests/vertex_emulator/custom_jobs/test_job_rules.py::test_the_words_of_a_failure",
+            "tests/vertex_emulator/custom_jobs/supervisor/test_job_rules.py::test_the_words_of_a_failure",
         ),
     ),
     Row(
@@ -263,10 +263,10 @@ _RUNNING = (
         "`vertex-training emulator unknown-types` allow others",
         source='errors that users quote; "Troubleshooting Vertex AI"',
         tests=(
-            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
-            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_types_that_are_not_for_training",
-            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_a_client_that_knows_better_submits_a_job",
-            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_the_setting_allows_it_to_all_clients",
+            "tests/vertex_emulator/custom_jobs/checks/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
+            "tests/vertex_emulator/custom_jobs/checks/test_machine_types.py::test_types_that_are_not_for_training",
+            "tests/vertex_emulator/custom_jobs/checks/test_machine_types.py::test_a_client_that_knows_better_submits_a_job",
+            "tests/vertex_emulator/custom_jobs/checks/test_machine_types.py::test_the_setting_allows_it_to_all_clients",
         ),
     ),
     Row(
@@ -276,7 +276,7 @@ _RUNNING = (
         here="buckets of any location are accepted; previews refuse a wrong one if its location is known",
         source="errors that users quote",
         tests=(
-            "tests/vertex_emulator/custom_jobs/test_job_fields.py::test_a_bucket_of_another_region_is_taken",
+            "tests/vertex_emulator/custom_jobs/checks/test_job_fields.py::test_a_bucket_of_another_region_is_taken",
         ),
     ),
     Row(

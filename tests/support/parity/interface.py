@@ -7,8 +7,8 @@ from support.parity.page import Row, Section
 API = "API reference"
 CLIENTS = "the clients themselves"
 
-VERSIONS = "tests/vertex_emulator/custom_jobs/test_vertex_versions.py"
-DESCRIPTORS = "tests/vertex_emulator/custom_jobs/test_descriptors.py"
+VERSIONS = "tests/vertex_emulator/custom_jobs/checks/test_vertex_versions.py"
+DESCRIPTORS = "tests/vertex_emulator/custom_jobs/checks/test_descriptors.py"
 GENERATED = "tests/clients/vertex/test_generated_clients.py"
 METADATA = "tests/vertex_emulator/test_metadata.py"
 REDIRECT = "tests/clients/vertex/test_redirect.py"
@@ -58,7 +58,7 @@ INTERFACE = Section(
             here="the number is computed from the id",
             source="captured responses",
             tests=(
-                "tests/vertex_emulator/custom_jobs/test_captured_answers.py::test_the_answer_of_a_creation",
+                "tests/vertex_emulator/custom_jobs/checks/test_captured_answers.py::test_the_answer_of_a_creation",
                 f"{VERSIONS}::test_a_job_is_found_by_the_project_s_id_and_number",
             ),
         ),

@@ -202,7 +202,7 @@ def _is_skipped(node: ast.FunctionDef | ast.ClassDef) -> bool:
 
 def fields_without_row(section: Section) -> Iterator[str]:
     """Yield the fields of the section's message that have no row."""
-    from support.recorded_requests import all_fields
+    from support.clients.recorded_requests import all_fields
 
     if section.message is None:
         return

@@ -10,8 +10,8 @@ from support.parity.page import Row, Section
 API = "API reference"
 GUIDE = '"Run training jobs on a persistent resource"'
 
-TESTS = "tests/vertex_emulator/custom_jobs/test_persistent_resources.py"
-FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_persistent_resources.py"
+TESTS = "tests/vertex_emulator/custom_jobs/queue/test_persistent_resources.py"
+FIDELITY = "tests/pulumi_vertex_training/cloud/fidelity/test_fidelity_persistent_resources.py"
 SDK = "tests/clients/vertex/test_sdk_tuning_and_resources.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
 

@@ -11,7 +11,7 @@ RETRIES = "suite: storage-conformance"
 GCSFS = "suite: gcsfs"
 OCI = "suite: oci-conformance"
 
-_STORAGE = "tests/vertex_emulator/storage/test_storage"
+_STORAGE = "tests/vertex_emulator/storage"
 _REGISTRY = "tests/vertex_emulator/container_registry/test_registry"
 _ARTIFACTS = "tests/vertex_emulator/artifact_registry/test_artifact"
 GOOGLE = "tests/clients/storage/test_client_google.py"
@@ -26,10 +26,10 @@ STORAGE = Section(
             here="the fields that it does not support are refused by name",
             source=f"{SYSTEM}; {GCSFS}; {API}",
             tests=(
-                f"{_STORAGE}_transfers.py::test_a_rewrite_copies_content_and_fields",
-                f"{_STORAGE}_transfers.py::test_components_one_after_the_other",
-                f"{_STORAGE}_listing.py::test_prefix_delimiter_and_offsets",
-                f"{_STORAGE}_listing.py::test_versions",
+                f"{_STORAGE}/objects/test_storage_transfers.py::test_a_rewrite_copies_content_and_fields",
+                f"{_STORAGE}/objects/test_storage_transfers.py::test_components_one_after_the_other",
+                f"{_STORAGE}/objects/test_storage_listing.py::test_prefix_delimiter_and_offsets",
+                f"{_STORAGE}/objects/test_storage_listing.py::test_versions",
             ),
         ),
         Row(
@@ -39,8 +39,8 @@ STORAGE = Section(
             here="after every fault of the conformance tests, also in the middle of a stream",
             source=f"{RETRIES}; {API}",
             tests=(
-                f"{_STORAGE}_uploads.py::test_pieces_that_are_no_multiple_count_up_to_the_grain",
-                f"{_STORAGE}_uploads.py::test_bytes_sent_twice_count_once",
+                f"{_STORAGE}/objects/test_storage_uploads.py::test_pieces_that_are_no_multiple_count_up_to_the_grain",
+                f"{_STORAGE}/objects/test_storage_uploads.py::test_bytes_sent_twice_count_once",
                 "tests/suites/test_testbench.py::test_a_piece_that_breaks_off_is_kept_up_to_there",
             ),
         ),
@@ -51,8 +51,8 @@ STORAGE = Section(
             here="both, as Node's and Go's clients need it",
             source=CLIENTS,
             tests=(
-                f"{_STORAGE}_uploads.py::test_a_piece_without_an_end_is_the_rest",
-                f"{_STORAGE}_uploads.py::test_308_is_200_for_clients_that_ask_for_it",
+                f"{_STORAGE}/objects/test_storage_uploads.py::test_a_piece_without_an_end_is_the_rest",
+                f"{_STORAGE}/objects/test_storage_uploads.py::test_308_is_200_for_clients_that_ask_for_it",
             ),
         ),
         Row(
@@ -74,9 +74,9 @@ STORAGE = Section(
             here="stored, shown and checked as in the service, without effect",
             source=f"{SYSTEM}; {API}",
             tests=(
-                f"{_STORAGE}_access_lists.py::test_a_buckets_list",
-                f"{_STORAGE}_access_lists.py::test_predefined_lists_of_objects",
-                f"{_STORAGE}_access_lists.py::test_public_access_prevention_refuses_everybody",
+                f"{_STORAGE}/buckets/test_storage_access_lists.py::test_a_buckets_list",
+                f"{_STORAGE}/buckets/test_storage_access_lists.py::test_predefined_lists_of_objects",
+                f"{_STORAGE}/buckets/test_storage_access_lists.py::test_public_access_prevention_refuses_everybody",
             ),
         ),
         Row(
@@ -86,9 +86,9 @@ STORAGE = Section(
             here="by the emulator's clock",
             source=f"{SYSTEM}; {API}",
             tests=(
-                f"{_STORAGE}_protection.py::test_a_protected_object",
-                f"{_STORAGE}_protection.py::test_retention_ends_with_the_clock",
-                f"{_STORAGE}_soft_delete.py::test_restoring",
+                f"{_STORAGE}/buckets/test_storage_protection.py::test_a_protected_object",
+                f"{_STORAGE}/buckets/test_storage_protection.py::test_retention_ends_with_the_clock",
+                f"{_STORAGE}/buckets/test_storage_soft_delete.py::test_restoring",
             ),
         ),
         Row(
@@ -98,8 +98,8 @@ STORAGE = Section(
             here="exactly on time, by the emulator's clock",
             source=API,
             tests=(
-                f"{_STORAGE}_lifecycle.py::test_old_objects_are_deleted",
-                f"{_STORAGE}_lifecycle.py::test_one_action_is_taken",
+                f"{_STORAGE}/buckets/test_storage_lifecycle.py::test_old_objects_are_deleted",
+                f"{_STORAGE}/buckets/test_storage_lifecycle.py::test_one_action_is_taken",
             ),
         ),
         Row(
@@ -109,8 +109,8 @@ STORAGE = Section(
             here="without uploads, downloads and further batches",
             source=f"{SYSTEM}; {API}",
             tests=(
-                f"{_STORAGE}_batch.py::test_answers_come_in_order",
-                f"{_STORAGE}_batch.py::test_how_many_calls",
+                f"{_STORAGE}/requests/test_storage_batch.py::test_answers_come_in_order",
+                f"{_STORAGE}/requests/test_storage_batch.py::test_how_many_calls",
             ),
         ),
         Row(
@@ -120,9 +120,9 @@ STORAGE = Section(
             here="both versions, with one key of the emulator's own",
             source=CLIENTS,
             tests=(
-                f"{_STORAGE}_signed_urls.py::test_it_opens_what_was_signed",
-                f"{_STORAGE}_signed_urls.py::test_it_expires_by_the_emulators_clock",
-                f"{_STORAGE}_signed_urls.py::test_a_tampered_one_is_refused",
+                f"{_STORAGE}/requests/test_storage_signed_urls.py::test_it_opens_what_was_signed",
+                f"{_STORAGE}/requests/test_storage_signed_urls.py::test_it_expires_by_the_emulators_clock",
+                f"{_STORAGE}/requests/test_storage_signed_urls.py::test_a_tampered_one_is_refused",
             ),
         ),
         Row(

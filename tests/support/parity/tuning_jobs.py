@@ -17,7 +17,7 @@ MEASUREMENTS = "tests/vertex_emulator/tuning_jobs/test_measurements.py"
 METRICS = "tests/vertex_emulator/tuning_jobs/test_metric_files.py"
 RULES = "tests/vertex_emulator/tuning_jobs/test_study_rules.py"
 RECOVERY = "tests/vertex_emulator/tuning_jobs/test_tuning_recovery.py"
-FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_tuning_jobs.py"
+FIDELITY = "tests/pulumi_vertex_training/cloud/fidelity/test_fidelity_tuning_jobs.py"
 SDK = "tests/clients/vertex/test_sdk_tuning_and_resources.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
 

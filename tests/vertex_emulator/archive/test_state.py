@@ -19,7 +19,6 @@ from typing import Any
 import psutil
 import pytest
 
-from support.archives import Edit, Members, changed, control, packed, send, unpacked, with_member, without
 from support.emulator import call, running
 from support.job_emulator import (
     SLEEP,
@@ -31,7 +30,18 @@ from support.job_emulator import (
     raise_flag,
     running_jobs,
 )
-from support.steps import Steps
+from support.services.archives import (
+    Edit,
+    Members,
+    changed,
+    control,
+    packed,
+    send,
+    unpacked,
+    with_member,
+    without,
+)
+from support.services.steps import Steps
 from support.tables import every_row
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError

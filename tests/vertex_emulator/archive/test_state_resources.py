@@ -10,14 +10,24 @@ from typing import Any
 
 import pytest
 
-from support.archives import Edit, Members, changed, control, packed, send, unpacked, with_member, without
 from support.emulator import call, running
 from support.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
-from support.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
-from support.steps import Steps
+from support.services.archives import (
+    Edit,
+    Members,
+    changed,
+    control,
+    packed,
+    send,
+    unpacked,
+    with_member,
+    without,
+)
+from support.services.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
+from support.services.steps import Steps
+from support.services.tuning import create as create_tuning
+from support.services.tuning import tuning_job, wait_for_trials
 from support.tables import every_row
-from support.tuning import create as create_tuning
-from support.tuning import tuning_job, wait_for_trials
 from vertex_emulator.control import ControlError
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.daemon import Daemon

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.artifacts import create
 from support.emulator import running
+from support.registries.artifacts import create
 from vertex_emulator.daemon import Daemon
 
 _numbers = itertools.count(1)

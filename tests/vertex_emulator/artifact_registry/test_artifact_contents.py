@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.artifacts import (
+from support.registries.artifacts import (
     HOST,
     INDEX,
     MANIFEST,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.emulator import Answer, call, running
-from support.registry import RegistryClient, codes, manifest
+from support.registries.registry import RegistryClient, codes, manifest
 from vertex_emulator.daemon import Daemon
 
 

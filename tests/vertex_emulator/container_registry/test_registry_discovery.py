@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.emulator import Answer, call
-from support.registry import (
+from support.registries.registry import (
     DOCKER_MANIFEST,
     OCI_CONFIG,
     OCI_INDEX,

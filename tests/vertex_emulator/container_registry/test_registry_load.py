@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from support.emulator import Answer, kill, peak_memory
-from support.registry import RegistryClient, descriptor, manifest, new_name, sha256
+from support.registries.registry import RegistryClient, descriptor, manifest, new_name, sha256
 from support.waiting import eventually
 from vertex_emulator import launcher
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.emulator import call, running
-from support.registry import (
+from support.registries.registry import (
     OCI_INDEX,
     OCI_MANIFEST,
     RegistryClient,

@@ -7,7 +7,15 @@ import json
 import pytest
 
 from support.emulator import Answer, call
-from support.registry import OCI_MANIFEST, RegistryClient, codes, descriptor, manifest, sha256, sha512
+from support.registries.registry import (
+    OCI_MANIFEST,
+    RegistryClient,
+    codes,
+    descriptor,
+    manifest,
+    sha256,
+    sha512,
+)
 from vertex_emulator.daemon import Daemon
 
 DATA = bytes(range(256)) * 4

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.registry import (
+from support.registries.registry import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
     OCI_INDEX,

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from support.emulator import Answer, call, running
-from support.registry import OCI_INDEX, OCI_MANIFEST, RegistryClient, descriptor, index, manifest, sha512
+from support.registries.registry import (
+    OCI_INDEX,
+    OCI_MANIFEST,
+    RegistryClient,
+    descriptor,
+    index,
+    manifest,
+    sha512,
+)
 from vertex_emulator.daemon import Daemon
 
 NAME = "gcr.io/project/image"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.job_emulator import JobEmulator
-from support.pipelines import Pipelines, emptied, emulating
+from support.services.pipelines import Pipelines, emptied, emulating
 
 
 @pytest.fixture(scope="module")

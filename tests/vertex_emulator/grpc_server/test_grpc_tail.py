@@ -13,8 +13,8 @@ from google.cloud.logging_v2.services.logging_service_v2 import LoggingServiceV2
 from google.cloud.logging_v2.services.logging_service_v2.transports import LoggingServiceV2GrpcTransport
 from google.cloud.logging_v2.types import TailLogEntriesRequest, TailLogEntriesResponse
 
+from support.clients.grpc_channel import connected
 from support.emulator import PROJECT, call, running
-from support.grpc_channel import connected
 from support.job_emulator import JobEmulator, pool
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.door import Door
+from support.clients.door import Door
 from support.emulator import running
 
 

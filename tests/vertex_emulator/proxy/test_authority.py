@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from support.forged_certificates import forged
+from support.clients.forged_certificates import forged
 from vertex_emulator.proxy import authority
 from vertex_emulator.proxy.authority import Authority
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.forged_certificates import of_this_machine
+from support.clients.forged_certificates import of_this_machine
 from vertex_emulator.http.server import listen
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.destinations import Address, check_address, connect

@@ -8,7 +8,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from support.door import Door, read_head
+from support.clients.door import Door, read_head
 from support.emulator import call
 from vertex_emulator.kernel import data_folder
 

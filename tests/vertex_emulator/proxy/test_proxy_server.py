@@ -15,7 +15,7 @@ import requests
 from google.cloud import aiplatform_v1
 from google.oauth2.credentials import Credentials
 
-from support.door import Door
+from support.clients.door import Door
 from support.emulator import call, running
 from support.waiting import eventually
 from vertex_emulator.http.server import listen

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.job_emulator import SLEEP, JobEmulator
-from support.pipelines import Pipelines, emptied, emulating, pipeline
+from support.services.pipelines import Pipelines, emptied, emulating, pipeline
 
 
 @pytest.fixture(scope="module")

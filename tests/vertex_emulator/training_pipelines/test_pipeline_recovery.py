@@ -10,7 +10,7 @@ from typing import Any
 
 from support.emulator import Answer, call, kill
 from support.job_emulator import PARENT
-from support.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
+from support.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
 from support.waiting import eventually
 from vertex_emulator import launcher
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import PARENT, SLEEP
-from support.pipelines import BASE, SAVE, Pipelines, pipeline, pool, serving
+from support.services.pipelines import BASE, SAVE, Pipelines, pipeline, pool, serving
 
 DEFINITION = (
     "gs://google-cloud-aiplatform/schema/trainingjob/definition/hyperparameter_tuning_task_1.0.0.yaml"

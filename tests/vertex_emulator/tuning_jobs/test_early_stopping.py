@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.studies import MINIMIZE, study, trial
+from support.services.studies import MINIMIZE, study, trial
 from vertex_emulator.tuning_jobs.study import early_stopping
 from vertex_emulator.tuning_jobs.study.early_stopping import stops_early
 from vertex_emulator.tuning_jobs.study.measurements import Trial

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.properties import examples
-from support.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
+from support.services.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
 from vertex_emulator.tuning_jobs.study import search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, same

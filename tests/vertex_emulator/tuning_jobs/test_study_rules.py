@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from support.studies import MAXIMIZE, below, categorical, discrete, double, integer, study, study_spec, trial
+from support.services.studies import (
+    MAXIMIZE,
+    below,
+    categorical,
+    discrete,
+    double,
+    integer,
+    study,
+    study_spec,
+    trial,
+)
 from support.tables import every_row
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.tuning_jobs.study.study_stopping import stop_reason, too_many_failed

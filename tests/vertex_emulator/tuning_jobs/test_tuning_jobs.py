@@ -24,8 +24,8 @@ from support.job_emulator import (
     wait_for_flags,
     wait_until_gone,
 )
-from support.studies import MAXIMIZE, below, categorical, discrete, double, integer, study_spec
-from support.tuning import (
+from support.services.studies import MAXIMIZE, below, categorical, discrete, double, integer, study_spec
+from support.services.tuning import (
     JOBS,
     PARSED,
     QUICK,

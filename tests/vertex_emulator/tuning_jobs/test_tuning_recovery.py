@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 
 from support.job_emulator import JobEmulator, job_id, pool, running_jobs, wait_for_flags, wait_until_gone
-from support.killed_emulator import killed_after_block
-from support.studies import double, study_spec
-from support.tuning import JOBS, PARSED, QUICK, create, metric_of, trial_states, values_of, wait_for_trials
+from support.services.killed_emulator import killed_after_block
+from support.services.studies import double, study_spec
+from support.services.tuning import (
+    JOBS,
+    PARSED,
+    QUICK,
+    create,
+    metric_of,
+    trial_states,
+    values_of,
+    wait_for_trials,
+)
 from support.waiting import eventually
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox

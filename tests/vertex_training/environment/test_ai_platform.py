@@ -14,8 +14,15 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     chief_name,
     role_counts,
 )
-from support.environment_views import CONTAINER, JOB_ID, JOB_IDENTITY, RANK_VARIABLES, legacy, training_input
 from support.jobs import job, pool
+from support.specs.environment_views import (
+    CONTAINER,
+    JOB_ID,
+    JOB_IDENTITY,
+    RANK_VARIABLES,
+    legacy,
+    training_input,
+)
 from vertex_training.environment.replica import job_environments
 from vertex_training.topology.roles import Role
 

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from support.environment_views import (
+from support.jobs import EMPTY, REDUCTION_SERVER, job, pool
+from support.specs.environment_views import (
     FULL,
     JOB_ID,
     JOB_IDENTITY,
@@ -16,7 +17,6 @@ from support.environment_views import (
     local_addresses,
     role_names,
 )
-from support.jobs import EMPTY, REDUCTION_SERVER, job, pool
 from vertex_training.environment.replica import host_name, job_environments, replica_environment
 from vertex_training.topology.roles import Role
 

@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import jobs
-from support.environment_views import CONTRACTS, FULL, cluster_spec, environment, environments, tf_config
 from support.jobs import pool
+from support.specs.environment_views import (
+    CONTRACTS,
+    FULL,
+    cluster_spec,
+    environment,
+    environments,
+    tf_config,
+)
 
 BASE = {"base_output_directory": "gs://b/out"}
 TUNING = {"CLOUD_ML_TRIAL_ID", "CLOUD_ML_HP_METRIC_FILE", "CLOUD_ML_HP_METRIC_TAG"}

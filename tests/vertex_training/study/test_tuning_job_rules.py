@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
 from support.properties import examples
-from support.tables import every_row
-from support.tuning_rules import (
+from support.specs.tuning_rules import (
     ACCURACY,
     CASES,
     CHILD,
@@ -28,6 +27,7 @@ from support.tuning_rules import (
     under,
     when,
 )
+from support.tables import every_row
 from vertex_training.fields.decode import decode
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions

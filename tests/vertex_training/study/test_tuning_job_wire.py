@@ -14,8 +14,8 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     normalise,
     to_wire,
 )
-from support import tuning_specs
-from support.tuning_specs import study, tuning_job
+from support.specs import tuning_specs
+from support.specs.tuning_specs import study, tuning_job
 from vertex_training.fields.decode import decode, encode
 from vertex_training.study.study import (
     CategoricalValueCondition,

@@ -36,8 +36,9 @@ from pulumi_vertex_training.kinds.staging_bucket.rules import read as read_bucke
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.kinds.training_image.spec import validate as validate_image
 from pulumi_vertex_training.plugin import secret_masking
-from support import bucket_rules, jobs, pipeline_rules, tuning_rules
-from support.tuning_specs import tuning_job
+from support import jobs
+from support.specs import bucket_rules, pipeline_rules, tuning_rules
+from support.specs.tuning_specs import tuning_job
 from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors

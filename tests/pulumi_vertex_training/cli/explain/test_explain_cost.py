@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.command import environment
-from support.measured import Measured, run_measured
+from support.measured.memory import Measured, run_measured
 
 ENOUGH = 150
 """Memory in MiB; an explanation of a small job takes a third of it."""

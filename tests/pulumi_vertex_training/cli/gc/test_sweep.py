@@ -20,8 +20,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord, persistent_kinds
-from support.fake_gateway import FakeGateway
 from support.scripted_service import Answer, Service, refusal
+from support.services.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 NAME = "projects/1/locations/us-central1/customJobs/1"

@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.image_repository.provider import ImageReposito
 from pulumi_vertex_training.kinds.image_repository.spec import from_wire
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from support.plugin import PluginProcess
-from support.pushed_images import push_small_image
+from support.registries.pushed_images import push_small_image
 
 REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -19,7 +19,7 @@ from pulumi_vertex_training.images import ImageSource, plan_image
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.training_image.build import PushedImage, build_and_push
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.wheels import locked, make_wheel
+from support.builds.wheels import locked, make_wheel
 
 BASE = "python:3.11-slim"
 OTHER_BASE = "gcr.io/deeplearning-platform-release/tf2-gpu.2-8"

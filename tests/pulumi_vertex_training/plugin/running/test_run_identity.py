@@ -1,6 +1,7 @@
 """The identity of a run: when it is the same run, and when it is another.
 
-The engine is the one in the test's process; `tests/engine/test_run_identity.py` has what needs the real one.
+The engine is the one in the test's process; `tests/engine/identity/test_run_identity.py` has what needs the
+real one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from support.in_process_programs import custom_job
-from support.run_trials import RunTrial
-from support.small_engine import SmallEngine, kills
-from support.subjects import CUSTOM_JOB, state_of
+from support.in_process.programs import custom_job
+from support.in_process.run_trials import RunTrial
+from support.in_process.small_engine import SmallEngine, kills
+from support.kills.subjects import CUSTOM_JOB, state_of
 from support.waiting import eventually
 
 FINISHED: dict[str, Any] = {"command": ("true",), "on_delete": "cancel"}

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from support.in_process_programs import custom_job, tuning_job
-from support.run_trials import RunTrial
-from support.small_engine import SmallEngine, kills
-from support.subjects import CUSTOM_JOB, TUNING_JOB, state_of
+from support.in_process.programs import custom_job, tuning_job
+from support.in_process.run_trials import RunTrial
+from support.in_process.small_engine import SmallEngine, kills
+from support.kills.subjects import CUSTOM_JOB, TUNING_JOB, state_of
 from support.waiting import eventually
 
 pytestmark = pytest.mark.slow

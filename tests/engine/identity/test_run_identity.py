@@ -1,0 +1,98 @@
+"""Runs whose stack or resource is renamed, and runs of two deployments or backends, on the real engine.
+
+`tests/pulumi_vertex_training/plugin/running/test_run_identity.py` has the cases that need one deployment at
+a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import engine as support
+from support.kills.stage import DESTROY, UP, Moment, Stage, Victim, at
+
+ALIAS = 'opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(name="train")])'
+
+
+def test_a_renamed_job_and_a_renamed_stack_run_nothing(stage: Stage) -> None:
+    stage.declare("A")
+    stage.up()
+    stage.forget()
+    with stage.trial():
+        before = stage.live()
+        stage.declare("A", name="practise", options=f'wait="none", {ALIAS}')
+        stage.up()
+        assert stage.live() == stage.recorded_jobs() == before
+        stage.engine.run("stack", "rename", "other").ok()
+        stage.engine.environment["PULUMI_STACK"] = "other"
+        stage.up()
+        assert stage.live() == before
+        stage.engine.run("stack", "rename", "test").ok()
+        stage.engine.environment["PULUMI_STACK"] = "test"
+        stage.up("--expect-no-changes")
+        assert stage.submissions() == 0
+        stage.assert_one()
+    stage.clear()
+
+
+def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage) -> None:
+    stage.clear()
+    stage.forget()
+    with stage.trial():
+        stage.declare()
+        with stage.held(UP, at("CreateCustomJob", Moment.CARRIED_OUT)) as (first, release):
+            assert "pulumi cancel" in stage.run(*UP).failed().output
+            stage.engine.run("cancel", "--yes").ok()
+            stage.up()
+            release()
+            first.communicate(timeout=60)
+        stage.up()
+        assert stage.submissions() == 1
+        stage.assert_one()
+    stage.clear()
+
+
+@pytest.fixture
+def neighbour(stage: Stage, template: Path, python: Path, tmp_path: Path) -> Iterator[Stage]:
+    """Yield a stack in another backend, with the same emulator and the same names of project and resource."""
+    project = support.copy(template, tmp_path / "project", python=python)
+    other = Stage(project, data_dir=stage.data_dir)
+    yield other
+    other.settle()
+    other.engine.run("cancel", "--yes")
+    other.run(*DESTROY)
+
+
+@pytest.mark.slow
+def test_equal_names_in_two_backends_do_not_touch_each_other(stage: Stage, neighbour: Stage) -> None:
+    stage.clear()
+    stage.forget()
+    with stage.trial():
+        stage.declare("A")
+        neighbour.declare("A")
+        stage.interrupt(UP, at("CreateCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
+        (mine,) = stage.live()
+        neighbour.interrupt(UP, at("CreateCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
+        (theirs,) = set(stage.live()) - {mine}
+        both = [one.engine.start(*UP) for one in (stage, neighbour)]
+        for process in both:
+            output, _ = process.communicate(timeout=60)
+            assert process.returncode == 0, output
+        stage.settle()
+        assert (stage.recorded_jobs(), neighbour.recorded_jobs()) == ([mine], [theirs])
+        assert sorted(stage.live()) == sorted([mine, theirs])
+        assert stage.submissions() == 2
+
+        stage.declare("B")
+        stage.up()
+        neighbour.up("--expect-no-changes")
+        assert theirs in stage.live()
+        stage.run(*DESTROY).ok()
+        assert stage.live() == neighbour.recorded_jobs() == [theirs]
+        neighbour.up("--expect-no-changes")
+        neighbour.destroy()
+        assert stage.submissions() == 3
+    stage.clear()

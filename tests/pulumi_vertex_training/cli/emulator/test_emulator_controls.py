@@ -1,0 +1,236 @@
+"""`emulator clock`, `quota`, `start-delay`, `replica`, `export` and `import` against a real emulator."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command import environment, run, run_on_terminal
+from support.job_emulator import SLEEP, job, job_id, pool
+from support.waiting import eventually
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+from vertex_emulator.control import Control
+from vertex_emulator.launcher import Emulator
+
+JOBS = "/v1/projects/local/locations/us-central1/customJobs"
+PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+KEYS = {
+    command: set(re.findall(r"`([\w.\[\]]+)`", keys))
+    for command, keys in re.findall(r"^\| `(emulator [\w -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
+}
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    folder = tmp_path_factory.mktemp("controls") / "data"
+    yield launcher.ensure(folder)
+    emulator_reset.reset(folder)
+
+
+@pytest.fixture
+def control(emulator: Emulator) -> Iterator[Control]:
+    found = Control(url=emulator.url, token=emulator.token)
+    yield found
+    found.reset()
+
+
+@pytest.fixture
+def env(emulator: Emulator, control: Control, tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(emulator.data_dir))
+
+
+def create(control: Control, name: str = "digits", code: str = SLEEP) -> str:
+    return str(control.call("POST", JOBS, job(pool(code), name=name))["name"])
+
+
+def said(*words: str, env: dict[str, str]) -> str:
+    ended = run("emulator", *words, env=env)
+    assert (ended.code, ended.err) == (0, ""), ended
+    return ended.out
+
+
+def printed(*words: str, env: dict[str, str]) -> Any:
+    """Return the JSON of a command, whose keys must be those of the page."""
+    ended = run("emulator", *words, "--json", env=env)
+    assert (ended.code, ended.err) == (0, ""), ended
+    command = "emulator " + " ".join(words[:2] if words[0] in ("clock", "quota", "replica") else words[:1])
+    assert set(ended.json) == KEYS[command], command
+    return ended.json
+
+
+def refused(*words: str, env: dict[str, str], code: int = 2) -> str:
+    ended = run("emulator", *words, env=env)
+    assert (ended.code, ended.out) == (code, ""), ended
+    return ended.err
+
+
+def test_the_clock(env: dict[str, str]) -> None:
+    assert "(real speed)" in said("clock", env=env)
+    frozen = printed("clock", "freeze", env=env)
+    assert frozen["rate"] == 0
+    assert "(frozen). Machine time: 20" in said("clock", "show", env=env)
+    later = printed("clock", "advance", "86400", env=env)
+    assert later["time"][11:] == frozen["time"][11:]
+    assert later["time"][:10] > frozen["time"][:10]
+    assert "(1000 times real speed)" in said("clock", "scale", "1000", env=env)
+    assert printed("clock", "scale", "0.5", env=env)["rate"] == 0.5
+    assert printed("clock", "reset", env=env)["rate"] == 1
+    assert printed("clock", "show", env=env)["rate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        pytest.param(("clock", "halt"), "has no command 'halt'", id="no command"),
+        pytest.param(("clock", "advance"), "required: SECONDS", id="how far"),
+        pytest.param(("clock", "advance", "-5"), "-5", id="back"),
+        pytest.param(("clock", "scale", "0"), "use `freeze` to stop the clock", id="scaled by nothing"),
+        pytest.param(("clock", "scale", "1e9"), "from 0.0001 to 10000", id="too fast"),
+        pytest.param(("replica-limit", "0"), "'0' is not allowed", id="no replica"),
+        pytest.param(("persistent-resource-delay", "soon"), "'soon' is not a time", id="no time of a change"),
+        pytest.param(("start-delay", "soon"), "'soon' is not a time", id="no time"),
+        pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
+        pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not allowed", id="less than nothing"),
+        pytest.param(("quota", "set", "NVIDIA_L44", "1"), "Did you mean NVIDIA_L4?", id="misspelt"),
+        pytest.param(("replica", "kill", "digits", "workerpool0-0"), "no job 'digits'", id="no job"),
+        pytest.param(("import", "nowhere.tar"), "nowhere.tar does not exist", id="no file"),
+        pytest.param(("import", __file__), "The archive was not imported", id="no archive"),
+    ],
+)
+def test_what_cannot_be_done(env: dict[str, str], words: tuple[str, ...], says: str) -> None:
+    assert says in refused(*words, env=env)
+
+
+def test_quotas(env: dict[str, str], control: Control) -> None:
+    assert said("quota", "list", env=env) == "No quota is set.\n"
+    assert said("quota", "set", "NVIDIA_L4", "4", "--region", "us-central1", env=env) == (
+        "Quota of nvidia_l4_gpus in us-central1: 4. Above it, jobs larger than the quota are refused, "
+        "others are queued.\n"
+    )
+    found = printed("quota", "set", "cpus", "8", "--preemptible", "--when-exceeded", "queue", env=env)
+    assert found["metric"] == "aiplatform.googleapis.com/custom_model_training_preemptible_cpus"
+    printed("quota", "set", "cpus", "4", "--when-exceeded", "refuse", env=env)
+    create(control)
+    lines = said("quota", "list", env=env).splitlines()
+    assert lines[0].split() == ["METRIC", "REGION", "LIMIT", "USED", "WHEN", "EXCEEDED"]
+    assert lines[3].split()[:7] == ["cpus", "*", "4", "4", "in", "us-central1", "jobs"]
+    assert len(printed("quota", "list", env=env)["quotas"]) == 3
+    assert printed("quota", "clear", "cpus", env=env) == {"removed": 1}
+    assert said("quota", "clear", "--region", "us-central1", env=env) == "Removed quotas: 1.\n"
+    assert run_on_terminal("emulator", "quota", "clear", env=env).code == 0
+    assert said("quota", "list", env=env) == "No quota is set.\n"
+
+
+def test_the_start_delay(env: dict[str, str], control: Control) -> None:
+    assert said("start-delay", env=env) == "New jobs start at once.\n"
+    assert said("start-delay", "3600", env=env) == "New jobs wait 3600 s before their replicas start.\n"
+    assert printed("start-delay", env=env) == {"seconds": 3600}
+    create(control)
+    assert control.jobs()[0]["state"] == "JOB_STATE_PENDING"
+    assert printed("start-delay", "0", env=env) == {"seconds": 0}
+
+
+def test_the_delay_of_persistent_resources(env: dict[str, str]) -> None:
+    first = "Each change of a persistent resource takes 0.3 s.\n"
+    assert said("persistent-resource-delay", env=env) == first
+    words = "Each change of a persistent resource takes 600 s.\n"
+    assert said("persistent-resource-delay", "600", env=env) == words
+    assert printed("persistent-resource-delay", env=env) == {"seconds": 600}
+    assert said("persistent-resource-delay", "0", env=env) == "Persistent resources change at once.\n"
+
+
+def test_the_replica_limit(env: dict[str, str]) -> None:
+    words = "At most 64 replicas run at the same time; other jobs wait.\n"
+    assert said("replica-limit", "64", env=env) == words
+    assert printed("replica-limit", env=env) == {"replicas": 64}
+
+
+def test_a_replica_is_killed(env: dict[str, str], control: Control) -> None:
+    name = create(control)
+    words = ("replica", "kill", "digits", "workerpool0-0", "--out-of-memory")
+    assert said(*words, env=env) == (
+        f"workerpool0-0 of job {job_id(name)} will be killed as if it ran out of memory as soon as it runs.\n"
+    )
+    eventually(lambda: control.jobs()[0]["state"] == "JOB_STATE_FAILED")
+    assert "ran out of memory" in control.jobs()[0]["error"]
+    assert "none of its replicas is running" in refused(*words, env=env)
+
+
+def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control) -> None:
+    control.set_start_delay(3600)
+    name, other = create(control), create(control)
+    for text in (name, job_id(name)):
+        order = printed("replica", "preempt", text, "workerpool0-0", "--after", "5", env=env)
+        assert (order["job"], order["kind"], order["after"]) == (job_id(name), "preempt", 5)
+    assert "Several jobs are named 'digits'" in refused("replica", "kill", "digits", "workerpool0-0", env=env)
+    control.call("POST", f"/v1/{other}:cancel", {})
+    order = printed("replica", "kill", "digits", "workerpool0-0", "--times", "3", env=env)
+    assert (order["job"], order["times"]) == (job_id(name), 3)
+    says = said("replica", "kill", "digits", "workerpool0-0", "--times", "3", "--after", "1.5", env=env)
+    assert says.endswith(" will be killed 1.5 s after it starts, 3 times.\n")
+    assert "Did you mean workerpool0-0?" in refused("replica", "kill", "digits", "workerpool0-1", env=env)
+
+
+def test_export_and_import(env: dict[str, str], control: Control, emulator: Emulator, tmp_path: Path) -> None:
+    control.call("POST", "/storage/v1/b?project=local", {"name": "some-bucket"})
+    name = create(control, code="print('hello')")
+    eventually(lambda: control.jobs()[0]["state"] == "JOB_STATE_SUCCEEDED")
+    file = tmp_path / "state.tar"
+    assert str(file) in said("export", str(file), env=env)
+    assert tarfile.is_tarfile(file)
+    assert "already exists" in refused("export", str(file), env=env)
+    assert "has bucket some-bucket, job" in refused("import", str(file), env=env)
+    assert printed("export", str(tmp_path / "again.tar"), env=env)["bytes"] == file.stat().st_size
+    elsewhere = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "other"))
+    imported = "Imported: 1 jobs, 1 buckets, 0 objects, 0 images, 0 repositories.\n"
+    assert said("import", str(file), env=elsewhere) == imported
+    assert launcher.find(tmp_path / "other") is None, "it was started for this alone"
+    control.reset()
+    assert printed("import", str(file), env=env)["jobs"] == 1
+    assert control.jobs()[0]["name"] == name
+    assert "hello" in run("logs", "digits", env=env).out
+    cannot = refused("export", str(tmp_path / "no" / "such" / "folder.tar"), env=env, code=1)
+    assert "cannot be used: No such file or directory" in cannot
+
+
+def test_unknown_types(env: dict[str, str], control: Control) -> None:
+    assert said("unknown-types", env=env) == "Unknown machine types are refused.\n"
+    assert said("unknown-types", "allow", env=env).endswith("are allowed.\n")
+    assert printed("unknown-types", env=env) == {"allowed": True}
+    assert printed("unknown-types", "refuse", env=env) == {"allowed": False}
+
+
+def test_contract(env: dict[str, str], control: Control) -> None:
+    assert said("contract", env=env) == "New jobs get the same CLUSTER_SPEC as real jobs.\n"
+    assert said("contract", "documented", env=env).endswith("as documented.\n")
+    assert control.contract() == "documented"
+    assert printed("contract", env=env) == {"contract": "documented"}
+    assert printed("contract", "observed", env=env) == {"contract": "observed"}
+
+
+def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> None:
+    env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
+    assert "is not running" in refused("clock", "freeze", env=env, code=1)
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_the_page_has_every_command() -> None:
+    commands = {" ".join(command.split()[1:2]) for command in KEYS}
+    delays = {"start-delay", "persistent-resource-delay"}
+    assert commands == {
+        "clock",
+        "quota",
+        *delays,
+        "unknown-types",
+        "contract",
+        "replica-limit",
+        "replica",
+        "export",
+        "import",
+    }

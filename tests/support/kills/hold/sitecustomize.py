@@ -1,0 +1,126 @@
+"""Watch the providers in the provider process: hold one of their methods, and record all calls.
+
+Tests put this folder on PYTHONPATH. HOLD is `MODULE:CLASS.METHOD`. When the method is called, the file
+HELD_FILE appears, and the method waits until a test deletes it: for steps without a request to the service.
+RECORDED_CALLS is a file that gets a line when a call begins and one when it ends
+(`support.in_process.recorded_calls`).
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+METHODS = ("check", "diff", "create", "update", "read", "delete")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """A finder that changes the module once it is loaded."""
+
+    def __init__(self, module: str, change: Callable[[ModuleType], None]) -> None:
+        self._module, self._change = module, change
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != self._module:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        loader = None if spec is None else spec.loader
+        if loader is None:
+            return None
+        load = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            self._change(module)
+
+        loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _hold(name: str, file: Path) -> Callable[[ModuleType], None]:
+    """Return a change that holds the method `CLASS.METHOD` of the module."""
+
+    def change(module: ModuleType) -> None:
+        class_name, _, method_name = name.partition(".")
+        owner = getattr(module, class_name)
+        method = getattr(owner, method_name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            file.touch()
+            while file.exists():
+                time.sleep(0.02)
+            return method(*args, **kwargs)
+
+        setattr(owner, method_name, call)
+
+    return change
+
+
+class _Recorder:
+    """A recorder of the calls of all subclasses of a class; of nested calls, only the outer one."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._lock, self._number = file, threading.Lock(), 0
+        self._thread = threading.local()
+
+    def change(self, module: ModuleType) -> None:
+        """Record the providers that are defined from now on."""
+
+        before = vars(module.Provider)["__init_subclass__"].__func__
+
+        def init_subclass(cls: type) -> None:
+            before(cls)
+            for name in METHODS:
+                if name in vars(cls):
+                    setattr(cls, name, self._recorded(name, vars(cls)[name]))
+
+        module.Provider.__init_subclass__ = classmethod(init_subclass)
+
+    def _recorded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(provider: object, *args: Any) -> Any:
+            if getattr(self._thread, "busy", False):
+                return method(provider, *args)
+            with self._lock:
+                self._number += 1
+                number = f"{os.getpid()}.{self._number}"
+            self._thread.busy = True
+            try:
+                self._write(
+                    {"number": number, "provider": type(provider).__name__, "method": name, "args": args}
+                )
+                try:
+                    result = method(provider, *args)
+                except Exception as error:
+                    self._write({"number": number, "error": str(error)})
+                    raise
+                self._write({"number": number, "result": None if result is None else vars(result)})
+                return result
+            finally:
+                self._thread.busy = False
+
+        return call
+
+    def _write(self, line: dict[str, Any]) -> None:
+        text = json.dumps(line, default=lambda one: getattr(one, "reason", None) or repr(one)) + "\n"
+        with self._lock, self._file.open("a") as file:
+            file.write(text)
+
+
+if "pulumi.dynamic" in sys.orig_argv:
+    if "RECORDED_CALLS" in os.environ:
+        _recorder = _Recorder(Path(os.environ["RECORDED_CALLS"]))
+        sys.meta_path.insert(0, _Finder("pulumi_vertex_training.plugin.provider", _recorder.change))
+    if "HOLD" in os.environ:
+        _module, _, _method = os.environ["HOLD"].partition(":")
+        sys.meta_path.insert(0, _Finder(_module, _hold(_method, Path(os.environ["HELD_FILE"]))))

@@ -1,0 +1,497 @@
+"""Hold an operation of the real engine at one step, kill a process there, and count the submitted jobs.
+
+A `Stage` is one stack with its emulator. The emulator's faults hold a call of the service. For a step
+without a call, the provider process is stopped, and the engine's own record of begun operations shows that it
+is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from support.emulator import is_alive, kill
+from support.engine import Engine, Result
+from support.kills.subjects import COLLECTIONS, CUSTOM_JOB, PARENT, Subject, has_ended, state_of
+from support.waiting import eventually
+from vertex_emulator import launcher
+from vertex_emulator.control import Control, ControlError
+
+UP = ("up", "--yes", "--skip-preview", "--non-interactive")
+DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
+REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
+REPLACE = (*UP, "--replace", CUSTOM_JOB.urn)
+
+RUN_CREATE = "pulumi_vertex_training.plugin.running.run:RunProvider.create"
+RUN_UPDATE = "pulumi_vertex_training.plugin.running.run:RunProvider.update"
+ON_FAILURE = 'wait="none", rerun="on_failure", rerun_limit={limit}'
+
+_LONG = 600.0
+_HOLD = Path(__file__).parent / "hold"
+
+
+class Victim(enum.Enum):
+    """The process that is killed. Killing `pulumi` leaves its children alive, and the other way round."""
+
+    PULUMI = "pulumi"
+    PROVIDER = "provider"
+    BOTH = "pulumi and provider"
+    EMULATOR = "emulator"
+
+
+class Moment(enum.Enum):
+    """The point of a call, or of the engine's work on one resource, at which it is held."""
+
+    ASKED = "asked"
+    """The service has the request, and carries it out after the release."""
+    LOST = "lost"
+    """The request never arrives."""
+    CARRIED_OUT = "carried out"
+    """The service has carried it out, and nobody has the answer."""
+    ANSWERED = "answered"
+    """The provider has the answer, the engine has not recorded it."""
+    CALLED = "called"
+    """The engine has recorded the begin and called the provider, which has not begun."""
+
+
+class Situation(enum.Enum):
+    """The state of the stack at the begin of a trial."""
+
+    NOTHING = "nothing"
+    RECORDED = "a run without a job"
+    """The state after a deployment that was killed before it submitted its job."""
+    LIVE = "a live job"
+    """For resources that are not jobs: the resource as declared."""
+    ENDED = "a job that has succeeded"
+    FAILED = "a failed job, to be run again once"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hold:
+    """A step at which an operation is held.
+
+    `what` is a method of the service; its `nth` call since the begin of the operation is held. For CALLED it
+    is a method of the provider, `MODULE:CLASS.METHOD`.
+    """
+
+    what: str
+    moment: Moment
+    nth: int = 1
+
+
+def at(what: str, moment: Moment = Moment.ASKED, nth: int = 1) -> Hold:
+    return Hold(what=what, moment=moment, nth=nth)
+
+
+@dataclass
+class Stage:
+    """A stack with one resource, by default a job, and its state so far."""
+
+    engine: Engine
+    data_dir: Path | None = None
+    """The emulator's data directory; None is the engine's own."""
+    subject: Subject = CUSTOM_JOB
+    declared: int = 0
+    noted: int = 0
+    spec: str = ""
+    command: list[str] = field(default_factory=list)
+    is_live: bool = False
+    """True while the stack is known to have one live job, as declared."""
+    is_sound: bool = True
+    """False from the begin of a test until its last assertion."""
+    output: str = ""
+    _before: int = 0
+    _lost: set[int] = field(default_factory=set)
+    _left: list[psutil.Process] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.data_dir is None:
+            self.data_dir = self.engine.data_dir
+        self.engine.environment["VERTEX_TRAINING_DATA_DIR"] = str(self.data_dir)
+
+    def take(self, subject: Subject) -> None:
+        """Change to a resource of another kind; destroy the one before."""
+        if subject is not self.subject:
+            self.is_sound = False
+            if self.recorded():
+                self.destroy()
+            self.subject, self.is_live, self.is_sound = subject, False, True
+
+    def declare(
+        self,
+        spec: str | None = None,
+        *,
+        ends: bool | None = None,
+        after: float = 0,
+        options: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Declare a resource that runs for long, or that ends after so many seconds.
+
+        It succeeds if `ends` is True, and fails if it is False. The default spec differs from the one before.
+        """
+        self.declared += 1
+        self.spec = spec or f"spec-{self.declared}"
+        shell = {None: "sleep 600", True: self.subject.good, False: "false"}[ends]
+        if after:
+            shell = f"sleep {after:g}; {shell}"
+        self.command = ["sh", "-c", shell, "trial"]  # $0; a tuning job appends the parameters of a trial
+        self._write(options=options, name=name)
+
+    def change(self, *, options: str | None = None) -> None:
+        """Change the declaration in all fields that are updated in place."""
+        self.noted += 1
+        self._write(options=options, name=None)
+
+    def change_nothing(self, *, options: str) -> None:
+        """Declare the same with these options."""
+        self._write(options=options, name=None)
+
+    def program(self) -> tuple[str, str]:
+        """Return the present declaration, for `restore`."""
+        file = self.engine.folder / "infra" / "__main__.py"
+        return self.spec, file.read_text() if file.exists() else ""
+
+    def restore(self, declared: tuple[str, str]) -> None:
+        """Declare what `program` returned."""
+        self.spec, text = declared
+        (self.engine.folder / "infra" / "__main__.py").write_text(text)
+        self.is_live = False
+
+    def _write(self, *, options: str | None, name: str | None) -> None:
+        values = {
+            "command": self.command,
+            "spec": self.spec,
+            "note": f"note-{self.noted}",
+            "count": 1 + self.noted % 5,
+            "options": ('wait="none"' if self.subject.run else "") if options is None else options,
+        }
+        self.engine.write(self.subject.declaration(**values, **({"name": name} if name else {})))
+        self.is_live = False
+
+    @property
+    def control(self) -> Control:
+        """The control API of the emulator, which is started if it is not running."""
+        emulator = launcher.ensure(self.data_dir)
+        return Control(url=emulator.url, token=emulator.token)
+
+    def listed(self, collection: str) -> list[dict[str, Any]]:
+        """Return all records of a collection; for models, one for each version."""
+        if collection in ("buckets", "objects"):
+            return self._stored(collection)
+        if collection == "folders":
+            return self._folders()
+        found: list[dict[str, Any]] = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
+        if collection != "models":
+            return found
+        versions = [self.control.call("GET", f"/v1/{one['name']}:listVersions")["models"] for one in found]
+        return [{**one, "name": _versioned(one)} for each in versions for one in each]
+
+    def _stored(self, collection: str) -> list[dict[str, Any]]:
+        """Return all buckets, or all objects by their gs:// URIs."""
+        buckets = self.control.call("GET", "/storage/v1/b?project=local").get("items", [])
+        if collection == "buckets":
+            return list(buckets)
+        listed = [self.control.call("GET", f"/storage/v1/b/{one['name']}/o") for one in buckets]
+        objects = [item for each in listed for item in each.get("items", [])]
+        return [{**one, "name": f"gs://{one['bucket']}/{one['name']}"} for one in objects]
+
+    def _folders(self) -> list[dict[str, Any]]:
+        """Return all versions of staged folders, FOLDERS/RESOURCE/HASH, by their gs:// URIs."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for one in self._stored("objects"):
+            found.setdefault("/".join(one["name"].split("/")[:6]), []).append(one)
+        return [{"kind": "folder", "name": name, "objects": objects} for name, objects in found.items()]
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return all records of the service."""
+        return self.listed(self.subject.collection)
+
+    def states(self) -> list[str]:
+        return [state_of(job) for job in self.jobs()]
+
+    def live(self) -> list[str]:
+        return [job["name"] for job in self.jobs() if not has_ended(job)]
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return the deployment as the backend has it, possibly in the middle of an operation."""
+        found: dict[str, Any] = {}
+
+        def is_read() -> bool:
+            try:
+                found.update(self.engine.checkpoint())
+            except (FileNotFoundError, ValueError):  # it is being written
+                return False
+            return True
+
+        eventually(is_read)
+        return found
+
+    def recorded(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """Return the resources of a type in the state; the default type is the subject's."""
+        kind = self.subject.type if kind is None else kind
+        return [one for one in self.checkpoint().get("resources", []) if one["type"].endswith(f":{kind}")]
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Return the runs in the state."""
+        return [
+            one for one in self.checkpoint().get("resources", []) if "Run" in one["type"].rpartition(":")[2]
+        ]
+
+    def recorded_jobs(self) -> list[str]:
+        return [one["id"] for one in self.recorded()]
+
+    def prepare(self, situation: Situation) -> None:
+        """Bring the stack into the situation by complete operations."""
+        if situation in (Situation.NOTHING, Situation.RECORDED) and (self.runs() or self.recorded()):
+            self.destroy()
+        if situation is Situation.RECORDED:
+            self.declare()
+            self.interrupt(UP, at(self.subject.method("Create"), Moment.LOST), Victim.BOTH)
+            self.settle()
+        elif situation is Situation.LIVE and not self.is_live:
+            self.declare()
+            self.up()
+        elif situation is Situation.ENDED:
+            self.declare(ends=True, options='wait="done"')
+            self.up()
+        elif situation is Situation.FAILED:
+            self.declare(ends=False, options=ON_FAILURE.format(limit=1))
+            self.up()
+            self.until_failed()
+        self.forget()
+
+    @contextlib.contextmanager
+    def trial(self) -> Iterator[None]:
+        """Mark the stage as unusable for other tests if the block fails."""
+        self.is_sound = False
+        yield
+        self.is_sound = True
+
+    def until_failed(self) -> None:
+        self.until(lambda: self.states() == ["FAILED"], "the job's failure")
+
+    def forget(self) -> None:
+        """Forget the submissions so far."""
+        self.control.forget_requests()
+        self._before = 0
+
+    def submissions(self) -> int:
+        """Return how many jobs were submitted since `forget`, whether anybody received the answer or not."""
+        made = [
+            one
+            for one in self.control.requests()["requests"]
+            if one["call"] == self.subject.creates
+            and one["status"] in (200, 499)
+            and one["fault"] not in self._lost
+        ]
+        return self._before + len(made)
+
+    def run(self, *command: str) -> Result:
+        """Run one complete operation."""
+        result = self.engine.run(*command)
+        self.output = result.output
+        return result
+
+    def clear(self) -> None:
+        """Destroy the stack and delete all jobs of the service."""
+        if self.runs():
+            self.run(*DESTROY).ok()
+        for job in self.jobs():
+            self.control.call("DELETE", f"/v1/{job['name']}")
+        self.assert_nothing()
+
+    def up(self, *more: str) -> Result:
+        return self.run(*UP, *more).ok()
+
+    def destroy(self) -> None:
+        """Destroy the stack, and assert that nothing is left."""
+        self.run(*DESTROY).ok()
+        self.assert_nothing()
+
+    def assert_nothing(self) -> None:
+        """Assert that the service has no job, and the state no record of one."""
+        self.is_live = False
+        assert (self.jobs(), self.runs(), self.recorded()) == ([], [], [])
+
+    def assert_nothing_is_left(self) -> None:
+        """Assert that the service has no resource and no live operation, and that the state is empty."""
+        self.assert_nothing()
+        left = {collection: [one["name"] for one in self.listed(collection)] for collection in COLLECTIONS}
+        assert left == {collection: [] for collection in COLLECTIONS}, self.output
+        assert self.undone() == []
+
+    def undone(self) -> list[str]:
+        """Return the operations in the emulator's store that are not done."""
+        assert self.data_dir is not None
+        with contextlib.closing(sqlite3.connect(self.data_dir / "state.sqlite3", timeout=30)) as database:
+            rows = database.execute("SELECT name, operation FROM operations").fetchall()
+        return [name for name, text in rows if not json.loads(text).get("done")]
+
+    def assert_one(self) -> None:
+        """Assert that the service has one job, which is live and in the state, and no other record."""
+        assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
+        self.is_live = True
+
+    def assert_one_live(self) -> None:
+        """Assert that the service has one live job, which is in the state; ended ones may be kept."""
+        assert self.recorded_jobs() == self.live(), self.output
+        assert len(self.live()) == 1, self.output
+        self.is_live = True
+
+    def assert_one_recorded(self) -> None:
+        """Assert that the service has one record, the one in the state."""
+        assert list(map(_local, self.jobs())) == list(map(_local, self.recorded())), self.output
+        assert len(self.recorded_jobs()) == 1, self.output
+
+    def interrupt(self, command: tuple[str, ...], hold: Hold, victim: Victim) -> None:
+        """Begin the operation, hold it, kill the victim, release it, and wait until it has ended.
+
+        Processes that outlive `pulumi` keep running until `settle`.
+        """
+        self.is_live = False
+        with self.held(command, hold) as (process, release):
+            family = psutil.Process(process.pid).children(recursive=True)
+            if victim is Victim.EMULATOR:
+                self._before = self.submissions() + (
+                    hold.what == self.subject.method("Create") and hold.moment is Moment.CARRIED_OUT
+                )
+                self._lost.clear()  # the next emulator numbers its faults from 1
+                kill(launcher.ensure(self.data_dir).pid)
+            if victim in (Victim.PULUMI, Victim.BOTH):
+                process.kill()
+                process.wait()
+            if victim in (Victim.PROVIDER, Victim.BOTH):
+                (provider,) = [one for one in family if _is_provider(one)]
+                kill(provider.pid)
+            if victim is not Victim.EMULATOR or hold.moment is Moment.CALLED:
+                release()
+            if victim in (Victim.PULUMI, Victim.BOTH):
+                assert process.stdout is not None
+                process.stdout.close()  # surviving processes keep the other end open
+            else:
+                self.output, _ = process.communicate(timeout=120)
+            self._left = [one for one in family if is_alive(one)]
+        if victim in (Victim.PULUMI, Victim.BOTH):
+            self.engine.run("cancel", "--yes").ok()
+
+    def until_left(self) -> None:
+        """Wait until the provider that a killed operation left behind has ended by itself."""
+        providers = [one for one in self._left if _is_provider(one)]
+        assert providers
+        self.until(lambda: not any(is_alive(one) for one in providers), "the provider's end")
+
+    def settle(self) -> None:
+        """End all processes that a killed operation left behind."""
+        for one in self._left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        self._left = []
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        eventually(condition, what=lambda: what)
+
+    @contextlib.contextmanager
+    def held(
+        self, command: tuple[str, ...], hold: Hold
+    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        """Yield the operation at the hold, and its release; afterwards kill it if it is still running."""
+        begin = self._held_provider if hold.moment is Moment.CALLED else self._held_call
+        with begin(hold, command) as held:
+            try:
+                yield held
+            finally:
+                if held[0].poll() is None:
+                    os.killpg(held[0].pid, signal.SIGKILL)
+                    held[0].wait()
+
+    @contextlib.contextmanager
+    def _held_call(
+        self, hold: Hold, command: tuple[str, ...]
+    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        control = self.control
+        fault: dict[str, Any] = {"method": hold.what, "nth": hold.nth}
+        if hold.moment in (Moment.ASKED, Moment.LOST):
+            fault["stall"] = _LONG
+            if hold.moment is Moment.LOST:
+                fault["drop"] = "before"
+        else:
+            fault["delay"] = _LONG
+        number = control.add_fault(fault)["number"]
+        if hold.moment is Moment.LOST:
+            self._lost.add(number)
+
+        def is_answered() -> bool:
+            return any(one["fault"] == number for one in control.requests()["requests"])
+
+        def release() -> None:
+            control.clear_faults()
+            self.until(is_answered, f"{hold} let go")
+
+        process = self.engine.start(*command)
+        self._await(process, lambda: control.faults()[0]["held"], hold)
+        try:
+            if hold.moment is Moment.ANSWERED:
+                process.send_signal(signal.SIGSTOP)
+                release()
+                time.sleep(0.3)  # for the provider's answer
+            yield process, release
+        finally:
+            with contextlib.suppress(ControlError):  # it may be the victim
+                control.clear_faults()
+
+    @contextlib.contextmanager
+    def _held_provider(
+        self, hold: Hold, command: tuple[str, ...]
+    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        held, environment = self.engine.folder / "held", self.engine.environment
+        paths = [str(_HOLD), environment.get("PYTHONPATH", "")]
+        more = {"HOLD": hold.what, "HELD_FILE": str(held), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        self.engine.environment = {**environment, **more}
+        try:
+            process = self.engine.start(*command)
+        finally:
+            self.engine.environment = environment
+        try:
+            self._await(process, held.exists, hold)
+            yield process, lambda: held.unlink()
+        finally:
+            held.unlink(missing_ok=True)
+
+    def _await(self, process: subprocess.Popen[str], condition: Callable[[], object], hold: Hold) -> None:
+        """Wait until the operation is at the hold; fail with its output if it ends before."""
+        try:
+            eventually(lambda: condition() or process.poll() is not None)
+            assert condition(), "it ended"
+        except AssertionError:
+            process.kill()
+            raise AssertionError(f"the operation did not reach {hold}:\n{process.communicate()[0]}") from None
+
+
+def _local(record: dict[str, Any]) -> str:
+    """Return the name from the location on: the project appears as its id or as its number."""
+    name = str(record["name"] if "kind" in record else record.get("id") or record["name"])
+    return name.partition("/locations/")[2] or name
+
+
+def _versioned(version: dict[str, Any]) -> str:
+    return f"{version['name'].partition('@')[0]}@{version['versionId']}"
+
+
+def _is_provider(process: psutil.Process) -> bool:
+    try:
+        return "pulumi.dynamic" in " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False

@@ -1,0 +1,102 @@
+"""A stand-in for the Python that Pulumi and the command start, without the time for imports.
+
+Pulumi starts Python three times for a command: for the list of packages, the program, and the provider.
+Most of the processor time of `pulumi up` goes into their imports. Pulumi takes its interpreter from
+PULUMI_PYTHON_CMD; with the command of `running` there, each of the three is a fork of a process that has
+done the imports. Command, language host, program, provider and the protocols between them are real;
+`tests/engine/stand_ins/test_warm_python.py` compares them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from support.waiting import eventually
+
+_FOLDER = Path(__file__).parent
+_MODULES = (
+    "pulumi.dynamic",
+    "dill",
+    "grpc",
+    "pip._internal.commands.list",
+    "google.auth.transport.requests",
+    "google.cloud.aiplatform_v1",
+    "google.cloud.artifactregistry_v1",
+    "google.cloud.storage",
+    "pulumi_vertex_training.kinds.custom_job.provider",
+    "rich.console",
+    "rich.table",
+    "pulumi_vertex_training.cli.*",
+)
+"""The imports of programs, providers and the command; `server.FRESH` is for the command alone."""
+
+
+_EMULATOR_MODULES = (
+    "vertex_emulator.__main__",
+    "vertex_emulator.installed_code",
+    "vertex_emulator.daemon",
+    "vertex_emulator.custom_jobs.supervisor.starting",
+    "vertex_emulator.custom_jobs.supervisor.orders",
+)
+"""The imports of emulators and supervisors, whose warm interpreter is separate and has small forks."""
+
+
+@functools.cache
+def for_emulators() -> Path:
+    """Return the command that starts emulators, their probes and supervisors. It waits for no imports."""
+    return _until_this_process_ends(_EMULATOR_MODULES, wait=False)
+
+
+@functools.cache
+def shared() -> Path:
+    """Return the command that starts Pulumi's Python processes and our command."""
+    return _until_this_process_ends(_MODULES, wait=True)
+
+
+def _until_this_process_ends(modules: Sequence[str], *, wait: bool) -> Path:
+    """Return the command of a warm interpreter, or this process's own with COLD_PYTHON in the environment."""
+    if os.environ.get("COLD_PYTHON"):
+        return Path(sys.executable)
+    ending = ExitStack()
+    atexit.register(ending.close)
+    return ending.enter_context(running(modules, wait=wait))
+
+
+@contextmanager
+def running(modules: Sequence[str] = _MODULES, *, wait: bool = True) -> Iterator[Path]:
+    """Yield the command that replaces `python3` while the warm interpreter runs.
+
+    Until its imports are done, which `wait` waits for, the command runs a normal interpreter.
+    """
+    with tempfile.TemporaryDirectory(prefix="warm-python-") as name:
+        folder = Path(name)
+        address, command = folder / "socket", folder / "python3"
+        path = os.environ.get("PYTHONPATH", "")
+        words = [sys.executable, "-IS", str(_FOLDER / "client.py"), str(address), sys.executable, path]
+        command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        command.chmod(0o700)
+        server = subprocess.Popen(
+            [sys.executable, str(_FOLDER / "server.py"), str(address), *modules],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            if wait:
+                eventually(lambda: address.exists() or server.poll() is not None)
+                assert server.poll() is None, "the warm interpreter ended"
+            yield command
+        finally:
+            assert server.stdin is not None
+            server.stdin.close()
+            if not address.exists():
+                server.kill()  # its imports are not done, so it has no forks
+            server.wait()
