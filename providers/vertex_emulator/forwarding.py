@@ -33,7 +33,7 @@ def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
     except (OSError, ValueError) as error:
         raise ForwardError(f"The network of the job cannot be reached: {error}.") from error
     sockets = [socket.socket(fileno=each) for each in descriptors]
-    error: OSError | None = None
+    reason = "no such replica"
     with contextlib.ExitStack() as stack:
         for each in sockets:
             stack.enter_context(each)
@@ -41,13 +41,12 @@ def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
             try:
                 each.settimeout(_SECONDS)
                 each.connect((address, port))
-            except OSError as failed:
-                error = failed
+            except OSError as refused:
+                reason = refused.strerror or str(refused)
             else:
+                each.settimeout(None)
                 return socket.socket(fileno=each.detach())
-    raise ForwardError(
-        f"{replica} does not accept connections at port {port}: {error and error.strerror or 'no such replica'}."
-    )
+    raise ForwardError(f"{replica} does not accept connections at port {port}: {reason}.")
 
 
 def _ask(job_folder: Path, replica: str) -> tuple[list[str], list[int]]:

@@ -13,7 +13,6 @@ from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.replica import Contract
 
-
 Network = Literal["host", "namespace"]
 """The network of a job's replicas: that of the machine, or one of the job's own."""
 

@@ -45,6 +45,7 @@ def _listen(port: int) -> socket.socket:
         return socket.create_server((_HOST, port))
     except OSError as error:
         raise CommandError(
-            f"Port {port} of this machine cannot be used: {error.strerror}. Choose another with --local-port.",
+            f"Port {port} of this machine cannot be used: {error.strerror}. Choose another with "
+            "--local-port.",
             path="--local-port",
         ) from error

@@ -48,9 +48,13 @@ class ReplicaAddress:
 class Addresses(Protocol):
     """The addresses of a job's replicas, in their order, until `close`."""
 
-    addresses: Sequence[ReplicaAddress]
-    processes: Collection[int]
-    """The ids of the processes that serve them."""
+    @property
+    def addresses(self) -> Sequence[ReplicaAddress]:
+        """The address of each replica."""
+
+    @property
+    def processes(self) -> Collection[int]:
+        """The ids of the processes that serve them."""
 
     def namespace(self, index: int) -> NetworkNamespace | None:
         """Return the network namespace of a replica, or None for that of the machine."""
@@ -87,7 +91,7 @@ class LoopbackAddresses:
         self.addresses = tuple(_address(index, one.port) for index, one in enumerate(self._claims))
         self.processes: frozenset[int] = frozenset()
 
-    def namespace(self, index: int) -> NetworkNamespace | None:
+    def namespace(self, index: int) -> NetworkNamespace | None:  # noqa: ARG002 - part of `Addresses`
         return None
 
     def release(self, index: int) -> None:

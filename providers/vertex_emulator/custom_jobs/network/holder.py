@@ -71,7 +71,7 @@ def hold(channel: int, wanted: Wanted, parent: int) -> NoReturn:
                 listener = _listen(wanted.path)
             except OSError as error:
                 _send(given, {"error": str(error)}, [])
-                return os._exit(1)
+                os._exit(1)
             _send(given, {}, [])
         _serve(listener, replicas)
     finally:

@@ -7,6 +7,7 @@ replica sends to the address of the emulator or its proxy arrives at both, where
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import selectors
 import socket
@@ -34,16 +35,17 @@ def relay(listeners: Sequence[tuple[int, Target]], parent: int) -> NoReturn:
         die_with(parent)
         with selectors.DefaultSelector() as selector:
             for number, (_, target) in zip(kept, listeners, strict=True):
-                selector.register(socket.socket(fileno=number), selectors.EVENT_READ, target)
+                listener = socket.socket(fileno=number)
+                accept = functools.partial(_accept, listener, target)
+                selector.register(listener, selectors.EVENT_READ, accept)
             while True:
                 for key, _ in selector.select():
-                    _accept(key.fileobj, key.data)
+                    key.data()
     finally:
         os._exit(1)
 
 
-def _accept(listener: object, target: Target) -> None:
-    assert isinstance(listener, socket.socket)
+def _accept(listener: socket.socket, target: Target) -> None:
     with contextlib.suppress(OSError):
         connection, _ = listener.accept()
         thread = threading.Thread(target=_pass_on, args=(connection, target), daemon=True)
