@@ -1,4 +1,4 @@
-"""What replicas find in networks of their own: two real jobs at the same time, and the command `forward`.
+"""Observe replicas in networks of their own: two real jobs at the same time, and the command `forward`.
 
 Run `python -m support.job_network FOLDER` to print it as JSON, as another user too.
 """

@@ -223,7 +223,7 @@ def test_network(env: dict[str, str], control: Control) -> None:
 
 
 def test_ports_of_a_replica_in_the_machines_network(env: dict[str, str], control: Control) -> None:
-    """Expect that they are not forwarded; tests/vertex_emulator/custom_jobs/test_job_network.py has the rest."""
+    """Expect that they are not forwarded; test_job_network.py forwards others."""
     create(control)
     forward = ("replica", "forward", "digits")
     assert "Did you mean workerpool0-0?" in refused(*forward, "workerpool0-O", "6006", env=env)

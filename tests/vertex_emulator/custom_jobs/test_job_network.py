@@ -139,7 +139,7 @@ def test_a_killed_supervisor_leaves_no_interface(observations: list[dict[str, An
 
 @pytest.mark.parametrize("sandbox", KINDS, ids=[name_of(each) for each in KINDS])
 def test_a_network_in_every_sandbox(tmp_path: Path, sandbox: Sandbox) -> None:
-    """A program in a replica connects to the name of the test, through the relay."""
+    """Let a program in a replica connect to a port of the test, through the relay."""
     with socket.create_server(("127.0.0.1", 0)) as service:
         here = ("127.0.0.1", int(service.getsockname()[1]))
         network = JobNetwork(

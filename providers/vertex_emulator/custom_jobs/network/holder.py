@@ -31,7 +31,7 @@ from vertex_emulator.custom_jobs.sandbox.shim import keep_descriptors
 LOOPBACK = "127.0.0.1"
 _BRIDGE, _INTERFACE = "replicas", "eth0"
 _MTU = 1460
-"""That of the networks of Google Cloud."""
+"""The packet size of networks on Google Cloud."""
 _REQUEST_SECONDS = 5.0
 _BACKLOG = 128
 
