@@ -25,6 +25,7 @@ import bench_tensorflow  # noqa: E402
 import bench_tests  # noqa: E402
 import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
+import drifts  # noqa: E402
 import explain  # noqa: E402
 import imports  # noqa: E402
 import previews  # noqa: E402
@@ -61,6 +62,7 @@ def main(arguments: list[str]) -> int:
         "tensorflow": bench_tensorflow.figures,
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
+        "drift": lambda: drifts.figures(counts),
         "deployments": deployments.figures,
         "install": bench_install.figures,
         "edits": bench_edits.figures,
@@ -91,6 +93,7 @@ GROUPS = (
     "tensorflow",
     "images",
     "previews",
+    "drift",
     "deployments",
     "install",
 )
