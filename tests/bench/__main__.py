@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
-from client import deployments, explain, imports, install, previews, providers, tests  # noqa: E402
+from client import deployments, drifts, explain, imports, install, previews, providers, tests  # noqa: E402
 from emulated import (  # noqa: E402
     edits,
     emulator,
@@ -56,6 +56,7 @@ def main(arguments: list[str]) -> int:
         "tensorflow": tensorflow.figures,
         "images": images.figures,
         "previews": lambda: previews.figures(counts),
+        "drift": lambda: drifts.figures(counts),
         "deployments": deployments.figures,
         "install": install.figures,
         "edits": edits.figures,
@@ -86,6 +87,7 @@ GROUPS = (
     "tensorflow",
     "images",
     "previews",
+    "drift",
     "deployments",
     "install",
 )

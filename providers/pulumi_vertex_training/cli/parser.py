@@ -50,6 +50,7 @@ def build() -> Parser:
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
     _add_plan(parser, commands)
+    _add_drift(parser, commands)
     doctor = parser.command(
         commands,
         "doctor",
@@ -168,6 +169,21 @@ def _add_plan(parser: Parser, commands: Subparsers) -> None:
         "--markdown", action="store_true", help="print Markdown, for a comment of a pull request"
     )
     plan.add_argument("--exit-code", action="store_true", help="exit with code 1 if anything changes")
+
+
+def _add_drift(parser: Parser, commands: Subparsers) -> None:
+    drift = parser.command(
+        commands,
+        "drift",
+        "show which resources of a stack were changed or deleted outside of Pulumi, and how to repair each",
+        parents=[_json_options()],
+    )
+    drift.add_argument("--stack", "-s", metavar="S", help="stack to read (default: the selected one)")
+    drift.add_argument(
+        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
+    )
+    drift.add_argument("--markdown", action="store_true", help="print Markdown, for an issue or a comment")
+    drift.add_argument("--exit-code", action="store_true", help="exit with code 1 if anything has drifted")
 
 
 def _add_placement(parser: Parser, commands: Subparsers) -> None:

@@ -16,6 +16,7 @@ from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
+    DRIFT,
     Provider,
     clean,
     complete,
@@ -139,11 +140,13 @@ class CrudProvider(Provider):
         except NotFound:
             return ReadResult(None, {})
         inputs = declared.read_inputs(raw)
-        self.seen(record, inputs)
         kept = {name: value for name, value in raw.items() if name not in declared.spec_fields}
         now = {**kept, **complete(declared.live_spec(record, inputs))}
         recorded = {name: value for name, value in now.items() if name not in declared.outputs}
-        return ReadResult(id_, outbound({**now, **declared.outputs_of(record)}), outbound(recorded))
+        outs = {**now, **declared.outputs_of(record)}
+        if DRIFT in declared.outputs:
+            outs[DRIFT] = self.drift(record, inputs)
+        return ReadResult(id_, outbound(outs), outbound(recorded))
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return the inputs of a check, with those filled in that follow from others."""
@@ -164,5 +167,6 @@ class CrudProvider(Provider):
         """Return warnings of conflicts with other resources of this program."""
         return ()
 
-    def seen(self, record: Any, inputs: Any) -> None:
-        """Take note of the record that a read has found."""
+    def drift(self, record: Any, inputs: Any) -> list[str]:  # noqa: ARG002
+        """Describe what differs from the declaration although no deployment changes it back."""
+        return []

@@ -33,6 +33,9 @@ from vertex_training.findings.visible_text import visible_lines
 P = ParamSpec("P")
 R = TypeVar("R")
 
+DRIFT = "drift"
+"""The output with the differences that a refresh found and that no deployment changes back, as sentences."""
+
 _PROVIDER = "__provider"
 _EXPECTED = (
     CloudError,

@@ -94,17 +94,17 @@ resource "terraform_data" "job" {
 def figures(counts: list[int]) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        empty = _prepared(folder / "empty", EMPTY)
-        ours, nothing = _prepared(folder / "ours", JOBS), _prepared(folder / "nothing", NOTHING)
+        empty = prepared(folder / "empty", EMPTY)
+        ours, nothing = prepared(folder / "ours", JOBS), prepared(folder / "nothing", NOTHING)
         (nothing.folder / "infra" / "nothing.py").write_text(NOTHING_PROVIDER)
         try:
             launcher.ensure(ours.data_dir)
             for engine in (ours, nothing, empty):
                 engine.set("count", "1")
                 engine.up().ok()
-            one = {engine.folder: _resources(engine) for engine in (ours, nothing)}
+            one = {engine.folder: resources_of_first_job(engine) for engine in (ours, nothing)}
             for count in counts:
-                _multiply(nothing, count, one[nothing.folder])
+                multiply(nothing, count, one[nothing.folder])
                 yield from _of_jobs(ours, nothing, empty, count, one[ours.folder])
                 yield from _of_terraform(folder / f"terraform-{count}", count)
         finally:
@@ -115,11 +115,11 @@ def _of_jobs(
     ours: Engine, nothing: Engine, empty: Engine, count: int, one: list[dict[str, Any]]
 ) -> Iterator[Figure]:
     """Measure finished, then live jobs, in turns with the other two, since a machine's speed changes."""
-    previews: list[Callable[[], float]] = [lambda: _preview(nothing, 2 * count), lambda: _preview(empty, 0)]
-    for state, jobs in (("finished", None), ("live", _live_jobs(ours, count))):
-        _multiply(ours, count, one, jobs=jobs)
+    baselines: list[Callable[[], float]] = [lambda: preview(nothing, 2 * count), lambda: preview(empty, 0)]
+    for state, jobs in (("finished", None), ("live", live_jobs(ours, count))):
+        multiply(ours, count, one, jobs=jobs)
         turns = [
-            (_preview(ours, 2 * count), *(preview() for preview in previews))
+            (preview(ours, 2 * count), *(baseline() for baseline in baselines))
             for _ in range(3 if count < 1000 else 1)
         ]
         seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
@@ -133,7 +133,7 @@ def _of_jobs(
         )
 
 
-def _live_jobs(engine: Engine, count: int) -> list[str]:
+def live_jobs(engine: Engine, count: int) -> list[str]:
     """Create so many live jobs, which wait for their machines. Return their names."""
     emulator = launcher.ensure(engine.data_dir)
     Control(url=emulator.url, token=emulator.token).set_start_delay(24 * 3600.0)
@@ -179,13 +179,13 @@ def _of_terraform(folder: Path, count: int) -> Iterator[Figure]:
     )
 
 
-def _prepared(folder: Path, program: str) -> Engine:
+def prepared(folder: Path, program: str) -> Engine:
     engine = support.make(folder)
     engine.write(program)
     return engine
 
 
-def _preview(engine: Engine, resources: int) -> float:
+def preview(engine: Engine, resources: int) -> float:
     started = time.perf_counter()
     output = engine.preview("--expect-no-changes").ok().output
     seconds = time.perf_counter() - started
@@ -193,13 +193,13 @@ def _preview(engine: Engine, resources: int) -> float:
     return seconds
 
 
-def _resources(engine: Engine) -> list[dict[str, Any]]:
+def resources_of_first_job(engine: Engine) -> list[dict[str, Any]]:
     """Return the recorded resources of the first job."""
     deployment = json.loads(engine.run("stack", "export").ok().output)["deployment"]
     return [one for one in deployment["resources"] if one["urn"].endswith("-0")]
 
 
-def _multiply(
+def multiply(
     engine: Engine, count: int, ones: list[dict[str, Any]], *, jobs: list[str] | None = None
 ) -> None:
     """Copy the stack's one job `count` times in its state, as `jobs` or as finished ones."""

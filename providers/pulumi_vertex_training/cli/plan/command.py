@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli import pulumi_command, target
 from pulumi_vertex_training.cli.plan import view
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, RecordedJob, read
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
@@ -28,17 +25,17 @@ def plan(options: argparse.Namespace, output: Output) -> int:
     """Run the command `plan`. Return 2 if the preview has errors, and 1 with --exit-code for any change."""
     if output.as_json and options.markdown:
         raise InputError("Give one of --json and --markdown.", path="--markdown")
-    folder = _folder(options.cwd)
+    folder = pulumi_command.folder_of(options.cwd)
     if sys.stderr.isatty():
         output.note("Previewing ...")
     arguments = [
         "preview",
         "--json",
         "--show-sames",
-        *_stack(options),
+        *pulumi_command.stack_arguments(options.stack),
         *(["--refresh"] if options.refresh else []),
     ]
-    found = _preview(_pulumi(arguments, folder, _TIMEOUT))
+    found = _preview(pulumi_command.run(arguments, folder, _TIMEOUT))
     live = _live_jobs(found, lambda: _data_dir(folder, options))
     if output.as_json:
         output.document(view.document(found, live))
@@ -51,54 +48,7 @@ def plan(options: argparse.Namespace, output: Output) -> int:
     return FAILED if found.changes and options.exit_code else 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ran:
-    code: int
-    out: str
-    err: str
-
-
-def _pulumi(arguments: Sequence[str], folder: Path, timeout: float) -> _Ran:
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["pulumi", *arguments, "--non-interactive"],  # noqa: S607
-            cwd=folder,
-            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
-    except FileNotFoundError:
-        raise CommandError(
-            "`pulumi` is not on PATH. Install the Pulumi CLI, or in a clone of this project run "
-            "`source ./activate`."
-        ) from None
-    except subprocess.TimeoutExpired:
-        raise CommandError(f"`pulumi {arguments[0]}` did not end within {timeout:g} s.") from None
-    return _Ran(code=done.returncode, out=done.stdout, err=done.stderr)
-
-
-def _folder(given: Path | None) -> Path:
-    """Return the folder to run in. Raises InputError if no Pulumi program is there or above."""
-    folder = (given or Path()).absolute()
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder.", path="--cwd")
-    names = ("Pulumi.yaml", "Pulumi.yml")
-    if not any((each / name).is_file() for each in (folder, *folder.parents) for name in names):
-        raise InputError(
-            f"No Pulumi.yaml is in {folder} or above. Run it in the folder of a Pulumi program, or name the "
-            "folder with --cwd.",
-            path="--cwd",
-        )
-    return folder
-
-
-def _stack(options: argparse.Namespace) -> list[str]:
-    return ["--stack", options.stack] if options.stack else []
-
-
-def _preview(ran: _Ran) -> Plan:
+def _preview(ran: pulumi_command.Ran) -> Plan:
     """Return the plan. Raises CommandError if the engine did not get as far as a preview."""
     start = ran.out.find("{")
     try:
@@ -106,10 +56,8 @@ def _preview(ran: _Ran) -> Plan:
     except ValueError:
         document = None
     if not isinstance(document, Mapping):
-        said = " ".join((ran.err.strip() or ran.out.strip()).split()).removeprefix("error: ")
-        raise CommandError(
-            f"`pulumi preview` failed with exit code {ran.code}: {said or 'it printed nothing'}"
-        )
+        said = ran.message or "it printed nothing"
+        raise CommandError(f"`pulumi preview` failed with exit code {ran.code}: {said}")
     found = read(document)
     if ran.code and not found.errors:
         said = " ".join(ran.err.split()).removeprefix("error: ")
@@ -119,7 +67,8 @@ def _preview(ran: _Ran) -> Plan:
 
 def _data_dir(folder: Path, options: argparse.Namespace) -> Path | None:
     """Return the emulator's folder as the stack configures it, or None for the default."""
-    ran = _pulumi(["config", "get", "vertex-training:dataDir", *_stack(options)], folder, _SHORT)
+    stack = pulumi_command.stack_arguments(options.stack)
+    ran = pulumi_command.run(["config", "get", "vertex-training:dataDir", *stack], folder, _SHORT)
     return Path(ran.out.strip()).expanduser() if ran.code == 0 and ran.out.strip() else None
 
 

@@ -36,7 +36,9 @@ _OF_STEP: Mapping[str, Effect] = {
     "same": "none",
     "refresh": "none",
 }
-_PREFIX = re.compile(r"(error|warning): (\S+ resource '[^']*' has a problem: )?")
+_PREFIX = re.compile(
+    r"((error|warning): (\S+ resource '[^']*' has a problem: )?|Preview failed: (Failure: )?)"
+)
 """The engine's own words before a message; it repeats the resource, which a finding has."""
 _ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """The engine's text for a value that is not known yet (pulumi.runtime.rpc.UNKNOWN)."""
@@ -137,38 +139,41 @@ def read(preview: Mapping[str, Any]) -> Plan:
 
     The records of a job's runs are part of the job: they appear as its `reason` only.
     """
-    steps = [step for step in preview.get("steps") or () if not _is_hidden(step)]
+    steps = [step for step in preview.get("steps") or () if not is_hidden(step)]
     reasons = {
-        _name(step): str(_inputs(step, "newState").get("reason") or "")
+        name_of(step): str(_inputs(step, "newState").get("reason") or "")
         for step in steps
-        if _type(step) in _RUNS
+        if type_of(step) in _RUNS
     }
-    resources = [step for step in steps if _type(step) not in _INTERNAL]
-    changes = [_change(step, reasons.get(_name(step), "")) for step in resources if _effect(step) != "none"]
+    resources = [step for step in steps if type_of(step) not in INTERNAL]
+    changes = [_change(step, reasons.get(name_of(step), "")) for step in resources if _effect(step) != "none"]
     urn = str(steps[0]["urn"]).split("::") if steps else []
     return Plan(
         stack=urn[0].rpartition(":")[2] if urn else "",
         project=urn[1] if len(urn) > 1 else "",
         changes=tuple(changes),
         unchanged=len(resources) - len(changes),
-        findings=tuple(_findings(preview.get("diagnostics") or ())),
+        findings=tuple(findings_of(preview.get("diagnostics") or ())),
     )
 
 
 _RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
-_INTERNAL = _RUNS | {registry.type_token("StackKey")}
+INTERNAL = _RUNS | {registry.type_token("StackKey")}
 """Types of resources that no program declares."""
 
 
-def _is_hidden(step: Mapping[str, Any]) -> bool:
-    return _type(step).startswith(("pulumi:providers:", "pulumi:pulumi:Stack"))
+def is_hidden(step: Mapping[str, Any]) -> bool:
+    """Return whether a step is of a resource that the engine declares itself."""
+    return type_of(step).startswith(("pulumi:providers:", "pulumi:pulumi:Stack"))
 
 
-def _type(step: Mapping[str, Any]) -> str:
+def type_of(step: Mapping[str, Any]) -> str:
+    """Return the type token of a step's resource."""
     return str(step["urn"]).split("::")[-2].rpartition("$")[2]
 
 
-def _name(step: Mapping[str, Any]) -> str:
+def name_of(step: Mapping[str, Any]) -> str:
+    """Return the name of a step's resource in the program."""
     return str(step["urn"]).rpartition("::")[2]
 
 
@@ -182,31 +187,34 @@ def _inputs(step: Mapping[str, Any], state: str) -> Mapping[str, Any]:
 
 
 def _change(step: Mapping[str, Any], reason: str) -> Change:
-    effect, token = _effect(step), _type(step)
+    effect, token = _effect(step), type_of(step)
     old, new = _inputs(step, "oldState"), _inputs(step, "newState")
-    kind = _kind(token)
+    kind = job_kind_of(token)
     changes = effect in ("update", "replace")
-    compared = _difference(kind, old, new) if kind is not None and changes else None
+    compared = job_difference(kind, old, new) if kind is not None and changes else None
     return Change(
         urn=str(step["urn"]),
         type=token.rpartition(":")[2],
-        name=_name(step),
+        name=name_of(step),
         effect=effect,
         difference=compared,
-        values=tuple(_values(old, new)) if changes and (compared is None or not compared.paths) else (),
+        values=tuple(value_changes(old, new)) if changes and (compared is None or not compared.paths) else (),
         reason=reason,
         stopped=_recorded_job(kind, step) if kind is not None and effect in ("replace", "delete") else None,
     )
 
 
-def _kind(token: str) -> JobKind[Any] | None:
+def job_kind_of(token: str) -> JobKind[Any] | None:
+    """Return the kind of job of a type token, or None for any other resource."""
     for entry in registry.RUNNABLE:
         if token in map(registry.type_token, entry.resources):
             return entry.part("kind", "KIND", JobKind)
     return None
 
 
-def _difference(kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> JobDifference | None:
+def job_difference(
+    kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> JobDifference | None:
     """Return the difference of two declarations of a job, or None if one of them cannot be read."""
     read = partial(decode, kind.spec)
     was, will = read(_spec(kind, old)), read(_spec(kind, new))
@@ -241,17 +249,17 @@ def _recorded_job(kind: JobKind[Any], step: Mapping[str, Any]) -> RecordedJob | 
     return RecordedJob(name=str(state["id"]), replicas=sum(pool.replica_count for pool in pools), **place)
 
 
-def _values(old: object, new: object, path: str = "") -> Iterator[ValueChange]:
+def value_changes(old: object, new: object, path: str = "") -> Iterator[ValueChange]:
     """Yield the values that differ between two inputs, without those that are not the user's."""
     if isinstance(old, Mapping) or isinstance(new, Mapping):
         before, after = _mapping(old), _mapping(new)
         for name in dict.fromkeys((*before, *after)):
             if path or not str(name).startswith(_OWN):
                 below = f"{path}.{name}" if path else str(name)
-                yield from _values(before.get(name), after.get(name), below)
+                yield from value_changes(before.get(name), after.get(name), below)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for i, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _values(one, other, f"{path}[{i}]")
+            yield from value_changes(one, other, f"{path}[{i}]")
     elif old != new:
         yield ValueChange(path=path, old=old, new=_NOT_KNOWN if new == _ENGINES_UNKNOWN else new)
 
@@ -260,7 +268,8 @@ def _mapping(value: object) -> Mapping[Any, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _findings(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def findings_of(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Yield the messages of the engine's diagnostics."""
     for one in diagnostics:
         message = str(one.get("message", "")).strip()
         severity = str(one.get("severity", "info")).partition("#")[0]

@@ -97,9 +97,7 @@ def show(plan: Plan, live: Mapping[str, LiveJob], output: Output) -> None:
     for severity, style in (("error", "red"), ("warning", "yellow")):
         for finding in plan.findings:
             if finding.severity == severity:
-                output.paragraph(
-                    f"{severity}: {_of_resource(finding.resource, finding.message)}", style=style
-                )
+                output.paragraph(f"{severity}: {of_resource(finding.resource, finding.message)}", style=style)
 
 
 def _rows(plan: Plan) -> Iterator[list[Cell]]:
@@ -134,19 +132,19 @@ def markdown(plan: Plan, live: Mapping[str, LiveJob]) -> str:
     if plan.changes:
         lines += ["", "| Effect | Resource | Type | Change |", "| --- | --- | --- | --- |"]
         for change in plan.changes:
-            words = "<br>".join(map(_escaped, _words(change)))
+            words = "<br>".join(map(escaped, _words(change)))
             lines.append(f"| {change.effect} | `{change.name}` | {change.type} | {words} |")
     for change in plan.changes:
         if fields := _fields(change):
             lines += ["", f"<details><summary>{change.name}, field by field</summary>", ""]
             lines += ["| Field | Old | New |", "| --- | --- | --- |"]
-            lines += [f"| `{path}` | {_escaped(old)} | {_escaped(new)} |" for path, old, new in fields]
+            lines += [f"| `{path}` | {escaped(old)} | {escaped(new)} |" for path, old, new in fields]
             lines += ["", "</details>"]
     findings = [one for one in plan.findings if one.severity in ("error", "warning")]
     if findings:
         lines += [""]
         lines += [
-            f"- **{one.severity}**: {_escaped(_of_resource(one.resource, one.message))}" for one in findings
+            f"- **{one.severity}**: {escaped(of_resource(one.resource, one.message))}" for one in findings
         ]
     return "\n".join(lines)
 
@@ -171,9 +169,11 @@ def _summary(plan: Plan) -> str:
     return ", ".join(f"{count} {_VERBS[effect]}" for effect, count in plan.counts.items() if count)
 
 
-def _of_resource(name: str, message: str) -> str:
+def of_resource(name: str, message: str) -> str:
+    """Return a message that begins with the name of its resource."""
     return f"{name}: {message}" if name and not message.startswith(f"{name}:") else message
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return a text for a cell of a Markdown table."""
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())

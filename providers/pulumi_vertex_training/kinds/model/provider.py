@@ -24,7 +24,7 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
+from pulumi_vertex_training.plugin.provider import DRIFT, clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
 from vertex_training.fields.effects import Effect, effect_of
@@ -32,7 +32,7 @@ from vertex_training.fields.labels import key_label
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
-OUTPUTS = ("name", "version_id", "create_time", "update_time")
+OUTPUTS = ("name", "version_id", "create_time", "update_time", DRIFT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,7 @@ def _outputs(record: ModelRecord) -> dict[str, Any]:
         "version_id": record.version,
         "create_time": record.create_time,
         "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
+        DRIFT: [],
     }
 
 
@@ -153,10 +154,17 @@ class ModelProvider(CrudProvider):
                 level="warning",
             )
 
-    def seen(self, record: ModelRecord, inputs: ModelInputs) -> None:
+    def drift(self, record: ModelRecord, inputs: ModelInputs) -> list[str]:
         """Report that another version has become the default."""
-        if inputs.is_default_version and DEFAULT_ALIAS not in record.aliases:
-            say(f"model {record.full_name.rpartition('/')[2]} {_lost_default(inputs, record)}")
+        if not inputs.is_default_version or DEFAULT_ALIAS in record.aliases:
+            return []
+        lost = f"no longer the default version: {_default_of(inputs, record)}"
+        remedy = (
+            "This version does not become the default again, but a new one would. If the version must not be "
+            "the default, set is_default_version=False"
+        )
+        say(f"model {record.full_name.rpartition('/')[2]} is {lost}. {remedy}")
+        return [f"it is {lost}"]
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -242,16 +250,6 @@ class ModelProvider(CrudProvider):
             return
         begun_work.note(_id)
         model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
-
-
-def _lost_default(inputs: ModelInputs, record: ModelRecord) -> str:
-    """Describe the loss of the default alias to another version, and the remedy."""
-    lost = "is no longer the default version"
-    remedy = "If the version must not be the default, set is_default_version=False"
-    return (
-        f"{lost}: {_default_of(inputs, record)}. This version does not become the default again, but a "
-        f"new one would. {remedy}"
-    )
 
 
 def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:

@@ -41,6 +41,8 @@ class Model(Resource, module="model", name="Model"):
     """Time when the version was created (RFC 3339)."""
     update_time: pulumi.Output[str]
     """Time of the last update (RFC 3339)."""
+    drift: pulumi.Output[list[str]]
+    """Differences that a refresh found and that no deployment changes back: another default version."""
     model_id: pulumi.Output[str | None]
     """Id of the model, if it is declared or derived."""
     display_name: pulumi.Output[str]

@@ -19,6 +19,7 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
+    DRIFT,
     Provider,
     clean,
     complete,
@@ -134,7 +135,7 @@ class TrainingImageProvider(Provider):
             "base_digests": dict(made.base_digests),
             "size": made.size,
             "sent_bytes": made.sent_bytes,
-            "drift": [],
+            DRIFT: [],
         }
         begun_work.forget(str(made.image))
         return CreateResult(str(made.image), outbound({**raw, **facts}))
@@ -163,7 +164,7 @@ class TrainingImageProvider(Provider):
         drift = build.find_drift(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
         for line in drift:
             say(f"image {raw['name']}: {line}. The resource is not changed")
-        return ReadResult(id_, outbound({**raw, "drift": drift}))
+        return ReadResult(id_, outbound({**raw, DRIFT: drift}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -187,7 +188,7 @@ def _find_manifest(endpoint: Endpoint, name: str) -> object | None:
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
-    recorded = {*DERIVED, "uri", "digest", "base_digests", "size", "sent_bytes", "drift"}
+    recorded = {*DERIVED, "uri", "digest", "base_digests", "size", "sent_bytes", DRIFT}
     known = {name: value for name, value in props.items() if name not in recorded}
     return decode(ImageInputs, known).then(training_image.normalise, training_image.validate)
 

@@ -18,7 +18,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.host.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.provider import DRIFT, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.run_context import DeclaredRun
 from pulumi_vertex_training.plugin.running import adopting, begun_work, plan
 from pulumi_vertex_training.plugin.running.declaration import (
@@ -185,14 +185,17 @@ def _created(
 
 def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResult:
     """Return the recorded outputs with the service's; none for a job that certainly does not exist."""
-    raw = reveal_job(inbound(props))
+    recorded = {name: value for name, value in inbound(props).items() if name != DRIFT}
+    raw = reveal_job(recorded)
     try:
         record = declared.gateway.get(endpoint_of(raw), id_)
     except NotFound:
-        if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
-            # A finished job is a steady state, and a job with rerun=never is not forgotten. An adopted job
-            # cannot be adopted again: the next plan finds that it is gone.
-            return ReadResult(id_, outbound(inbound(props)))
+        if has_ended(raw):
+            return ReadResult(id_, outbound(recorded))  # a finished job is a steady state
+        if raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
+            # A job with rerun=never is not forgotten. An adopted job cannot be adopted again: the next plan
+            # finds that it is gone.
+            return ReadResult(id_, outbound({**recorded, DRIFT: ["it was deleted"]}))
         return ReadResult(None, {})
     inputs = _as_live(declared, raw, record)
     outs = hide_in_job_outputs({**raw, **(inputs or {}), **facts(declared, record)})

@@ -1,0 +1,1 @@
+"""`drift`: what has changed behind a stack's back, from a refresh that writes nothing."""
