@@ -50,7 +50,7 @@ BOUNDS = Rule(
 )
 RESUMED = Rule(
     name="legacy-resumed-tuning",
-    says="a study of Vertex AI begins anew",
+    says="a study of Vertex AI has no trials of an earlier one",
     source=f"{_SPEC}.resumePreviousJobId",
     level="warning",
 )
@@ -206,7 +206,7 @@ def _remarks(given: Hyperparameters) -> Iterator[Problem]:
     if given.resume_previous_job_id:
         yield RESUMED.broken(
             f"{PATH}.resume_previous_job_id",
-            f"{given.resume_previous_job_id} is left out: Vertex AI begins each study anew",
+            f"{given.resume_previous_job_id} is left out: a study of Vertex AI starts without earlier trials",
         )
     if given.enable_trial_early_stopping:
         yield EARLY_STOPPING.broken(
