@@ -213,6 +213,25 @@ def test_packages_of_live_jobs_are_kept_and_the_oldest_others_removed(made: Made
     assert [path.name for path in venvs.iterdir() if path.name.startswith(".removed")] == []
 
 
+def test_after_ten_edits_the_least_recently_used_packages_go_first(tmp_path: Path) -> None:
+    """Keep what fits into the bound: the environment that every edit uses, and the code of the last ones."""
+    requirements, codes = tmp_path / "requirements", [tmp_path / "code" / str(edit) for edit in range(10)]
+    for number, entry in enumerate((requirements, *codes)):
+        entry.mkdir(parents=True)
+        (entry / "module.py").write_bytes(bytes(100_000))
+        package_cache.finish(entry, {})
+        os.utime(entry / package_cache.MARKER, (number, number))
+    sizes = {entry.path: entry.size for entry in package_cache.entries(tmp_path)}
+    os.close(package_cache.hold(requirements))
+    os.close(package_cache.hold(codes[2]))
+    kept = [requirements, codes[2], codes[8], codes[9]]
+    removed = package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept))
+    assert removed == [path for path in codes if path not in kept]
+    assert {entry.path for entry in package_cache.entries(tmp_path)} == set(kept)
+    assert package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept)) == []
+    assert sorted(path.name for path in (tmp_path / "code").iterdir() if path.is_dir()) == ["2", "8", "9"]
+
+
 def test_unfinished_entries_are_removed_unless_a_job_installs(tmp_path: Path) -> None:
     (tmp_path / "code" / "half" / "packages").mkdir(parents=True)
     with package_cache.installing(tmp_path):

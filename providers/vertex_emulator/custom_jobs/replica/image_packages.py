@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
+from typing import TYPE_CHECKING
 
 from vertex_training.catalog.prebuilt_images import prebuilt_image
+
+if TYPE_CHECKING:  # loaded where it is needed: every job starts a process that imports this module
+    from packaging.requirements import Requirement
 
 _ALL = (
     "cloudml-hypertune",
@@ -119,7 +120,7 @@ def installed(names: Iterable[str], packages: Sequence[Path]) -> list[Distributi
     for one in distributions(path=[str(each) for each in packages]):
         present.setdefault(_name(one), one)
     found: dict[str, Distribution] = {}
-    pending = [(canonicalize_name(name), "") for name in names]
+    pending = [(_canonical(name), "") for name in names]
     done: set[tuple[str, str]] = set()
     while pending:
         name, extra = pending.pop()
@@ -131,7 +132,7 @@ def installed(names: Iterable[str], packages: Sequence[Path]) -> list[Distributi
             continue
         found[name] = distribution
         for requirement in _requirements(distribution, extra):
-            pending += [(canonicalize_name(requirement.name), each) for each in ("", *requirement.extras)]
+            pending += [(_canonical(requirement.name), each) for each in ("", *requirement.extras)]
     return [found[name] for name in sorted(found)]
 
 
@@ -142,11 +143,18 @@ def _name(distribution: Distribution) -> str:
     """
     folder = getattr(distribution, "_path", None)
     stem = folder.name.partition("-")[0] if isinstance(folder, Path) else ""
-    return canonicalize_name(stem or str(distribution.metadata["Name"]))
+    return _canonical(stem or str(distribution.metadata["Name"]))
+
+
+def _canonical(name: str) -> str:
+    """Return the normal form of a distribution's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _requirements(distribution: Distribution, extra: str) -> Iterator[Requirement]:
     """Yield the requirements whose markers hold for an extra."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     headers, _, _ = (distribution.read_text("METADATA") or "").partition("\n\n")
     for line in headers.splitlines():
         name, _, text = line.partition(":")
