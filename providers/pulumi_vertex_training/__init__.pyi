@@ -45,6 +45,9 @@ from .kinds.hyperparameter_tuning_job.parameters import maximize as maximize
 from .kinds.hyperparameter_tuning_job.parameters import minimize as minimize
 from .kinds.hyperparameter_tuning_job.parameters import when as when
 from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob as HyperparameterTuningJob
+from .kinds.hyperparameter_tuning_job.training_input import (
+    tuning_from_training_input as tuning_from_training_input,
+)
 from .kinds.image_repository.existing import ExistingImageRepository as ExistingImageRepository
 from .kinds.image_repository.existing import get_image_repository as get_image_repository
 from .kinds.image_repository.resource import ImageRepository as ImageRepository

@@ -56,8 +56,12 @@ def _framework(name: str) -> str:
     known = frameworks.named(_SAME.get(name.casefold(), name))
     if known is not None:
         return known.name
-    names = [*frameworks.FRAMEWORKS, *_SAME]
+    strategies = [each.name for each in frameworks.FRAMEWORKS.values() if each.strict]
+    others = [each for each in frameworks.FRAMEWORKS if each not in strategies]
+    hint = did_you_mean(name, [*frameworks.FRAMEWORKS, *_SAME])
+    what = f"{name!r} is not a known framework.{hint}" if name.strip() else "the name is empty."
     raise InputError(
-        f"{name!r} is not a known framework.{did_you_mean(name, names)} Frameworks: {', '.join(names)}.",
+        f"--framework: {what} Frameworks: {', '.join(others)}. Strategies of TensorFlow: "
+        f"{', '.join(strategies)}.",
         path="--framework",
     )

@@ -12,7 +12,6 @@ import os
 import secrets
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -100,7 +99,6 @@ def _has_ended(pid: int) -> bool:
 
 
 _LAST_LINES = 5
-_EXIT_SECONDS = 5.0
 DELETED = ".deleted-"
 """Prefix of the folders to remove. A folder that is left over is removed after the next start."""
 
@@ -320,14 +318,10 @@ class Reconciler:
         return record
 
     def remove(self, job_id: str) -> None:
-        """Remove the folder of a job that has ended, once its supervisor has exited.
+        """Remove the folder of a job that has ended: its name at once, its files in the background.
 
-        The folder loses its name at once, and its files in the background: those of large replicas take long.
+        The job's supervisor, which has reported the end, may still be removing files of large replicas.
         """
-        folder = self.folder(job_id)
-        deadline = time.monotonic() + _EXIT_SECONDS
-        while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
-            time.sleep(0.005)  # it has reported the end and is about to exit
         self._put_away(job_id)
 
     def _put_away(self, name: str) -> None:

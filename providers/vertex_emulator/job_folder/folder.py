@@ -13,8 +13,8 @@
     unreported       a link to the last state that the supervisor cannot report, because the disk is full; a
                      link needs no space
     logs/            one file for each task
-    replicas/        one folder for each replica: home, work, tmp; until the job ends also python, shared
-                     and image
+    replicas/        one folder for each replica: home, work, tmp; until it ends also python, shared and image
+    removed/         python, shared and image of replicas that have ended, until they are removed
 
 Files are replaced as a whole, so that a reader never sees half of one.
 """
@@ -40,6 +40,9 @@ IMAGE = "image"
 """Name of the folder of a replica's changes to its image."""
 
 PRIVATE = (PYTHON, SHARED, IMAGE)
+
+REMOVED = "removed"
+"""Name of the folder of private files that the supervisor is removing."""
 
 _HOLD_SECONDS = 2.0
 
@@ -142,7 +145,8 @@ class JobFolder:
 
     def private_folders(self) -> list[Path]:
         """Return what the replicas had for themselves alone: changes to images, and installed packages."""
-        return [path for name in PRIVATE for path in self.path.glob(f"replicas/*/{name}")]
+        left = [path for name in PRIVATE for path in self.path.glob(f"replicas/*/{name}")]
+        return [*left, *self.path.glob(REMOVED)]
 
     def metric_file(self, name: str) -> Path:
         """Return the file of a trial's metrics: in the replica's /tmp, which every sandbox has."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from support.job_emulator import JobEmulator, job_id, pool
 from vertex_emulator.kernel.projects import project_number
 
 PROGRAM = """
-import json, os, time, urllib.error, urllib.request
+import json, os, sys, time, urllib.error, urllib.request
 results = {}
+sys.path.append(PACKAGES)
 import google.auth
 credentials, project = google.auth.default()
 results.update(credentials=type(credentials).__module__, project=project)
@@ -93,6 +95,7 @@ def outer(emulator: JobEmulator, bucket: str) -> str:
     """Return the name of the job that calls the clients."""
     Path(emulator.data_dir, "buckets", bucket, "data.txt").write_text("content")
     code = PROGRAM.replace("THE_SECRET", repr(emulator.daemon.token))
+    code = code.replace("PACKAGES", repr(sysconfig.get_path("purelib")))  # more than Google's image has
     name = emulator.create(pool(code), name="outer")
     found = emulator.wait(name)
     assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.printed(name)

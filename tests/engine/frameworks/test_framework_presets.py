@@ -21,10 +21,13 @@ from vertex_training.topology.presets.launchers import command
 FOLDER = Path(__file__).parent / "launched"
 """The program of the replicas, which prints what it finds, and a stand-in for torchrun."""
 
-DOCKERFILE = "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"
+DOCKERFILE = (
+    "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"
+    "COPY --from=vertex_cluster . vertex_cluster\n"
+)
 PROGRAM = """
 repository = vt.ImageRepository("images", force_destroy=True)
-image = vt.TrainingImage("launched", repository=repository, source="launched")
+image = vt.TrainingImage("launched", repository=repository, source="launched", vertex_cluster=True)
 
 def job(name, counts, framework, command=(), accelerators=0, own=(), **container):
     machine = vt.MachineSpecArgs(machine_type="n1-standard-8")

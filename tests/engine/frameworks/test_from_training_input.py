@@ -20,7 +20,10 @@ from support.engine import Engine, Result
 from support.waiting import eventually
 
 LAUNCHED = Path(__file__).parent / "launched"
-DOCKERFILE = "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"
+DOCKERFILE = (
+    "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"
+    "COPY --from=vertex_cluster . vertex_cluster\n"
+)
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
 FOUND = ["python3", "-m", "found"]
@@ -75,6 +78,34 @@ PACKAGE: dict[str, Any] = {
         "jobDir": "gs://my-bucket/out",
     }
 }
+REPORT = (
+    "import hypertune, sys\n"
+    "rate = float(sys.argv[1].removeprefix('--rate='))\n"
+    "hypertune.HyperTune().report_hyperparameter_tuning_metric('score', rate, 1)\n"
+)
+TUNED: dict[str, Any] = {
+    "jobId": "tuned",
+    "labels": {"team": "vision"},
+    "trainingInput": {
+        "scaleTier": "BASIC",
+        "jobDir": "gs://my-bucket/tuned",
+        "masterConfig": {"imageUri": IMAGE, "containerCommand": ["python3", "-c", REPORT]},
+        "hyperparameters": {
+            "goal": "MINIMIZE",
+            "algorithm": "GRID_SEARCH",
+            "maxTrials": 2,
+            "maxParallelTrials": 2,
+            "hyperparameterMetricTag": "score",
+            "params": [{"parameterName": "rate", "type": "DISCRETE", "discreteValues": [0.25, 0.5]}],
+        },
+    },
+}
+PARAMETERS = [
+    {"parameterName": "rate", "type": "DUOBLE"},
+    {"parameterName": "depth", "type": "INTEGER", "minValue": 8, "maxValue": 2},
+    {"parameterName": "kind", "type": "CATEGORICAL"},
+]
+WRONGLY_TUNED = {"trainingInput": {**ALONE, "hyperparameters": {"params": PARAMETERS, "maxTrails": 3}}}
 WRONG: dict[str, Any] = {
     "trainingInput": {
         "scaleTier": "CUSTOM",
@@ -87,7 +118,7 @@ WRONG: dict[str, Any] = {
 }
 PROGRAM = f"""
 repository = vt.ImageRepository("images", force_destroy=True)
-image = vt.TrainingImage("launched", repository=repository, source="launched")
+image = vt.TrainingImage("launched", repository=repository, source="launched", vertex_cluster=True)
 
 def job(name, document, framework=None, **options):
     arguments = vt.from_training_input(document, **options)
@@ -102,6 +133,8 @@ jobs = {{
     "scheduled": job("scheduled", {SCHEDULED!r}, framework="mxnet"),
 }}
 package = vt.from_training_input({PACKAGE!r})
+tuned = vt.HyperparameterTuningJob("tuned", **vt.tuning_from_training_input({TUNED!r}), wait="done")
+pulumi.export("tuned", [tuned.completion.state, tuned.completion.best_trial, tuned.id])
 for name, job in jobs.items():
     pulumi.export(name, [job.state, job.id])
 pulumi.export("package", package)
@@ -116,6 +149,7 @@ class Steps:
     up: Result
     same: Result
     wrong: Result
+    wrongly_tuned: Result
     outputs: dict[str, Any]
     records: dict[str, Mapping[str, Any]]
     found: dict[str, list[dict[str, str]]]
@@ -134,7 +168,17 @@ def steps(shared_engine: Engine) -> Steps:
     same = engine.preview().ok()
     engine.write(f'vt.CustomJob("wrong", **vt.from_training_input({WRONG!r}))\n')
     wrong = engine.preview().failed()
-    return Steps(up=up, same=same, wrong=wrong, outputs=outputs, records=records, found=found)
+    engine.write(f'vt.HyperparameterTuningJob("wrong", **vt.tuning_from_training_input({WRONGLY_TUNED!r}))\n')
+    wrongly_tuned = engine.preview().failed()
+    return Steps(
+        up=up,
+        same=same,
+        wrong=wrong,
+        wrongly_tuned=wrongly_tuned,
+        outputs=outputs,
+        records=records,
+        found=found,
+    )
 
 
 def environments_of(engine: Engine, job: str, count: int) -> list[dict[str, str]]:
@@ -220,6 +264,28 @@ def test_everything_that_is_not_kept_is_said(steps: Steps) -> None:
         assert f"from_training_input: training_input.{word}" in steps.up.output or (
             f"from_training_input: training_input.scheduling.{word}" in steps.up.output
         ), word
+
+
+def test_hyperparameters_become_a_tuning_job(steps: Steps) -> None:
+    state, best, _ = steps.outputs["tuned"]
+    assert state == "SUCCEEDED"
+    assert best["parameters"] == {"rate": 0.25}
+    assert (best["metric_id"], best["metric"]) == ("score", 0.25)
+    assert "tuning_from_training_input: training_input.scale_tier" in steps.up.output
+    assert "tuning_from_training_input: training_input.hyperparameters" not in steps.up.output
+    assert "vt.tuning_from_training_input(document)" in steps.up.output, "the remedy for a job without them"
+
+
+def test_every_mistake_of_hyperparameters_is_reported_at_once(steps: Steps) -> None:
+    said = steps.wrongly_tuned.output
+    for line in (
+        "params[0].type: 'DUOBLE'; did you mean DOUBLE?",
+        "params[1]",
+        "params[2].categorical_values: is empty",
+        "max_trails",
+    ):
+        assert f"tuning_from_training_input: training_input.hyperparameters.{line}" in said, said
+    assert "Traceback" not in said
 
 
 def test_an_unchanged_program_changes_nothing(steps: Steps) -> None:

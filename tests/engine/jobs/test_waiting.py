@@ -12,11 +12,13 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import vertex_cluster
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
@@ -81,8 +83,10 @@ def interrupt(process: subprocess.Popen[str]) -> str:
     return output
 
 
-REPORTING = """
-import pathlib, time, vertex_cluster
+REPORTING = f"""
+import pathlib, sys, time
+sys.path.append({str(Path(vertex_cluster.__file__).parents[1])!r})
+import vertex_cluster
 vertex_cluster.report(step=3, total=4, loss=0.25)
 while not pathlib.Path("/gcs/reports-bucket/go").exists():
     time.sleep(0.1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, processes_of, running_jobs
+from support.job_emulator import JobEmulator, running_jobs, wait_until_gone
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
@@ -39,4 +39,4 @@ def end_all(emulator: JobEmulator) -> None:
     for each in jobs:
         emulator.wait(each["name"])
         assert emulator.delete(each["name"]).status == 200
-        assert processes_of(each["name"]) == []
+        wait_until_gone(each["name"])

@@ -10,6 +10,7 @@ from pulumi_vertex_training.kinds.custom_job.forms import gcloud as gcloud_custo
 from pulumi_vertex_training.kinds.custom_job.forms import role_pools
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags, remarks
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import rules as ai_platform_rules
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tuning as tuning_of_ai_platform
 from pulumi_vertex_training.kinds.image_repository import rules as image_repository_rules
 from pulumi_vertex_training.kinds.model import explanation_rules, serving_rules
 from pulumi_vertex_training.kinds.model import rules as model_rules
@@ -72,6 +73,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Training images": (training_image,),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
+    "Tuning jobs of legacy AI Platform": (tuning_of_ai_platform,),
     "The command gcloud ai-platform": (gcloud_flags,),
     "The command gcloud ai custom-jobs": (gcloud_custom_jobs,),
 }

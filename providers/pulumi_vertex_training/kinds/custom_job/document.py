@@ -29,12 +29,13 @@ from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY as GCLOUD_K
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_creation
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, read_roles
 from pulumi_vertex_training.kinds.custom_job.kind import KIND, validate
-from vertex_training.fields.decode import decode
+from vertex_training.fields.decode import decode, encode
 from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.values import kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, known
 from vertex_training.job.custom_job import CustomJobSpec, normalise
+from vertex_training.job.framework_choices import Chosen, choose
 from vertex_training.job.reading import fill_parts
 
 JOB_KEY = "job_spec"
@@ -179,7 +180,8 @@ def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> D
     conversion = convert(decoded.draft, location=location, unread=gaps)
     check = replace(options, location=location, with_tasks=options.with_tasks and conversion.with_tasks)
     rules = _all_rules(check) if decoded.draft.job_id is not None else _without_name(check)
-    converted = as_written(rules(conversion.spec), conversion.origins)
+    spec, chosen = _with_choices(conversion.spec, check)
+    converted = as_written(rules(spec), conversion.origins)
     found = (
         *document.problems,
         *decoded.problems,
@@ -189,12 +191,22 @@ def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> D
     return LegacyDocument(
         form="training_input",
         kind=KIND,
-        spec=normalise(conversion.spec),
+        spec=normalise(spec),
         problems=document.as_written(found),
         training_input=given,
+        choices=chosen.choices,
+        chosen=chosen.sentences,
         location=location,
         damaged=conversion.damaged,
     )
+
+
+def _with_choices(spec: CustomJobSpec, options: CheckOptions) -> tuple[CustomJobSpec, Chosen]:
+    """Return a converted job with the choices of the framework in `options`, and what was chosen."""
+    chosen = choose(encode(spec), options.framework, location=options.location)
+    if not chosen.choices:
+        return spec, chosen
+    return decode(CustomJobSpec, chosen.value).draft or spec, chosen
 
 
 DOCUMENT = DocumentKind(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import pulumi
 
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument, read_training_input
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.remarks import CHIEF_FIELD
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.remarks import CHIEF_FIELD, TUNING
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
     PREFIX,
     TrainingInput,
@@ -26,7 +26,7 @@ from vertex_training.fields import wire
 from vertex_training.fields.decode import encode
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings.options import CheckOptions
-from vertex_training.findings.problems import errors, warnings
+from vertex_training.findings.problems import Problem, errors, warnings
 
 _NAME = "from_training_input"
 _LEGACY_FIELDS = frozenset(each.name for each in fields(TrainingInput))
@@ -65,22 +65,51 @@ def from_training_input(
     :param allow_unknown_types: Report unknown machine and accelerator types as a warning. Passed on.
     :param allow_legacy_types: Accept types that Google has retired. Passed on.
     """
+    return converted(
+        _NAME,
+        document,
+        legacy_environment=legacy_environment,
+        location=location,
+        allow_unknown_types=allow_unknown_types,
+        allow_legacy_types=allow_legacy_types,
+    )
+
+
+def converted(
+    function: str,
+    document: Mapping[str, Any] | str,
+    *,
+    legacy_environment: bool,
+    location: str | None,
+    allow_unknown_types: bool,
+    allow_legacy_types: bool,
+    hyperparameters: Callable[[Mapping[str, Any] | None], Sequence[Problem]] | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of a `CustomJob` from a training input, for the public `function`.
+
+    `hyperparameters` converts those of the training input and returns its findings. Without it, a warning
+    says that they are left out. Raises `pulumi.RunError`.
+    """
     options = CheckOptions(
         location=location, allow_unknown_types=allow_unknown_types, allow_legacy_types=allow_legacy_types
     )
-    value = _whole(document)
+    value = _whole(function, document)
     found = read_training_input(value, options)
     if found.location is None:
         found = read_training_input(value, replace(options, location=stack_settings().location))
-    checks.require(_NAME, [str(problem) for problem in errors(found.problems)])
-    if not isinstance(found, LegacyDocument) or found.spec is None:
-        raise pulumi.RunError(f"{_NAME}: the document is no training input of AI Platform")
+    problems = [*found.problems]
     moot = {CHIEF_FIELD.name} if legacy_environment else set()
-    said = [str(problem) for problem in warnings(found.problems) if problem.rule not in moot]
+    if isinstance(found, LegacyDocument) and hyperparameters is not None:
+        problems += hyperparameters(found.training_input.hyperparameters)
+        moot.add(TUNING.name)
+    checks.require(function, [str(problem) for problem in errors(problems)])
+    if not isinstance(found, LegacyDocument) or found.spec is None:
+        raise pulumi.RunError(f"{function}: the document is no training input of AI Platform")
+    said = [str(problem) for problem in warnings(problems) if problem.rule not in moot]
     if legacy_environment and on_google():
         said.append(_ON_GOOGLE)
     if said:
-        messages.warn("\n".join(f"{_NAME}: {line}" for line in said), None)
+        messages.warn("\n".join(f"{function}: {line}" for line in said), None)
     job = {name: item for name, item in encode(found.spec).items() if item != ""}
     pools = job["worker_pool_specs"]
     if legacy_environment:
@@ -95,13 +124,13 @@ def from_training_input(
     }
 
 
-def _whole(document: Mapping[str, Any] | str) -> Mapping[Any, object]:
+def _whole(function: str, document: Mapping[str, Any] | str) -> Mapping[Any, object]:
     """Return a document in one of the forms that can be read."""
     if isinstance(document, str):
         return {GCLOUD: document}
     if not isinstance(document, Mapping):
         raise pulumi.RunError(
-            f"{_NAME}: document is {checks.shown(document)}; give a dictionary such as "
+            f"{function}: document is {checks.shown(document)}; give a dictionary such as "
             '{"trainingInput": {...}}, or a command gcloud ai-platform jobs submit training'
         )
     names = {snake_case(key) for key in document if isinstance(key, str)}

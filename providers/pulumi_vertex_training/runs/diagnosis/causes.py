@@ -174,11 +174,20 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="missing_hypertune",
         says="the Python module hypertune is missing",
-        remedy="Add the package cloudml-hypertune to the dependencies or to the image. If the emulator uses "
-        "this machine's Python, run `pip install cloudml-hypertune`.",
+        remedy="Add the package cloudml-hypertune to the dependencies or to the image. On the emulator, "
+        "Google's images have it if its Python does: `pip install cloudml-hypertune`.",
         log=_any(
             r"ModuleNotFoundError: No module named 'hypertune'",
             r"^\S*python[\d.]*: No module named hypertune\b",
+        ),
+    ),
+    Cause(
+        name="missing_vertex_cluster",
+        says="the Python module vertex_cluster is missing",
+        remedy="It is on no package index. Set vertex_cluster=True in the StagedPackage or TrainingImage.",
+        log=_any(
+            r"ModuleNotFoundError: No module named 'vertex_cluster'",
+            r"^\S*python[\d.]*: No module named vertex_cluster\b",
         ),
     ),
     Cause(

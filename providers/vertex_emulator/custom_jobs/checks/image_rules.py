@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from vertex_emulator.custom_jobs.replica import interpreters
+from vertex_emulator.custom_jobs.replica.image_packages import expected
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
 from vertex_emulator.replica_images.resolution import Images, look_up
@@ -85,7 +86,12 @@ def _python(image: ReplicaImage) -> str:
     text = f"Python {found.version} of this machine ({found.executable})"
     if found != own:
         return text
-    return f"{text} and, unless the job or image has requirements of its own, the packages of {sys.prefix}"
+    if not expected(image.stand_in):
+        return f"{text} and, of packages, only those of the job and of the image's own layers"
+    return (
+        f"{text} and, unless the job or image has requirements of its own, those packages of {sys.prefix} "
+        "that Google's image has, too"
+    )
 
 
 def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[str]:

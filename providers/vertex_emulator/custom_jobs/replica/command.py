@@ -315,7 +315,9 @@ def _context(
         packages = packages.above(
             unpacked_image.site_packages(view.image.folders, interpreter.minor, seen_at=seen_at)
         )
-    programs = private_python.make(view.folder, interpreter, packages)
+    programs = private_python.make(
+        view.folder, interpreter, packages, stand_in=image.stand_in if image is not None else ""
+    )
     path = [*map(str, programs), given.pop("PATH", unpacked_image.SYSTEM_PATH)]
     variables = {
         **common,

@@ -27,6 +27,7 @@ from importlib.metadata import Distribution
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.replica import interpreters, package_cache, preparation
+from vertex_emulator.custom_jobs.replica.image_packages import with_python_of_path
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.pip import InstallError, PipError, check_pip, print_line, run_pip
 from vertex_emulator.custom_jobs.replica.private_python import write_environment
@@ -35,7 +36,6 @@ from vertex_emulator.custom_jobs.replica.source_distributions import build_wheel
 from vertex_emulator.job_folder import folder
 
 _LAYOUT = 3
-_ENVIRONMENT_PYTHON = re.compile(rb"#!.*/bin/python[0-9.]*\r?\n")
 _TESTS = re.compile(r"/tests?/")
 """Modules that programs do not import, and which take most of the time to compile."""
 _CHUNK = 1 << 20
@@ -172,8 +172,8 @@ def _use_python_of_path(programs: Path) -> None:
         if program.is_symlink() or not program.is_file():
             continue
         content = program.read_bytes()
-        if (match := _ENVIRONMENT_PYTHON.match(content)) is not None:
-            program.write_bytes(b"#!/usr/bin/env python3\n" + content[match.end() :])
+        if (changed := with_python_of_path(content)) != content:
+            program.write_bytes(changed)
 
 
 def _copies(target: Path, archives: Sequence[Mapping[str, str]]) -> list[Path]:

@@ -137,7 +137,7 @@ def install_packages(
 def _shared(entries: Sequence[Path], interpreter: Interpreter) -> SharedPackages:
     """Return the packages of the cache's entries for a job: its code, and the requirements if it has any.
 
-    Only a job without requirements sees the packages of the emulator's Python, in place of the image's.
+    Only a job without requirements sees the packages of its image.
     """
     code, *environments = entries
     site = Path("lib", f"python{interpreter.minor}", "site-packages")
@@ -145,7 +145,7 @@ def _shared(entries: Sequence[Path], interpreter: Interpreter) -> SharedPackages
         folders=tuple(entries),
         entries=(code / "packages", *(each / site for each in environments)),
         scripts=(code / "packages" / "bin", *(each / "bin" for each in environments)),
-        of_emulator=not environments,
+        of_image=not environments,
     )
 
 

@@ -2,14 +2,15 @@
 
 The replica can write to it, so `pip install`, `pip install --user`, `pip install --upgrade pip` and
 `pip uninstall` work as in a container, although the interpreter belongs to another user. Below it are, in
-this order: packages that the program installs for its user, the job's packages, their requirements or the
-image's, or, without any, the packages of the Python that runs the emulator. The interpreter's own
-packages are never visible.
+this order: packages that the program installs for its user, the job's packages, their requirements or those
+in the image's layers, or, without any, those that Google's image has (`image_packages`). All other packages
+of the interpreter, and of the Python that runs the emulator, are never visible.
 
     python/             the environment, which looks like one with system-wide packages: only then does
                         `pip install --user` work
     shared/lib/pythonX.Y/site-packages/
                         in place of the system-wide packages: links to pip, and a .pth file
+    shared/image/       links to the packages of Google's image; their programs are in shared/bin/
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vertex_emulator.custom_jobs.replica import image_packages
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter, own
 from vertex_emulator.job_folder.folder import PYTHON, SHARED
 from vertex_emulator.kernel.trees import remove_tree
@@ -34,25 +36,27 @@ class SharedPackages:
 
     `entries` are folders of packages, the first one found first. `scripts` are folders of their programs.
     `folders` have all of them.
-    `of_emulator`: the packages of the Python that runs the emulator come last.
+    `of_image`: the packages of the image that has the stand-in come last.
     """
 
     folders: tuple[Path, ...] = ()
     entries: tuple[Path, ...] = ()
     scripts: tuple[Path, ...] = ()
-    of_emulator: bool = True
+    of_image: bool = True
 
     def above(self, entries: tuple[Path, ...]) -> SharedPackages:
-        """Return these packages above those of an image, which take the place of the emulator's."""
+        """Return these packages above those in an image's layers, if it has any."""
         if not entries:
             return self
-        return replace(self, entries=self.entries + entries, of_emulator=False)
+        return replace(self, entries=self.entries + entries, of_image=False)
 
 
-def make(folder: Path, interpreter: Interpreter, shared: SharedPackages) -> tuple[Path, ...]:
+def make(
+    folder: Path, interpreter: Interpreter, shared: SharedPackages, *, stand_in: str = ""
+) -> tuple[Path, ...]:
     """Create the Python of a replica in its folder. Return the folders of programs for PATH.
 
-    A restarted replica gets a new one. Raises `OSError`.
+    `stand_in` is the base image that has a stand-in. A restarted replica gets a new one. Raises `OSError`.
     """
     for name in FOLDERS:
         remove_tree(folder / name)
@@ -63,16 +67,13 @@ def make(folder: Path, interpreter: Interpreter, shared: SharedPackages) -> tupl
     _write_pip(environment / "bin", interpreter.minor)
     (site / "_vertex_training.pth").write_text(f"import site; site.PREFIXES[:] = [{str(below)!r}]\n")
     lines = [f"import site; site.addsitedir({str(entry)!r})" for entry in shared.entries]
-    host = shared.of_emulator and interpreter == own()
-    if host:
-        lines += [f"import site; site.addsitedir({str(entry)!r})" for entry in own().packages]
-    if not host or not _visible_pip(own().packages):
-        lines += _show_pip(shared_site, interpreter)
+    if shared.of_image and interpreter == own():
+        of_image = below / "image"
+        image_packages.show(stand_in, own().packages, of_image, below / "bin")
+        lines.append(f"import site; site.addsitedir({str(of_image)!r})")
+    lines += _show_pip(shared_site, interpreter)
     (shared_site / "_vertex_training.pth").write_text("".join(f"{line}\n" for line in lines))
-    scripts = [environment / "bin", *shared.scripts]
-    if host and sys.prefix != sys.base_prefix:
-        scripts.append(Path(sys.prefix) / "bin")
-    return tuple(scripts)
+    return (environment / "bin", *shared.scripts, below / "bin")
 
 
 def write_environment(path: Path, interpreter: Interpreter, *, like_system: bool = False) -> Path:

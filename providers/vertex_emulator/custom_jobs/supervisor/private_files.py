@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import time
 from itertools import count
 from pathlib import Path
 
-from vertex_emulator.job_folder.folder import PRIVATE
+from vertex_emulator.job_folder.folder import PRIVATE, REMOVED
 
-_FOLDER = "removed"
 _FINISH_SECONDS = 2.0
-"""How long the supervisor stays for it. It goes on without the supervisor, for which a deletion waits."""
+"""How long the supervisor stays for it. Afterwards it goes on without the supervisor."""
 
 
 class PrivateFiles:
     """Removes private files of the replicas of one job; what is left then goes with the job's folder."""
 
     def __init__(self, job_folder: Path) -> None:
-        self._folder = job_folder / _FOLDER
+        self._folder = job_folder / REMOVED
         self._numbers = count(1)
         self._running: list[subprocess.Popen[bytes]] = []
 
@@ -48,8 +48,9 @@ class PrivateFiles:
 
     def finish(self) -> None:
         """Wait until the files are removed, for a moment at most."""
+        latest = time.monotonic() + _FINISH_SECONDS
         for each in self._running:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                each.wait(_FINISH_SECONDS)
+                each.wait(max(0.0, latest - time.monotonic()))
         with contextlib.suppress(OSError):
             self._folder.rmdir()

@@ -90,6 +90,7 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
 
 _CODELAB = 'Google codelab, "Distributed training on Vertex AI", part 6'
 _GUIDE = 'TensorFlow guide, "Distributed training with TensorFlow"'
+_SERVERS = 'TensorFlow guide, "Distributed training with TensorFlow"; MXNet, "Distributed Training in MXNet"'
 
 UNKNOWN = Rule(
     name="framework-unknown",
@@ -105,16 +106,17 @@ EQUAL_ACCELERATORS = Rule(
 PARAMETER_SERVERS_NEEDED = Rule(
     name="parameter-servers-needed",
     says="a framework that keeps its variables on parameter servers has parameter servers",
-    source=_GUIDE,
+    source=_SERVERS,
 )
 WORKERS_NEEDED = Rule(
-    name="workers-needed", says="a framework whose chief only coordinates has workers", source=_GUIDE
+    name="workers-needed", says="a framework whose chief only coordinates has workers", source=_SERVERS
 )
 TPU_NEEDED = Rule(name="tpu-needed", says="TPUStrategy, and no other strategy, is for TPUs", source=_GUIDE)
 PARAMETER_SERVERS_UNUSED = Rule(
     name="parameter-servers-unused",
     says="a framework that reduces gradients between its workers has no use for parameter servers",
-    source="ours: MultiWorkerMirroredStrategy was observed to wait forever for a `ps` in TF_CONFIG",
+    source="ours: the program has no part for them; MultiWorkerMirroredStrategy was observed to wait "
+    "forever for a `ps` in TF_CONFIG",
 )
 REDUCTION_SERVERS_UNUSED = Rule(
     name="reduction-servers-unused",
@@ -199,7 +201,7 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
         yield WORKERS_NEEDED.broken(
             f"{path}[{WORKERS}]",
             f"the chief of {name} only coordinates, but the second worker pool has no workers; give it "
-            "replicas, or declare another strategy",
+            f"replicas, or declare another {_kind(framework)}",
             rests_on=(path, f"{path}[{WORKERS}].replica_count"),
             level=_level(framework),
         )
@@ -212,7 +214,7 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
         yield PARAMETER_SERVERS_NEEDED.broken(
             f"{path}[{SERVERS}]",
             f"{name} keeps its variables on parameter servers, but the third worker pool "
-            "has none; give it replicas, or declare another strategy",
+            f"has none; give it replicas, or declare another {_kind(framework)}",
             rests_on=(path, f"{path}[{SERVERS}].replica_count", image),
             level=_level(framework),
         )
@@ -242,6 +244,10 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
             "set it to 1",
             level=_level(framework),
         )
+
+
+def _kind(framework: Framework) -> str:
+    return "strategy" if framework.strict else "framework"
 
 
 def _tpu_problems(machine_type: str, path: str, framework: Framework) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ import pytest
 
 from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.cli.explain.documents import read_document
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.tuning import convert_hyperparameters
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import (
     read as read_tuning_job,
 )
@@ -71,6 +72,11 @@ def of_bucket_settings(document: Document) -> Iterable[Problem]:
 
 def of_tuning_job(document: Document) -> Iterable[Problem]:
     return read_tuning_job(document).problems
+
+
+def of_tuning_of_ai_platform(document: Document) -> Iterable[Problem]:
+    """Return the findings about the hyperparameters of a training input."""
+    return convert_hyperparameters(document.get("hyperparameters")).problems
 
 
 def of_repository(document: Document) -> Iterable[Problem]:
@@ -1214,7 +1220,7 @@ CASES: dict[str, Case] = {
         "always uses chief",
     ),
     "legacy-hyperparameters": warning(
-        LEGACY, {f"{INPUT}.hyperparameters": {"maxTrials": 5}}, f"{INPUT}.hyperparameters", "trialJobSpec"
+        LEGACY, {f"{INPUT}.hyperparameters": {"maxTrials": 5}}, f"{INPUT}.hyperparameters", "trial_job_spec"
     ),
     # The command gcloud ai-platform.
     "gcloud-flag": case(COMMAND, words("--worker-cont=2"), "gcloud", "--worker-cont", "--worker-count"),
@@ -1331,6 +1337,57 @@ CASES: dict[str, Case] = {
     "training-image-tags": image_case({"tags[1]": "v 1"}, "tags[1]", "'v 1' cannot be a tag", "1 to 128"),
     "training-image-build-bucket": image_case(
         {"builder": "cloud_build"}, "build_bucket", "is missing", "Cloud Build needs a bucket for the source"
+    ),
+}
+HYPERPARAMETERS = f"{INPUT}.hyperparameters"
+TUNED: Document = {
+    "hyperparameters": {
+        "goal": "MAXIMIZE",
+        "hyperparameterMetricTag": "accuracy",
+        "maxTrials": 4,
+        "params": [{"parameterName": "rate", "type": "DOUBLE", "minValue": 0.1, "maxValue": 0.9}],
+    }
+}
+
+
+def tuned(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+    return case(TUNED, wrong, path, *words, find=of_tuning_of_ai_platform, **other)
+
+
+CASES |= {
+    "legacy-tuning": tuned(
+        {"hyperparameters": GONE}, HYPERPARAMETERS, "are missing", "vt.from_training_input(document)"
+    ),
+    "legacy-parameter-type": tuned(
+        {"hyperparameters.params[0].type": "DUOBLE"},
+        f"{HYPERPARAMETERS}.params[0].type",
+        "'DUOBLE'",
+        "did you mean DOUBLE?",
+    ),
+    "legacy-parameter-bounds": tuned(
+        {"hyperparameters.params[0].maxValue": GONE},
+        f"{HYPERPARAMETERS}.params[0].max_value",
+        "is missing",
+        "DOUBLE has minValue and maxValue",
+    ),
+    "legacy-metric-tag": tuned(
+        {"hyperparameters.hyperparameterMetricTag": GONE},
+        f"{HYPERPARAMETERS}.hyperparameter_metric_tag",
+        "training/hptuning/metric",
+        "hypertune.HyperTune()",
+        level="warning",
+    ),
+    "legacy-resumed-tuning": tuned(
+        {"hyperparameters.resumePreviousJobId": "digits_1"},
+        f"{HYPERPARAMETERS}.resume_previous_job_id",
+        "digits_1 is left out",
+        level="warning",
+    ),
+    "legacy-early-stopping": tuned(
+        {"hyperparameters.enableTrialEarlyStopping": True},
+        f"{HYPERPARAMETERS}.enable_trial_early_stopping",
+        "median_automated_stopping_spec",
+        level="warning",
     ),
 }
 CASES |= {

@@ -253,8 +253,14 @@ MISTAKES: list[tuple[str, list[str], list[str]]] = [
     (
         "a framework that nobody knows",
         ["--framework", "pytroch"],
-        ["'pytroch' is not a known framework", "Did you mean 'pytorch'?", "MultiWorkerMirroredStrategy"],
+        [
+            "--framework: 'pytroch' is not a known framework",
+            "Did you mean 'pytorch'?",
+            "Frameworks: tensorflow, pytorch",
+            "Strategies of TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy",
+        ],
     ),
+    ("no framework", ["--framework", ""], ["--framework: the name is empty. Frameworks: tensorflow"]),
     (
         "a replica of another spelling",
         ["--replica", "worker"],

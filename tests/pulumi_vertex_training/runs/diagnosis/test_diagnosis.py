@@ -230,6 +230,12 @@ def test_the_module_that_reports_metrics_is_in_a_package_of_another_name(module:
     assert ("cloudml-hypertune" in said.remedy) == (module == "hypertune")
 
 
+def test_the_module_that_finds_the_cluster_is_on_no_package_index() -> None:
+    said = diagnose(EXITED, lines=["ModuleNotFoundError: No module named 'vertex_cluster'"])
+    assert said.kind == "missing_vertex_cluster"
+    assert "vertex_cluster=True" in said.remedy
+
+
 def test_an_error_of_google_is_taken_apart() -> None:
     failure = take_apart(EXITED)
     assert (failure.replica, failure.exit_code, failure.lines) == ("workerpool0-0", 1, ())

@@ -253,7 +253,7 @@ def test_a_build_does_not_see_the_packages_of_the_emulators_python(emulator: Job
         "    import zipfile\n"
         "    name = 'trainer-1-py3-none-any.whl'\n"
         "    with zipfile.ZipFile(folder + '/' + name, 'w') as file:\n"
-        "        file.writestr('trainer.py', \"import yaml\\nprint('built and sees', yaml.__name__)\\n\")\n"
+        "        file.writestr('trainer.py', \"import numpy\\nprint('built and sees', numpy.__name__)\\n\")\n"
         "        info = 'trainer-1.dist-info/'\n"
         "        file.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: trainer\\nVersion: 1\\n')\n"
         "        tag = 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'\n"
@@ -265,7 +265,7 @@ def test_a_build_does_not_see_the_packages_of_the_emulators_python(emulator: Job
     archive = archive_of({"pyproject.toml": project, "backend.py": backend})
     name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", archive), module="trainer"))
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED", emulator.printed(name, "service")
-    assert emulator.printed(name) == ["built and sees yaml"]
+    assert emulator.printed(name) == ["built and sees numpy"]
 
 
 def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:

@@ -21,8 +21,16 @@ from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 SEES = """
 import importlib.util
-names = ("tiny", "yaml", "pulumi", "google.cloud")
+names = ("tiny", "yaml", "pulumi", "vertex_emulator", "google.cloud", "numpy", "pip")
 print([name for name in names if importlib.util.find_spec(name.split(".")[0])])
+"""
+
+USES = """
+import google.cloud.storage, hypertune, numpy, importlib.util, shutil, subprocess
+print(numpy.dot([1, 2], [3, 4]), google.cloud.storage.Client.__name__)
+names = ("pulumi", "yaml", "google.cloud.artifactregistry_v1")
+print([name for name in names if importlib.util.find_spec(name)])
+print(subprocess.check_output(["f2py", "-v"], text=True).strip() == numpy.__version__)
 """
 
 IN_A_REPLICA = """
@@ -57,6 +65,8 @@ class Made:
     pip: Ended
     isolated: Ended
     without_requirements: Ended
+    of_google: Ended
+    of_python: Ended
     absent_python: Ended
     left: list[str]
 
@@ -91,6 +101,13 @@ def package_pool(emulator: JobEmulator, name: str, data: bytes) -> dict[str, Any
     }
 
 
+def on_python(code: str) -> dict[str, Any]:
+    """Return a pool that runs code on an official Python image, in the version of the emulator's Python."""
+    found = pool(code)
+    found["containerSpec"]["imageUri"] = f"python:{interpreters.own().minor}"
+    return found
+
+
 def end(emulator: JobEmulator, one: dict[str, Any]) -> Ended:
     name = emulator.create(one)
     job = emulator.wait(name)
@@ -118,6 +135,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator
                 left=sorted(path.name for path in folder.iterdir()),
                 isolated=end(emulator, package_pool(emulator, "a", package("tiny"))),
                 without_requirements=end(emulator, package_pool(emulator, "b", package())),
+                of_google=end(emulator, pool(USES)),
+                of_python=end(emulator, on_python(SEES)),
                 absent_python=end(emulator, pool(command=["/usr/bin/python3.99", "-c", "pass"])),
             )
 
@@ -139,11 +158,17 @@ def test_what_a_replica_had_for_itself_goes_when_the_job_ends(made: Made) -> Non
 
 def test_an_environment_sees_its_requirements_and_nothing_of_the_emulator(made: Made) -> None:
     assert made.isolated.job["state"] == "JOB_STATE_SUCCEEDED", made.isolated.service
-    assert made.isolated.printed == ["['tiny']"]
+    assert made.isolated.printed == ["['tiny', 'pip']"]
 
 
-def test_without_requirements_the_packages_of_the_emulator_stand_for_those_of_the_image(made: Made) -> None:
-    assert made.without_requirements.printed == ["['yaml', 'pulumi', 'google.cloud']"]
+def test_a_google_image_has_its_packages_and_none_of_the_emulator(made: Made) -> None:
+    assert made.without_requirements.printed == ["['google.cloud', 'numpy', 'pip']"]
+    assert made.of_google.job["state"] == "JOB_STATE_SUCCEEDED", made.of_google.printed
+    assert made.of_google.printed == ["11 Client", "[]", "True"]
+
+
+def test_a_python_image_has_only_the_standard_library_and_pip(made: Made) -> None:
+    assert made.of_python.printed == ["['pip']"]
 
 
 def test_a_python_that_neither_image_nor_machine_has_is_refused_by_name(made: Made) -> None:
@@ -186,6 +211,25 @@ def test_packages_of_live_jobs_are_kept_and_the_oldest_others_removed(made: Made
     package_cache.clean(venvs, keep_bytes=0)
     assert package_cache.entries(venvs) == []
     assert [path.name for path in venvs.iterdir() if path.name.startswith(".removed")] == []
+
+
+def test_after_ten_edits_the_least_recently_used_packages_go_first(tmp_path: Path) -> None:
+    """Keep what fits into the bound: the environment that every edit uses, and the code of the last ones."""
+    requirements, codes = tmp_path / "requirements", [tmp_path / "code" / str(edit) for edit in range(10)]
+    for number, entry in enumerate((requirements, *codes)):
+        entry.mkdir(parents=True)
+        (entry / "module.py").write_bytes(bytes(100_000))
+        package_cache.finish(entry, {})
+        os.utime(entry / package_cache.MARKER, (number, number))
+    sizes = {entry.path: entry.size for entry in package_cache.entries(tmp_path)}
+    os.close(package_cache.hold(requirements))
+    os.close(package_cache.hold(codes[2]))
+    kept = [requirements, codes[2], codes[8], codes[9]]
+    removed = package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept))
+    assert removed == [path for path in codes if path not in kept]
+    assert {entry.path for entry in package_cache.entries(tmp_path)} == set(kept)
+    assert package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept)) == []
+    assert sorted(path.name for path in (tmp_path / "code").iterdir() if path.is_dir()) == ["2", "8", "9"]
 
 
 def test_unfinished_entries_are_removed_unless_a_job_installs(tmp_path: Path) -> None:

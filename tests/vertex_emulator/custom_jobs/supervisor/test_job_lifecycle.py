@@ -15,7 +15,6 @@ from support.job_emulator import (
     JobEmulator,
     job,
     pool,
-    processes_of,
     raise_flag,
     wait_for_flags,
     wait_until_gone,
@@ -226,8 +225,8 @@ def test_delete(emulator: JobEmulator) -> None:
     assert operation["response"] == {"@type": "type.googleapis.com/google.protobuf.Empty"}
     assert operation["metadata"]["@type"].endswith("DeleteOperationMetadata")
     assert emulator.call("GET", f"/v1/{operation['name']}").json() == operation
-    assert processes_of(name) == []
     assert not emulator.folder(name).exists()
+    wait_until_gone(name)
     for answer in (emulator.call("GET", f"/v1/{name}"), emulator.delete(name), emulator.cancel(name)):
         assert (answer.status, answer.json()["error"]["status"]) == (404, "NOT_FOUND")
 

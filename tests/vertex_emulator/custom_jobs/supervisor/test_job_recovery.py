@@ -334,6 +334,29 @@ def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> No
             remove_tree(folder)  # pytest's own clean-up would fail at it
 
 
+def test_a_deletion_does_not_wait_for_the_supervisor(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Let a supervisor stay after it has reported the end, as it does while it removes files of replicas."""
+
+    class Staying(Supervisors):
+        stays = False
+
+        def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+            assert not self.stays, "the deletion waits for the supervisor"
+            return super().is_alive(job_id, folder)
+
+    supervisors = Staying()
+    with running_jobs(tmp_path, sandbox=sandbox, supervisors=supervisors) as emulator:
+        name = emulator.create(pool("pass"))
+        emulator.wait(name)
+        supervisors.stays = True
+        deleted = emulator.delete(name)
+        supervisors.stays = False
+        assert deleted.status == 200, deleted.body
+        assert not emulator.folder(name).exists()
+        wait_until_gone(name)
+        eventually(lambda: list((tmp_path / "jobs").iterdir()) == [])
+
+
 def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")

@@ -6,6 +6,8 @@ import pytest
 
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
+from vertex_training.fields.decode import encode
+from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors
 
 IMAGE = {"masterConfig": {"imageUri": "repo/trainer:1"}}
@@ -273,3 +275,37 @@ def test_what_is_wrong_could_be_read(fields):
 def test_counts_with_another_tier_leave_open_which_one_is_meant():
     document = read(scaleTier="STANDARD_1", workerCount=9, **IMAGE)
     assert document.damaged == {"worker_pool_specs[1].replica_count"}
+
+
+# Frameworks.
+
+
+def test_a_framework_chooses_for_a_training_input_as_for_its_worker_pools():
+    fields = {
+        **CUSTOM,
+        "workerType": "n1-standard-4",
+        "workerCount": 2,
+        "parameterServerType": "n1-standard-4",
+        "parameterServerCount": 1,
+        "args": ["python3", "-m", "trainer.task"],
+    }
+    mxnet = CheckOptions(framework="mxnet")
+    document = read_document({"trainingInput": fields}, options=mxnet)
+    pools = encode(read(**fields).spec)["worker_pool_specs"]
+    same = read_document({"workerPoolSpecs": pools}, options=mxnet)
+    assert [choice.path for choice in document.choices] == [
+        f"worker_pool_specs[{position}].container_spec.command" for position in range(3)
+    ]
+    assert document.choices == same.choices
+    assert document.chosen == same.chosen
+    assert document.spec.worker_pool_specs == same.spec.worker_pool_specs
+
+
+def test_a_framework_leaves_the_image_of_a_runtime_version():
+    document = read_document(
+        {"trainingInput": {"scaleTier": "BASIC", **PACKAGE}}, options=CheckOptions(framework="pytorch")
+    )
+    task = document.spec.worker_pool_specs[0].python_package_spec
+    assert task.executor_image_uri.endswith("/tf-cpu.2-11:latest")
+    assert document.choices == ()
+    assert "starts no launcher" in " ".join(document.chosen)

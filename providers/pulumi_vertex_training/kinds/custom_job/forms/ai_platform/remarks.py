@@ -258,8 +258,9 @@ def _other_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Itera
     if job.hyperparameters is not None:
         yield TUNING.broken(
             f"{PREFIX}.hyperparameters",
-            "is left out: this is the job of one trial. On Vertex AI, a HyperparameterTuningJob has this "
-            "job in trialJobSpec, and the parameters in studySpec",
+            "is left out: this is the job of one trial. For the tuning job, declare "
+            'vt.HyperparameterTuningJob("tune", **vt.tuning_from_training_input(document)), which has this '
+            "job in trial_job_spec and the parameters in study_spec",
         )
     yield from _chief_remarks(job, pools)
 
