@@ -1,4 +1,4 @@
-"""JAX trains on a chief and its workers, one process each, and continues from a checkpoint after a failure."""
+"""JAX trains on a chief and its workers, and continues from a checkpoint after a failure."""
 
 import pulumi
 

@@ -1,4 +1,4 @@
-"""A folder of `examples/`, deployed by the real Pulumi CLI as a user would: copied, with a stack, then `up`."""
+"""A folder of `examples/`, deployed by the real Pulumi CLI as a user would: a copy, a stack, `up`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Example(engine.Engine):
     def lines(self, job: str, start: str, count: int = 1, *, task: str | None = None) -> list[str]:
         """Wait for that many lines of a job's log that begin with `start`. Return all that there are.
 
-        Each line is without `start`. `job` is the full name or the id, `task` a replica such as workerpool1-0.
+        The lines are without `start`. `job` is the full name or the id, `task` a replica as "workerpool1-0".
         """
 
         def printed() -> list[str]:
