@@ -1,4 +1,4 @@
-"""Train trees on digits with XGBoost or LightGBM: each replica has a part of the digits, all get one model."""
+"""Train trees on digits with XGBoost or LightGBM: each replica has a part of them, all get one model."""
 
 import argparse
 import hashlib
