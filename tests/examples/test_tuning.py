@@ -47,7 +47,8 @@ def test_every_trial_trains_on_two_replicas(steps: Steps) -> None:
 def test_the_chief_reports_while_it_trains(steps: Steps) -> None:
     assert {trial["state"] for trial in steps.trials} == {"SUCCEEDED"}
     assert all(trial["finalMeasurement"]["stepCount"] == "15" for trial in steps.trials)
-    assert all([each["stepCount"] for each in trial["measurements"]] for trial in steps.trials)
+    for trial in steps.trials:
+        assert [each["stepCount"] for each in trial["measurements"]] == ["5", "10", "15"]
 
 
 def test_the_best_trial_has_the_most_accuracy(steps: Steps) -> None:
