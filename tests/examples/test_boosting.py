@@ -77,5 +77,5 @@ def test_the_model_reads_digits(steps: Steps, framework: str) -> None:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_lost_worker_fails_the_job(steps: Steps, framework: str) -> None:
-    assert "workerpool1-1" in steps.errors[framework]
+    assert "replica" in steps.errors[framework]  # the lost one, or one that found it missing
     assert framework in steps.lost.failed().output

@@ -89,5 +89,5 @@ def test_the_model_reads_digits(steps: Steps) -> None:
 
 
 def test_a_lost_server_fails_the_job(steps: Steps) -> None:
-    assert "workerpool2-1" in steps.error
+    assert "replica" in steps.error  # the lost one, or one that found it missing
     assert "mxnet" in steps.lost.failed().output

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pathlib
+import time
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ import vertex_cluster
 
 HELD_OUT = 360  # the last digits measure the accuracy
 CHECKPOINT_EPOCHS = 10
+RESTART_SECONDS = 120
 
 
 def read(path):
@@ -82,6 +84,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=100)
     options = parser.parse_args()
 
+    jax.config.update("jax_enable_preemption_service", False)  # else SIGTERM ends no process
     jax.distributed.initialize(
         os.environ["JAX_COORDINATOR_ADDRESS"],
         int(os.environ["JAX_NUM_PROCESSES"]),
@@ -107,12 +110,18 @@ def main():
     }
     value = None
     for epoch in range(done + 1, options.epochs + 1):
-        weights, value = epoch_of(weights, pixels, labels)
-        value = float(value)  # waits: collectives of two epochs at a time can block each other on CPUs
+        try:
+            weights, value = epoch_of(weights, pixels, labels)
+            value = float(value)  # waits: collectives of two epochs at a time can block each other on CPUs
+        except jax.errors.JaxRuntimeError:
+            # Another process was lost. How it ended decides whether the job restarts, so it has to end first.
+            print(f"epoch {epoch} could not be computed, waiting for a restart of the job", flush=True)
+            time.sleep(RESTART_SECONDS)
+            raise
         if rank == 0 and (epoch % CHECKPOINT_EPOCHS == 0 or epoch in (1, options.epochs)):
             save(checkpoints / "latest.npz", epoch=epoch, **jax.device_get(weights))
             vertex_cluster.report(step=epoch, total=options.epochs, loss=value)
-            print(f"epoch {epoch} loss {value:.6f}", flush=True)
+            print(f"finished {epoch} loss {value:.6f}", flush=True)
 
     final = {name: np.asarray(array.addressable_data(0)) for name, array in weights.items()}
     digest = hashlib.sha256(b"".join(final[name].tobytes() for name in sorted(final))).hexdigest()
