@@ -57,11 +57,9 @@ def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.en
 
 def _install(layout: Layout, target: Path, environ: Mapping[str, str]) -> None:
     flags = ["--disable-pip-version-check", "--no-input", "--progress-bar=off", "--only-binary=:all:"]
+    install: list[str | Path] = [layout.python, "-I", "-m", "pip", "install", *flags]
     run_quietly(
-        [
-            *(layout.python, "-I", "-m", "pip", "install", *flags, "--require-hashes", "--no-deps"),
-            *("--target", target, "-r", lock(layout)),
-        ],
+        [*install, "--require-hashes", "--no-deps", "--target", target, "-r", lock(layout)],
         cwd=layout.root,
         env={name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")},
         on_line=lambda _: None,

@@ -17,8 +17,8 @@ _BLOCK = 1 << 18
 class SecuredSocket(socket.socket):
     """A connection that decrypts what it receives, and encrypts what it sends. For one thread at a time.
 
-    It owns the descriptor of `connection`, which can no longer be closed or shut down. Other threads
-    may shut it down.
+    It owns the descriptor of `connection` from now on, which can no longer be closed or shut down. Other
+    threads may shut down the new one.
     """
 
     def __init__(self, connection: socket.socket, context: ssl.SSLContext) -> None:
@@ -46,7 +46,7 @@ class SecuredSocket(socket.socket):
 
     @property
     def has_more(self) -> bool:
-        """True if bytes have arrived that no `recv` has returned. They may be a part of a record."""
+        """Return whether bytes have arrived that no `recv` has returned. They may be a part of a record."""
         return bool(self._tls.pending() or self._received.pending)
 
     def recv_into(self, buffer: Any, nbytes: int = 0, _flags: int = 0) -> int:

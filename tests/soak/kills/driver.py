@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,15 +98,12 @@ class Driver:
             _clear(Path(self.report.folder))
         self.report.folder = tempfile.mkdtemp(prefix="soak-")
         self.report.write()
-        threads = [
-            threading.Thread(target=self._lane, args=(Path(self.report.folder),)) for _ in range(self.lanes)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
+        with ThreadPoolExecutor(self.lanes) as pool:
+            running = [pool.submit(self._lane, Path(self.report.folder)) for _ in range(self.lanes)]
+            # Not `Thread.join`: in Python 3.11 an interrupted one takes a running thread for an ended one.
+            while running:
                 try:
-                    thread.join()
+                    running = list(wait(running, timeout=60).not_done)
                 except KeyboardInterrupt:
                     self._stop.set()
                     print("stopping after the steps that run", flush=True)

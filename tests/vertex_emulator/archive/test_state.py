@@ -104,7 +104,8 @@ def assert_empty(daemon: Daemon) -> None:
     assert get(daemon, "/_local/jobs") == {"jobs": []}
     assert buckets(daemon) == []
     for folder in (daemon.folder.jobs, daemon.folder.incoming, daemon.folder.aside, daemon.folder.buckets):
-        assert list(folder.iterdir()) == [], folder
+        # Folders of deleted jobs are removed in the background.
+        eventually(lambda folder=folder: not list(folder.iterdir()), what=lambda folder=folder: folder)
 
 
 def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -> None:

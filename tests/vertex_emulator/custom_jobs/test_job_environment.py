@@ -24,7 +24,20 @@ TELL = "import json, os; print(json.dumps(dict(os.environ)))"
 EMPTY: dict[str, Any] = {}
 CONTAINER_JOB = '{"python_module":"","package_uris":[],"job_args":[]}'
 """`job` of CLUSTER_SPEC in the log of a real job that runs a container: a string, not a mapping."""
-MACHINE = {"PATH", "HOME", "LANG", "TMPDIR", "PYTHONUNBUFFERED", "OMP_NUM_THREADS", "no_proxy", "NO_PROXY"}
+MACHINE = {
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "PYTHONUNBUFFERED",
+    "OMP_NUM_THREADS",
+    "no_proxy",
+    "NO_PROXY",
+} | {
+    "PIP_CACHE_DIR",
+    "PYTHONUSERBASE",
+    *(name for name in ("PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX") if name in os.environ),
+}
 """Names that every machine has, or that the emulator sets for this one."""
 CLIENTS = {
     "VERTEX_EMULATOR_HOST",

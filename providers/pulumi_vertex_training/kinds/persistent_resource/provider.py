@@ -171,7 +171,7 @@ class PersistentResourceProvider(CrudProvider):
             if found is None:
                 raise _explain_conflict(error, inputs) from error
             _adopt(allowing, name, found, inputs, wire, timeouts)
-        OPERATION.note_made(name)  # an entry that a killed `up --replace` left has this id, too
+            OPERATION.note_made(name)
         begun_work.forget(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 

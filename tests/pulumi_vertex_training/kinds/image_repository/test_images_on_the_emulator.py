@@ -114,17 +114,18 @@ def test_an_existing_repository_is_refused(
 
 
 def test_a_repository_with_images_is_deleted_only_with_force_destroy(
-    plugin: PluginProcess, endpoint: Endpoint
+    plugin: PluginProcess, endpoint: Endpoint, tmp_path: Path, data_dir: Path
 ) -> None:
     id_, made = create(plugin, REPOSITORY, {"repository_id": "holding", **PLACE})
     for name in "abcde":
         push_small_image(endpoint, f"{made['url']}/{name}:1", b"1")
-    with pytest.raises(grpc.RpcError) as caught:
-        plugin.delete(REPOSITORY, id_, made)
-    assert f"repository {id_} has images: a, b, c and 2 more." in refusal(caught)
-    assert "`pulumi up --target` with the repository's URN" in refusal(caught)
-    plugin.delete(REPOSITORY, id_, {**made, "force_destroy": True})
-    assert plugin.read(REPOSITORY, id_, made)[0] == ""
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as later:
+        with pytest.raises(grpc.RpcError) as caught:
+            later.delete(REPOSITORY, id_, made)
+        assert f"repository {id_} has images: a, b, c and 2 more." in refusal(caught)
+        assert "`pulumi up --target` with the repository's URN" in refusal(caught)
+        later.delete(REPOSITORY, id_, {**made, "force_destroy": True})
+        assert later.read(REPOSITORY, id_, made)[0] == ""
 
 
 def test_deleting_a_missing_repository_succeeds(plugin: PluginProcess, endpoint: Endpoint) -> None:
