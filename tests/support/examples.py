@@ -25,6 +25,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 PYTHON = "3.11"
 """The Python version of the examples' images and lock files."""
 
+_UP = ("up", "--yes", "--skip-preview", "--non-interactive")
+
 
 def has_python() -> bool:
     """Return whether this machine has the Python version of the images."""
@@ -59,9 +61,12 @@ class Example(engine.Engine):
     def state_folder(self) -> Path:
         return self.folder.parents[1] / "state"
 
+    def up(self, *arguments: str) -> engine.Result:
+        return self.run(*_UP, *arguments, timeout=540)  # the first one downloads wheels
+
     def start_up(self) -> subprocess.Popen[str]:
         """Start a deployment, which a test interferes with. `communicate` of the result waits for its end."""
-        return self.start("up", "--yes", "--skip-preview", "--non-interactive")
+        return self.start(*_UP)
 
     def control(self) -> Control:
         """Return the controls of the emulator, which must be running."""
