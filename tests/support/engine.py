@@ -188,8 +188,9 @@ def copy(template: Path, folder: Path, *, python: Path | None = None) -> Engine:
     return engine
 
 
-def _at(folder: Path) -> Engine:
-    environment = {
+def environment(folder: Path, data_dir: Path) -> dict[str, str]:
+    """Return the variables of a Pulumi whose home and state are in `folder`."""
+    return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PULUMI_HOME": str(folder / "home"),
@@ -198,6 +199,9 @@ def _at(folder: Path) -> Engine:
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "GOGC": "off",  # the command ends before its memory matters; saves a tenth of its processor time
-        "VERTEX_TRAINING_DATA_DIR": str(folder / "emulator"),
+        "VERTEX_TRAINING_DATA_DIR": str(data_dir),
     }
-    return Engine(folder=folder, environment=environment)
+
+
+def _at(folder: Path) -> Engine:
+    return Engine(folder=folder, environment=environment(folder, folder / "emulator"))

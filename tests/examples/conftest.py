@@ -1,0 +1,51 @@
+"""Every example runs on the emulator of the session, in a project of its own.
+
+A test file has one fixture of the module that calls `example(NAME)`, deploys, and records what it asserts on:
+
+    @pytest.fixture(scope="module")
+    def steps(example: NewExample) -> Steps:
+        made = example("jax")
+        made.up().ok()
+        return Steps(outputs=made.outputs(), printed=made.lines(made.job("jax").name, "trained ", 3))
+
+`Example` (`support.examples`) is an `Engine` with `job`, `lines` and `control`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import examples, warm_python
+from support.examples import Example, NewExample
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+
+
+@pytest.fixture(scope="session")
+def emulator_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield the data folder of an emulator, whose unpacked images serve all examples."""
+    folder = tmp_path_factory.mktemp("examples") / "emulator"
+    try:
+        launcher.ensure(folder)
+        yield folder
+    finally:
+        if folder.exists():
+            emulator_reset.stop_and_end_jobs(folder)
+
+
+@pytest.fixture(scope="module")
+def example(emulator_of_examples: Path, tmp_path_factory: pytest.TempPathFactory) -> NewExample:
+    """Return the function that makes a project with a stack of an example."""
+    if not examples.has_python():
+        message = f"the examples need Python {examples.PYTHON}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+
+    def make(name: str) -> Example:
+        folder = tmp_path_factory.mktemp(name)
+        return examples.copy(name, folder, emulator=emulator_of_examples, python=warm_python.shared())
+
+    return make

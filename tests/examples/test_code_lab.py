@@ -1,0 +1,173 @@
+"""The code lab: its own programs train on two devices and on two machines, by Pulumi and by Google's SDK."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from support import saved_models
+from support.examples import FOLDER, Example, NewExample
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, which trains four models
+
+PROGRAMS = {
+    "flowers-multi-gpu": "671a0cd8d06266e9f71249f258d937f2c0610d28e56be35ecee66ec3f573d763",
+    "flowers-multi-machine": "0a595b27f3b304dbd4c47149c7ebb5be99d222765bf96ca9cee8391bdffd2d53",
+}
+"""SHA-256 of the programs as the code lab's page has them, without whitespace, which the page has lost."""
+
+LOAD = """
+import hashlib, json, sys
+import numpy as np
+import tensorflow as tf
+pictures = tf.keras.utils.image_dataset_from_directory(sys.argv[1], image_size=(180, 180), shuffle=False)
+results = []
+for folder in sys.argv[2:]:
+    model = tf.keras.models.load_model(folder)
+    weights = hashlib.sha256(b"".join(each.tobytes() for each in model.get_weights())).hexdigest()
+    results.append([weights, model.evaluate(pictures, verbose=0)[1]])
+print(json.dumps(results))
+"""
+NOTEBOOK = 'eval "$(vertex-training emulator env)"; python sdk.py "$0" "$1"'
+SAVED = ("model_output", "multi-machine-output", "workertemp_0/multi-machine-output")
+
+
+@dataclass(frozen=True)
+class Model:
+    """The digest of its weights, and its accuracy on pictures that were drawn for the test."""
+
+    weights: str
+    accuracy: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """Two jobs of Pulumi, then the same by the SDK."""
+
+    outputs: dict[str, Any]
+    devices: list[str]
+    validation: list[float]
+    models: list[Model]
+    printed_by_sdk: str
+    models_of_sdk: list[Model]
+    jobs_left: list[str]
+    bucket_is_left: bool
+
+
+@pytest.fixture(scope="module")
+def steps(example: NewExample, tmp_path_factory: pytest.TempPathFactory) -> Steps:
+    made = example("code-lab")
+    pictures = tmp_path_factory.mktemp("pictures")
+    subprocess.run([sys.executable, made.folder / "draw" / "draw.py", pictures, "10", "7"], check=True)
+    made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=900).ok()
+    outputs = made.outputs()
+    job = made.job("flowers-multi-gpu", "SUCCEEDED").name
+    bucket = saved_models.bucket(made, outputs["bucket"])
+    models = load(made, pictures, bucket)
+
+    for folder in ("model_output", "multi-machine-output", "workertemp_0"):
+        shutil.rmtree(bucket / folder)
+    before = display_names(made)
+    sdk = subprocess.run(
+        ["bash", "-ec", NOTEBOOK, outputs["project"], outputs["bucket"]],
+        cwd=made.folder,
+        env=made.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert sdk.returncode == 0, sdk.stdout + sdk.stderr
+    assert display_names(made) == before
+    models_of_sdk = load(made, pictures, bucket)
+
+    devices = [line for line in messages(made, job) if "MirroredStrategy with devices" in line]
+    accuracies = re.findall(r"val_accuracy: ([0-9.]+)", "\n".join(messages(made, job)))
+    made.destroy().ok()
+    return Steps(
+        outputs=outputs,
+        devices=re.findall(r"device:CPU:\d", devices[0]),
+        validation=[float(each) for each in accuracies],
+        models=models,
+        printed_by_sdk=sdk.stdout,
+        models_of_sdk=models_of_sdk,
+        jobs_left=display_names(made),
+        bucket_is_left=bucket.exists(),
+    )
+
+
+def load(made: Example, pictures: Path, bucket: Path) -> list[Model]:
+    found = saved_models.run(made, LOAD, pictures, *(bucket / each for each in SAVED))
+    return [Model(weights, accuracy) for weights, accuracy in found]
+
+
+def messages(made: Example, job: str) -> list[str]:
+    return made.lines(job, "")
+
+
+def display_names(made: Example) -> list[str]:
+    """Return the names of this example's jobs. Others share the emulator."""
+    names = [each.display_name for each in custom_jobs.list_jobs(made.endpoint())]
+    return sorted(each for each in names if each.startswith(("draw", "flowers")))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_are_those_of_the_code_lab(name: str) -> None:
+    """Expect one other line, that with the bucket, which the code lab asks the reader to write."""
+    program = re.sub(r"\s", "", (FOLDER / "code-lab" / name / "trainer" / "task.py").read_text())
+    original = program.replace("'/gcs/'+os.environ['BUCKET']", "'/gcs/{your-gcs-bucket}'")
+    assert original != program
+    assert hashlib.sha256(original.encode()).hexdigest() == PROGRAMS[name]
+    dockerfile = (FOLDER / "code-lab" / name / "Dockerfile").read_text().splitlines()
+    assert [line for line in dockerfile if line and not line.startswith("#")] == [
+        "FROM gcr.io/deeplearning-platform-release/tf2-gpu.2-8",
+        "WORKDIR /",
+        "COPY trainer /trainer",
+        'ENTRYPOINT ["python", "-m", "trainer.task"]',
+    ]
+
+
+def test_both_jobs_of_pulumi_succeed(steps: Steps) -> None:
+    assert steps.outputs["states"] == ["SUCCEEDED", "SUCCEEDED"]
+
+
+def test_one_machine_trains_on_two_devices(steps: Steps) -> None:
+    assert steps.devices == ["device:CPU:0", "device:CPU:1"]
+
+
+def test_the_accuracy_rises(steps: Steps) -> None:
+    assert len(steps.validation) == 10
+    assert steps.validation[-1] > max(0.8, steps.validation[0])
+
+
+def test_the_saved_models_know_flowers_that_they_have_not_seen(steps: Steps) -> None:
+    """Five kinds: an accuracy of 0.2 would be chance."""
+    assert all(each.accuracy > 0.7 for each in steps.models)
+
+
+def test_chief_and_worker_save_the_same_weights_in_two_places(steps: Steps) -> None:
+    alone, chief, worker = steps.models
+    assert chief.weights == worker.weights
+    assert alone.weights != chief.weights
+
+
+def test_the_notebook_of_the_code_lab_trains_the_same(steps: Steps) -> None:
+    """CustomContainerTrainingJob and CustomJob run on the images that Pulumi has built."""
+    assert "single machine: PIPELINE_STATE_SUCCEEDED" in steps.printed_by_sdk
+    assert "two machines: JOB_STATE_SUCCEEDED" in steps.printed_by_sdk
+    alone, chief, worker = steps.models_of_sdk
+    assert min(alone.accuracy, chief.accuracy) > 0.7
+    assert chief.weights == worker.weights
+
+
+def test_nothing_is_left(steps: Steps) -> None:
+    assert steps.jobs_left == []
+    assert not steps.bucket_is_left

@@ -1,0 +1,67 @@
+"""A tuning job whose trials train on two replicas each: the best trial is the one with the most accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
+from support.examples import NewExample
+
+pytestmark = pytest.mark.slow  # twelve replicas import XGBoost
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """A tuning job to its end."""
+
+    outputs: dict[str, Any]
+    trials: list[dict[str, Any]]
+    ranks: dict[str, list[str]]
+    model: bytes
+
+
+@pytest.fixture(scope="module")
+def steps(example: NewExample) -> Steps:
+    made = example("tuning")
+    made.up().ok()
+    outputs = made.outputs()
+    endpoint = made.endpoint()
+    (search,) = tuning_jobs.GATEWAY.list_jobs(endpoint)
+    trials = list(search.wire["trials"])
+    ranks = {trial["id"]: made.lines(trial["customJob"], "trained ", 2) for trial in trials}
+    bucket, _, folder = outputs["model"].removeprefix("gs://").partition("/")
+    model = objects.read(endpoint, bucket, str(Path(folder) / "model.json"))
+    return Steps(outputs=outputs, trials=trials, ranks=ranks, model=model)
+
+
+def test_every_trial_trains_on_two_replicas(steps: Steps) -> None:
+    assert len(steps.ranks) == 6
+    assert all(sorted(ranks) == ["0 2", "1 2"] for ranks in steps.ranks.values())
+
+
+def test_the_chief_reports_while_it_trains(steps: Steps) -> None:
+    assert {trial["state"] for trial in steps.trials} == {"SUCCEEDED"}
+    assert all(trial["finalMeasurement"]["stepCount"] == "15" for trial in steps.trials)
+    for trial in steps.trials:
+        assert [each["stepCount"] for each in trial["measurements"]] == ["5", "10", "15"]
+
+
+def test_the_best_trial_has_the_most_accuracy(steps: Steps) -> None:
+    found = {
+        trial["finalMeasurement"]["metrics"][0]["value"]: {
+            each["parameterId"]: each["value"] for each in trial["parameters"]
+        }
+        for trial in steps.trials
+    }
+    assert steps.outputs["state"] == "SUCCEEDED"
+    assert steps.outputs["accuracy"] == max(found) > 0.7
+    assert steps.outputs["parameters"] == found[max(found)]
+
+
+def test_its_model_is_saved(steps: Steps) -> None:
+    assert b"learner" in steps.model
