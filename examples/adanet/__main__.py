@@ -109,4 +109,5 @@ else:
     )
     pulumi.export("state", job.completion.state)
     pulumi.export("metrics", job.completion.metrics)
+    pulumi.export("model", job.completion.model_directory)
     pulumi.export("logs", job.logs_command)

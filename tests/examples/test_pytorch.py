@@ -33,7 +33,7 @@ for path in sys.argv[2:]:
 
 
 PREFIXES = {"environment": ("",), "torchrun": ("[default0]:", "[default1]:")}
-"""What begins the lines of a replica's processes. torchrun names the process on its machine."""
+"""Prefixes of the lines that a replica's processes print. torchrun names the process on its machine."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +118,22 @@ def collect(folder: Path, workers: int, iteration: int, seconds: float = 300) ->
     while 0 < len(list(folder.glob(last))) < workers and time.monotonic() < until:
         time.sleep(0.5)
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def table(reports: list[dict[str, Any]]) -> str:
+    """Return the reports as text, in the columns of `vertex-training placement`."""
+    lines = [f"{'ITERATION':10}{'REPLICA':15}{'ENSEMBLE':10}{'BUILDS':8}{'TRAINS':8}PARAMETER SERVERS"]
+    for each in sorted(reports, key=lambda report: (report["iteration"], report["worker"])):
+        servers = defaultdict(set)
+        for name, device in each["devices"].items():
+            subnetwork = re.search(r"/subnetwork_t\d+_dnn(\d+)/", name)
+            server = re.search(r"task:(\d+)", device)
+            if subnetwork and server:
+                servers[subnetwork[1]].add(server[1])
+        ensemble = "E" if any("/ensemble_" in name for name in each["devices"]) else "-"
+        trains = ",".join(map(str, each["trains"])) or "-"
+        placed = " ".join(f"{number}:{','.join(sorted(servers[number]))}" for number in sorted(servers))
+        lines.append(
+            f"{each['iteration']:<10}{each['replica']:15}{ensemble:10}{','.join(sorted(servers)):8}{trains:8}{placed}"
+        )
+    return "\n".join(lines)

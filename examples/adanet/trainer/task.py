@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import reports
 import tensorflow as tf
+from absl import logging
 from compatibility import adanet
 
 HELD_OUT, BATCH = 360, 64
@@ -70,6 +71,8 @@ class Generator(adanet.subnetwork.Generator):
 
 def main() -> None:
     options = arguments()
+    tf.get_logger().setLevel("ERROR")  # TensorFlow warns of each estimator
+    logging.set_verbosity("error")
     config = tf.estimator.RunConfig(
         model_dir=options.checkpoints,
         tf_random_seed=42,
@@ -113,11 +116,12 @@ def save(options: argparse.Namespace, found: list[dict[str, Any]], steps: report
         "ensemble": re.findall(r"dnn\d+", grown.string_val[0].decode()),
         "iterations_of_this_job": sorted({each["iteration"] for each in found}),
         "seconds_per_step": max((each["seconds"] for each in found if each["trains"]), default=0) / MAX_STEPS,
-        "replicas": found,
     }
     model = Path(os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/"))
     model.mkdir(parents=True, exist_ok=True)
     (model / "metrics.json").write_text(json.dumps(metrics))
+    (model / "replicas.json").write_text(json.dumps(found))
+    print(reports.table(found), flush=True)
     print(f"accuracy {metrics['accuracy']:.4f}", flush=True)
 
 

@@ -28,10 +28,12 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--epochs", type=int, default=20)
     options = parser.parse_args()
-    on_gpu = torch.cuda.is_available()
-    dist.init_process_group("nccl" if on_gpu else "gloo")
+    device = torch.device("cpu")
+    if torch.cuda.is_available():
+        device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
+        torch.cuda.set_device(device)
+    dist.init_process_group("gloo" if device.type == "cpu" else "nccl")
     rank, size = dist.get_rank(), dist.get_world_size()
-    device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if on_gpu else "cpu")
     print(f"process {rank} of {size}", flush=True)
 
     pixels, labels = (each.to(device) for each in read_digits(options.data))
