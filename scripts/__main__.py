@@ -16,6 +16,7 @@ from scripts import (
     lock_files,
     pulumi_cli,
     python_packages,
+    pytorch_client,
     quality,
     release,
     stack,
@@ -67,6 +68,7 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             pulumi_cli.ensure(here, report)
         case "tools":
             client_tools.ensure(here, report)
+            pytorch_client.ensure(here, report)
             google_clients.ensure(here, report)
             python_packages.ensure(here, report, development=True)
             tensorflow_client.ensure(here, report)

@@ -72,7 +72,7 @@ def ensure(
         with alone(layout.cache / "client-tools.lock", step):
             packages, programs = _missing(layout, environ)
             if packages:
-                _install(packages, step, environ, is_root=is_root)
+                install_packages(packages, step, environ, is_root=is_root)
             for program in programs:
                 _build(program, layout, step, environ)
         left = [name for missing in _missing(layout, environ) for name in _names(missing)]
@@ -91,7 +91,10 @@ def _names(missing: tuple[str, ...] | tuple[GoProgram, ...]) -> list[str]:
     return [each if isinstance(each, str) else each.name for each in missing]
 
 
-def _install(packages: tuple[str, ...], step: Step, environ: Mapping[str, str], *, is_root: bool) -> None:
+def install_packages(
+    packages: tuple[str, ...], step: Step, environ: Mapping[str, str], *, is_root: bool
+) -> None:
+    """Install Debian packages, or note why they are missing."""
     apt = shutil.which("apt-get", path=environ.get("PATH"))
     if apt is None or not is_root:
         how = "as root: apt-get install" if apt else "the packages"

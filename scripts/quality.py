@@ -6,7 +6,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import client_tools, environment, google_clients, pulumi_cli, python_packages, tensorflow_client
+from scripts import (
+    client_tools,
+    environment,
+    google_clients,
+    pulumi_cli,
+    python_packages,
+    pytorch_client,
+    tensorflow_client,
+)
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.report import ChoreError, Report
@@ -32,6 +40,7 @@ def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """
     if os.environ.get("CI"):
         client_tools.ensure(layout, report)
+        pytorch_client.ensure(layout, report)
         google_clients.ensure(layout, report)
     env = _prepare(layout, report)
     if os.environ.get("CI"):

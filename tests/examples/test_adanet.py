@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import vertex_cluster
+from support import saved_models
 from support.examples import Example, NewExample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, up to nine replicas, three times
@@ -20,17 +21,16 @@ SUBNETWORKS, SERVERS, STEPS = 3, 2, 30
 
 @dataclass(frozen=True)
 class Run:
-    """One job: its metrics, the reports of its workers among them, and the plan of the command."""
+    """One job: its metrics, the reports of its workers, the rows in its log, and the plan of the command."""
 
     workers: int
     strategy: str
     metrics: dict[str, Any]
-    plan: dict[str, Any]
+    reports: list[dict[str, Any]]
+    printed: dict[int, list[list[str]]]
+    """The cells of each iteration."""
 
-    @property
-    def reports(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.metrics["replicas"]
-        return found
+    plan: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def runs(example: NewExample) -> Runs:
 
 def deploy(made: Example, *, workers: int, strategy: str, iterations: int) -> Run:
     """Deploy the job with this many workers, the chief among them."""
-    for key, value in (("workers", workers - 1), ("strategy", strategy), ("iterations", iterations)):
+    for key, value in (("workers", workers), ("strategy", strategy), ("iterations", iterations)):
         made.set(key, str(value))
     made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=600).ok()
     outputs = made.outputs()
@@ -68,7 +68,13 @@ def deploy(made: Example, *, workers: int, strategy: str, iterations: int) -> Ru
         capture_output=True,
         check=True,
     )
-    return Run(workers, strategy, outputs["metrics"], json.loads(plan.stdout))
+    model = saved_models.bucket(made, outputs["model"].removeprefix("gs://"))
+    reports = json.loads((model / "replicas.json").read_text())
+    printed = {
+        number: [row.split() for row in made.lines(made.job("adanet").name, f"{number:<10}", workers)]
+        for number in outputs["metrics"]["iterations_of_this_job"]
+    }
+    return Run(workers, strategy, outputs["metrics"], reports, printed, json.loads(plan.stdout))
 
 
 def iterations(run: Run) -> list[int]:
@@ -91,6 +97,20 @@ def test_every_worker_builds_and_trains_what_the_plan_says(runs: Runs) -> None:
                 each["name"]: (each["buildEnsemble"], each["buildSubnetworks"], each["trainedSubnetworks"])
                 for each in run.plan["workers"]
             }, (run.strategy, run.workers, iteration)
+
+
+def test_the_log_has_a_row_for_each_worker_with_the_cells_of_the_plan(runs: Runs) -> None:
+    for run in runs.all():
+        for rows in run.printed.values():
+            assert [row[:4] for row in rows] == [
+                [
+                    each["name"],
+                    "E" if each["buildEnsemble"] else "-",
+                    ",".join(map(str, each["buildSubnetworks"])),
+                    ",".join(map(str, each["trainedSubnetworks"])) or "-",
+                ]
+                for each in run.plan["workers"]
+            ]
 
 
 def test_no_worker_computes_what_it_does_not_train(runs: Runs) -> None:
@@ -135,8 +155,7 @@ def test_every_variable_is_on_the_parameter_server_that_the_plan_names(runs: Run
 def test_a_larger_cluster_continues_where_the_smaller_one_ended(runs: Runs) -> None:
     assert iterations(runs.round_robin) == [0, 1]
     assert iterations(runs.larger) == [2]
-    grown = [each["iteration_number"] for each in runs.larger.metrics["ensemble"]]
-    assert grown == [0, 1, 2]
+    assert len(runs.larger.metrics["ensemble"]) == 3
     assert runs.larger.metrics["ensemble"][:2] == runs.round_robin.metrics["ensemble"]
 
 

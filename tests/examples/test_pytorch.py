@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support import saved_models
-from support.examples import FOLDER, NewExample
+from support.examples import FOLDER, Example, NewExample
 
-pytestmark = pytest.mark.slow  # PyTorch in nine processes
+pytestmark = pytest.mark.slow  # PyTorch in nine processes, twice
 
 FOLDERS = (os.environ.get("TORCH_FOLDER", ""), "/usr/lib/python3/dist-packages")
 """The second is Debian's. PyPI has PyTorch for Linux with gigabytes of CUDA only, so it is not installed."""
@@ -31,15 +32,29 @@ for path in sys.argv[2:]:
 """
 
 
+PREFIXES = {"environment": ("",), "torchrun": ("[default0]:", "[default1]:")}
+"""Prefixes of the lines that a replica's processes print. torchrun names the process on its machine."""
+
+
 @dataclass(frozen=True)
 class Training:
     """The output of a job, and the accuracy of its model, loaded by another process."""
 
     outputs: dict[str, Any]
     processes: list[str]
-    losses: list[float]
+    losses: list[tuple[int, float]]
     trained: list[list[str]]
     accuracy: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """Both jobs to their end, then with a million epochs, of which each loses a worker."""
+
+    trainings: dict[str, Training]
+    continued_after: list[int]
+    losses_of_both_attempts: list[tuple[int, float]]
+    output: str
 
 
 @pytest.fixture(scope="module")
@@ -52,29 +67,53 @@ def torch_folder() -> str:
 
 
 @pytest.fixture(scope="module")
-def trainings(example: NewExample, torch_folder: str) -> dict[str, Training]:
+def steps(example: NewExample, torch_folder: str) -> Steps:
     made = example("pytorch")
     made.set("torchFolder", torch_folder)
-    made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=540).ok()
-    outputs = made.outputs()
-    models = [
-        saved_models.bucket(made, outputs[name]["model"].removeprefix("gs://")) / "model.pt"
-        for name in ("environment", "torchrun")
-    ]
-    loaded = run_python(torch_folder, LOAD, FOLDER / "digits" / "data" / "digits.csv.gz", *models)
+    made.up().ok()
+    trainings = {name: training(made, name, torch_folder) for name in PREFIXES}
+
+    first = {name: made.job(name, "SUCCEEDED").name for name in PREFIXES}
+    made.set("epochs", "1000000")
+    deployment = made.start_up()
+    running = {name: made.job(name, "RUNNING").name for name in PREFIXES}
+    assert not set(first.values()) & set(running.values())
+    for name, prefixes in PREFIXES.items():
+        made.lines(running[name], f"{prefixes[0]}finished ", 2)  # the first one follows a checkpoint
+        made.control().kill_replica(running[name].rpartition("/")[2], "workerpool1-1")
+    made.job("torchrun", "FAILED")
+    continued = made.lines(running["environment"], "continues after epoch ", 3)
+    # Its checkpoint was not there, so the second attempt has to train it.
+    made.lines(running["environment"], f"finished {int(continued[0]) + 5} ")
+    both = losses(made, running["environment"], "", 2)
+    custom_jobs.cancel(made.endpoint(), running["environment"])
+    output, _ = deployment.communicate()
+    return Steps(
+        trainings=trainings,
+        continued_after=[int(each) for each in continued],
+        losses_of_both_attempts=both,
+        output=output,
+    )
+
+
+def training(made: Example, name: str, torch_folder: str) -> Training:
+    """Record what a job printed, and load its model."""
+    job, outputs, prefixes = made.job(name, "SUCCEEDED").name, made.outputs()[name], PREFIXES[name]
+    model = saved_models.bucket(made, outputs["model"].removeprefix("gs://")) / "model.pt"
+    loaded = run_python(torch_folder, LOAD, FOLDER / "digits" / "data" / "digits.csv.gz", model)
     assert loaded.returncode == 0, loaded.stderr
-    found = {}
-    for name, count, accuracy in zip(("environment", "torchrun"), (3, 6), loaded.stdout.split(), strict=True):
-        job = made.job(name, "SUCCEEDED").name
-        epochs = made.lines(job, "epoch ", 20)
-        found[name] = Training(
-            outputs=outputs[name],
-            processes=made.lines(job, "process ", count),
-            losses=[float(each.split()[-1]) for each in epochs],
-            trained=[each.split() for each in made.lines(job, "trained ", count)],
-            accuracy=float(accuracy),
-        )
-    return found
+    return Training(
+        outputs=outputs,
+        processes=[line for each in prefixes for line in made.lines(job, f"{each}process ", 3)],
+        losses=losses(made, job, prefixes[0], 5),
+        trained=[line.split() for each in prefixes for line in made.lines(job, f"{each}trained ", 3)],
+        accuracy=float(loaded.stdout),
+    )
+
+
+def losses(made: Example, job: str, prefix: str, count: int) -> list[tuple[int, float]]:
+    lines = [line.split(" loss ") for line in made.lines(job, f"{prefix}finished ", count)]
+    return [(int(epoch), float(loss)) for epoch, loss in lines]
 
 
 def run_python(folder: str, program: str, *arguments: Path) -> subprocess.CompletedProcess[str]:
@@ -87,26 +126,43 @@ def run_python(folder: str, program: str, *arguments: Path) -> subprocess.Comple
     )
 
 
-def test_one_process_on_each_machine_and_one_for_each_accelerator(trainings: dict[str, Training]) -> None:
+def test_one_process_on_each_machine_and_one_for_each_accelerator(steps: Steps) -> None:
     for name, size in (("environment", 3), ("torchrun", 6)):
-        assert sorted(trainings[name].processes) == [f"{rank} of {size}" for rank in range(size)]
-        assert trainings[name].outputs["metrics"]["processes"] == size
+        assert sorted(steps.trainings[name].processes) == [f"{rank} of {size}" for rank in range(size)]
+        assert steps.trainings[name].outputs["metrics"]["processes"] == size
 
 
-def test_the_loss_falls(trainings: dict[str, Training]) -> None:
-    for each in trainings.values():
-        assert len(each.losses) == 20
-        assert each.losses[-1] < each.losses[0] / 5
+def test_the_loss_falls(steps: Steps) -> None:
+    for each in steps.trainings.values():
+        assert [epoch for epoch, _ in each.losses] == [1, 5, 10, 15, 20]
+        found = [loss for _, loss in each.losses]
+        assert found == sorted(found, reverse=True)
+        assert found[-1] < found[0] / 5
 
 
-def test_all_processes_end_with_the_same_weights(trainings: dict[str, Training]) -> None:
+def test_all_processes_end_with_the_same_weights(steps: Steps) -> None:
     for name, size in (("environment", 3), ("torchrun", 6)):
-        assert sorted(rank for rank, _ in trainings[name].trained) == [str(rank) for rank in range(size)]
-        assert len({digest for _, digest in trainings[name].trained}) == 1
+        trained = steps.trainings[name].trained
+        assert sorted(rank for rank, _ in trained) == [str(rank) for rank in range(size)]
+        assert len({digest for _, digest in trained}) == 1
 
 
-def test_the_saved_models_read_digits(trainings: dict[str, Training]) -> None:
-    for each in trainings.values():
+def test_the_saved_models_read_digits(steps: Steps) -> None:
+    for each in steps.trainings.values():
         assert each.outputs["state"] == "SUCCEEDED"
         assert each.accuracy > 0.85
         assert each.outputs["metrics"]["accuracy"] == pytest.approx(each.accuracy)
+
+
+def test_a_killed_worker_costs_only_the_epochs_since_the_checkpoint(steps: Steps) -> None:
+    assert len(set(steps.continued_after)) == 1
+    checkpoint = steps.continued_after[0]
+    assert checkpoint >= 5
+    found = steps.losses_of_both_attempts
+    assert [epoch for epoch, _ in found].count(1) == 1, "the second attempt began at the first epoch"
+    assert dict(found)[checkpoint + 5] < dict(found)[1] / 2
+
+
+def test_without_retries_a_killed_worker_fails_the_job(steps: Steps) -> None:
+    assert "torchrun: custom job" in steps.output
+    assert "FAILED" in steps.output

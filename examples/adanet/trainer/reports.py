@@ -6,35 +6,37 @@ import json
 import re
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-STEP_PREFIX = "computes_subnetwork_"
+STEP_PREFIX = "simulated_compute_of_subnetwork_"
 
 
 class Steps:
-    """Computes one step of a subnetwork at a time, for some seconds at least, and counts them."""
+    """Counts the steps that this replica computes, one at a time. Each sleeps: simulated computation.
 
-    def __init__(self, seconds: float) -> None:
+    So measured times do not depend on how many processors the replicas of an emulator share.
+    """
+
+    def __init__(self, simulated_seconds: float) -> None:
         self.computed: Counter[int] = Counter()
-        self._seconds = seconds
+        self._simulated_seconds = simulated_seconds
         self._lock = threading.Lock()
 
     def operation(self, subnetwork: int) -> tf.Operation:
-        """Return an operation of the graph that stands for the computation of one step."""
+        """Return an operation of the graph to run before each step of the subnetwork."""
 
-        def compute() -> int:
+        def simulated_compute() -> int:
             with self._lock:
-                time.sleep(self._seconds)
+                time.sleep(self._simulated_seconds)
                 self.computed[subnetwork] += 1
             return 0
 
         with tf.device(None):
-            return tf.compat.v1.py_func(compute, [], tf.int64, name=f"{STEP_PREFIX}{subnetwork}").op
+            return tf.compat.v1.py_func(simulated_compute, [], tf.int64, name=f"{STEP_PREFIX}{subnetwork}").op
 
 
 class ReportHook(tf.estimator.SessionRunHook):
@@ -58,6 +60,7 @@ class ReportHook(tf.estimator.SessionRunHook):
             "replica": self._replica,
             "worker": self._worker,
             "iteration": self._iteration,
+            "trains": trained_subnetworks(tf.compat.v1.get_default_graph()),
             "devices": {
                 name: device for name, device in devices.items() if f"iteration_{self._iteration}/" in name
             },
@@ -73,14 +76,6 @@ class ReportHook(tf.estimator.SessionRunHook):
             time.sleep(0.1)
         self._started = time.monotonic()
 
-    def before_run(self, run_context: tf.estimator.SessionRunContext) -> None:
-        """Find the subnetworks that this session trains, in the part of the graph that it runs."""
-        if "trains" in self._report:
-            return
-        names = [each.name for each in ancestors(run_context.original_args.fetches)]
-        found = re.findall(rf"{STEP_PREFIX}(\d+)", " ".join(names))
-        self._report["trains"] = sorted({int(number) for number in found})
-
     def end(self, session: tf.compat.v1.Session) -> None:
         del session
         self._report["seconds"] = time.monotonic() - self._started
@@ -90,21 +85,55 @@ class ReportHook(tf.estimator.SessionRunHook):
         path.with_suffix(".partial").rename(path)
 
 
-def ancestors(fetches: Any) -> Iterator[tf.Operation]:
-    """Yield the operations that TensorFlow executes for these fetches."""
+def trained_subnetworks(graph: tf.Graph) -> list[int]:
+    """Return the subnetworks that the graph computes before it raises a counter of steps."""
+    names = [
+        ancestor.name
+        for operation in graph.get_operations()
+        if operation.type.startswith("AssignAdd")
+        for ancestor in ancestors(operation)
+    ]
+    return sorted({int(number) for number in re.findall(rf"{STEP_PREFIX}(\d+)", " ".join(names))})
+
+
+def ancestors(operation: tf.Operation) -> set[tf.Operation]:
+    """Return all operations that TensorFlow executes with this one."""
     found: set[tf.Operation] = set()
-    waiting = [getattr(each, "op", each) for each in tf.nest.flatten(fetches)]
+    waiting = [operation]
     while waiting:
-        operation = waiting.pop()
-        if operation not in found:
-            found.add(operation)
-            yield operation
-            waiting += [each.op for each in operation.inputs] + list(operation.control_inputs)
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += [each.op for each in one.inputs] + list(one.control_inputs)
+    return found
 
 
 def collect(folder: Path, workers: int, iteration: int, seconds: float = 300) -> list[dict[str, Any]]:
-    """Wait for all workers' reports of the last iteration, and return those of all iterations of this job."""
+    """Return the reports of all iterations of this job; none if an earlier one has trained them all.
+
+    The caller is the chief, which has written its own. Wait for those of the other workers.
+    """
     until = time.monotonic() + seconds
-    while len(list(folder.glob(f"{iteration}-*.json"))) < workers and time.monotonic() < until:
+    last = f"{iteration}-*.json"
+    while 0 < len(list(folder.glob(last))) < workers and time.monotonic() < until:
         time.sleep(0.5)
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def table(reports: list[dict[str, Any]]) -> str:
+    """Return the reports as text, in the columns of `vertex-training placement`."""
+    lines = [f"{'ITERATION':10}{'REPLICA':15}{'ENSEMBLE':10}{'BUILDS':8}{'TRAINS':8}PARAMETER SERVERS"]
+    for each in sorted(reports, key=lambda report: (report["iteration"], report["worker"])):
+        servers = defaultdict(set)
+        for name, device in each["devices"].items():
+            subnetwork = re.search(r"/subnetwork_t\d+_dnn(\d+)/", name)
+            server = re.search(r"task:(\d+)", device)
+            if subnetwork and server:
+                servers[subnetwork[1]].add(server[1])
+        ensemble = "E" if any("/ensemble_" in name for name in each["devices"]) else "-"
+        trains = ",".join(map(str, each["trains"])) or "-"
+        placed = " ".join(f"{number}:{','.join(sorted(servers[number]))}" for number in sorted(servers))
+        lines.append(
+            f"{each['iteration']:<10}{each['replica']:15}{ensemble:10}{','.join(sorted(servers)):8}{trains:8}{placed}"
+        )
+    return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import reports
 import tensorflow as tf
+from absl import logging
 from compatibility import adanet
 
 HELD_OUT, BATCH = 360, 64
@@ -69,6 +71,8 @@ class Generator(adanet.subnetwork.Generator):
 
 def main() -> None:
     options = arguments()
+    tf.get_logger().setLevel("ERROR")  # TensorFlow warns of each estimator
+    logging.set_verbosity("error")
     config = tf.estimator.RunConfig(
         model_dir=options.checkpoints,
         tf_random_seed=42,
@@ -92,7 +96,7 @@ def main() -> None:
             input_of(options.data, training=True), max_steps=MAX_STEPS * options.iterations, hooks=[hook]
         ),
         tf.estimator.EvalSpec(
-            input_of(options.data, training=False), steps=None, start_delay_secs=1, throttle_secs=1
+            input_of(options.data, training=False), steps=None, start_delay_secs=1, throttle_secs=60
         ),
     )
     if config.is_chief:
@@ -105,19 +109,19 @@ def save(options: argparse.Namespace, found: list[dict[str, Any]], steps: report
     os.environ.pop("TF_CONFIG", None)
     config = tf.estimator.RunConfig(model_dir=options.checkpoints, tf_random_seed=42)
     scores = create_estimator(config, options, steps).evaluate(input_of(options.data, training=False))
-    architecture = Path(options.checkpoints, f"architecture-{options.iterations - 1}.json")
-    chief = [each for each in found if each["worker"] == 0]
+    grown = tf.compat.v1.Summary.FromString(scores["architecture/adanet/ensembles"]).value[0].tensor
     metrics = {
         "accuracy": float(scores["accuracy"]),
         "loss": float(scores["average_loss"]),
-        "ensemble": json.loads(architecture.read_text())["subnetworks"],
+        "ensemble": re.findall(r"dnn\d+", grown.string_val[0].decode()),
         "iterations_of_this_job": sorted({each["iteration"] for each in found}),
-        "seconds_per_step": [each["seconds"] / MAX_STEPS for each in chief],
-        "replicas": found,
+        "seconds_per_step": max((each["seconds"] for each in found if each["trains"]), default=0) / MAX_STEPS,
     }
     model = Path(os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/"))
     model.mkdir(parents=True, exist_ok=True)
     (model / "metrics.json").write_text(json.dumps(metrics))
+    (model / "replicas.json").write_text(json.dumps(found))
+    print(reports.table(found), flush=True)
     print(f"accuracy {metrics['accuracy']:.4f}", flush=True)
 
 
@@ -159,7 +163,8 @@ def input_of(path: str, *, training: bool) -> Any:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", required=True)
-    parser.add_argument("--checkpoints", required=True)
+    own = os.environ.get("AIP_CHECKPOINT_DIR", "checkpoints").replace("gs://", "/gcs/")
+    parser.add_argument("--checkpoints", default=own)
     parser.add_argument("--strategy", choices=["round-robin", "replication"], default="round-robin")
     parser.add_argument("--subnetworks", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=2)

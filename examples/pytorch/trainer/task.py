@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import json
 import os
+import time
 from pathlib import Path
 
 import torch
@@ -18,6 +19,8 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 HELD_OUT, BATCH = 360, 30
+CHECKPOINT_EPOCHS = 5
+RESTART_SECONDS = 120
 
 
 def main() -> None:
@@ -25,50 +28,90 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--epochs", type=int, default=20)
     options = parser.parse_args()
-    on_gpu = torch.cuda.is_available()
-    dist.init_process_group("nccl" if on_gpu else "gloo")
+    device = torch.device("cpu")
+    if torch.cuda.is_available():
+        device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
+        torch.cuda.set_device(device)
+    dist.init_process_group("gloo" if device.type == "cpu" else "nccl")
     rank, size = dist.get_rank(), dist.get_world_size()
-    device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if on_gpu else "cpu")
     print(f"process {rank} of {size}", flush=True)
 
     pixels, labels = (each.to(device) for each in read_digits(options.data))
-    torch.manual_seed(
-        rank
-    )  # different weights in each process; DistributedDataParallel takes those of rank 0
-    model = DistributedDataParallel(
-        torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)).to(device)
+    torch.manual_seed(rank)  # DistributedDataParallel gives all processes the weights of rank 0
+    network = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)).to(
+        device
     )
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
-    mine = torch.arange(rank, len(labels) - HELD_OUT, size)
-    steps = (len(labels) - HELD_OUT) // size // BATCH  # the same number in each process
-    for epoch in range(1, options.epochs + 1):
-        order = mine[torch.randperm(len(mine), generator=torch.Generator().manual_seed(epoch))]
-        total = torch.zeros(1, device=device)
-        for batch in order[: steps * BATCH].split(BATCH):
-            loss = torch.nn.functional.cross_entropy(model(pixels[batch]), labels[batch])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.detach()
-        dist.all_reduce(total)
-        if rank == 0:
-            print(f"epoch {epoch} loss {float(total) / steps / size:.4f}", flush=True)
+    checkpoint = folder_of("AIP_CHECKPOINT_DIR") / "latest.pt"
+    done = resume(network, checkpoint)
+    model = DistributedDataParallel(network)
+    try:
+        for epoch in range(done + 1, options.epochs + 1):
+            loss = train_epoch(model, pixels[:-HELD_OUT], labels[:-HELD_OUT], epoch)
+            if rank == 0 and (epoch % CHECKPOINT_EPOCHS == 0 or epoch in (1, options.epochs)):
+                save({"epoch": epoch, "weights": network.state_dict()}, checkpoint)
+                print(f"finished {epoch} loss {loss:.4f}", flush=True)
+    except RuntimeError as error:
+        # Another process was lost. How it ended decides whether the job restarts, so it has to end first.
+        print(f"waiting for a restart of the job: {error}", flush=True)
+        time.sleep(RESTART_SECONDS)
+        raise
 
-    weights = b"".join(each.detach().cpu().contiguous().numpy().tobytes() for each in model.parameters())
+    weights = b"".join(each.detach().cpu().numpy().tobytes() for each in network.parameters())
     print(f"trained {rank} {hashlib.sha256(weights).hexdigest()}", flush=True)
     if rank == 0:
-        predicted = model.module(pixels[-HELD_OUT:]).argmax(1)
-        save(model.module, float((predicted == labels[-HELD_OUT:]).float().mean()), size)
+        predicted = network(pixels[-HELD_OUT:]).argmax(1)
+        accuracy = float((predicted == labels[-HELD_OUT:]).float().mean())
+        model_folder = folder_of("AIP_MODEL_DIR")
+        save(network.state_dict(), model_folder / "model.pt")
+        (model_folder / "metrics.json").write_text(json.dumps({"accuracy": accuracy, "processes": size}))
     dist.barrier()  # the job ends with its chief, so that waits for all others
     dist.destroy_process_group()
 
 
-def save(model: torch.nn.Module, accuracy: float, processes: int) -> None:
-    """Write the weights and the metrics to the model directory, which is mounted below /gcs."""
-    folder = Path(os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/"))
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.save(model.state_dict(), folder / "model.pt")
-    (folder / "metrics.json").write_text(json.dumps({"accuracy": accuracy, "processes": processes}))
+def train_epoch(
+    model: DistributedDataParallel, pixels: torch.Tensor, labels: torch.Tensor, epoch: int
+) -> float:
+    """Train with this process's part of the rows. Return the mean loss of all processes."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+    mine = torch.arange(rank, len(labels), size)
+    order = mine[torch.randperm(len(mine), generator=torch.Generator().manual_seed(epoch))]
+    steps = len(labels) // size // BATCH  # the same number in each process
+    total = torch.zeros(1, device=pixels.device)
+    for batch in order[: steps * BATCH].split(BATCH):
+        loss = torch.nn.functional.cross_entropy(model(pixels[batch]), labels[batch])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+    dist.all_reduce(total)
+    return float(total) / steps / size
+
+
+def resume(network: torch.nn.Module, checkpoint: Path) -> int:
+    """Load the latest checkpoint in process 0. Return its epoch in all processes, 0 without a checkpoint."""
+    epoch = torch.zeros(1, device=next(network.parameters()).device)
+    if dist.get_rank() == 0 and checkpoint.exists():
+        saved = torch.load(checkpoint)
+        network.load_state_dict(saved["weights"])
+        epoch += saved["epoch"]
+    dist.broadcast(epoch, 0)
+    if epoch:
+        print(f"continues after epoch {int(epoch)}", flush=True)
+    return int(epoch)
+
+
+def save(value: object, path: Path) -> None:
+    """Write a file under another name first, so that a killed process leaves no half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"partial-{path.name}")
+    torch.save(value, partial)
+    partial.replace(path)
+
+
+def folder_of(variable: str) -> Path:
+    """Return the folder below /gcs, where the bucket of the address in the variable is mounted."""
+    return Path(os.environ[variable].replace("gs://", "/gcs/"))
 
 
 def read_digits(path: str) -> tuple[torch.Tensor, torch.Tensor]:
