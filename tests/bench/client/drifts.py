@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from figure import Figure
 from client.previews import JOBS, live_jobs, multiply, prepared, preview, resources_of_first_job
+from figure import Figure
 
 from support.engine import Engine
 from vertex_emulator import launcher
