@@ -21,7 +21,7 @@ class Ran:
 
     @property
     def message(self) -> str:
-        """What it printed about its failure, in one line; "" if it printed nothing."""
+        """The text that it printed about its failure, in one line; "" if it printed nothing."""
         return " ".join((self.err.strip() or self.out.strip()).split()).removeprefix("error: ")
 
 

@@ -129,7 +129,7 @@ def test_words_of_a_provider_that_the_state_has_already_are_no_drift() -> None:
 
 def test_a_resource_that_was_not_read_is_named_and_others_are_reported() -> None:
     urn = urn_of(type_token("CustomJob"), "train")
-    refused = [
+    refused: list[Properties] = [
         {"resourcePreEvent": {"metadata": {"urn": urn, "op": "refresh"}}},
         {
             "diagnosticEvent": {

@@ -203,7 +203,7 @@ _WHY_REPLACED = {
     ): "the image is built and pushed again; on another base it gets another digest, and its jobs run again",
     registry.type_token("Model"): "a new version is uploaded, and becomes the default",
 }
-"""What the replacement of a resource does that no deployment changes back."""
+"""The effect of a replacement, by the type of the resource that no deployment changes back."""
 _NEVER = 'rerun is "never"; to run it again, set another rerun and run_token'
 
 
