@@ -231,7 +231,8 @@ def _xgboost(cluster: Cluster) -> dict[str, str]:
 def _lightgbm(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
     """Return the settings of LightGBM ("Parameters", "Network Parameters").
 
-    LightGBM finds itself in the list by its IP address, and splits entries at colons.
+    LightGBM finds itself in the list by its IP address, and splits entries at colons. It compares with the
+    addresses of interfaces, and that of loopback is 127.0.0.1 alone.
     """
     ranks = trainers(cluster)
     if ranks.rank is None:
@@ -239,7 +240,8 @@ def _lightgbm(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
     machines = []
     for address in ranks.addresses:
         host, port = split_address(address)
-        machines.append(f"{_ip(cluster, host, 'LightGBM', resolve, only_version_4=True)}:{port}")
+        ip = _ip(cluster, host, "LightGBM", resolve, only_version_4=True)
+        machines.append(f"{'127.0.0.1' if ip.startswith('127.') else ip}:{port}")
     return {
         "machines": ",".join(machines),
         "num_machines": str(ranks.world_size),
