@@ -13,6 +13,7 @@ import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 SOCKET = "network.sock"
 _SECONDS = 10.0
@@ -23,6 +24,10 @@ class ForwardError(Exception):
     """A connection cannot be made; the message says why."""
 
 
+class NetworkGoneError(ForwardError):
+    """The network of the job does not exist, or no longer."""
+
+
 def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
     """Connect to a port of a replica: on its loopback address, or else on the address in its network.
 
@@ -30,6 +35,8 @@ def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
     """
     try:
         addresses, descriptors = _ask(job_folder, replica)
+    except (FileNotFoundError, ConnectionRefusedError) as error:
+        raise NetworkGoneError("The job has no network: it has not started, or has ended.") from error
     except (OSError, ValueError) as error:
         raise ForwardError(f"The network of the job cannot be reached: {error}.") from error
     sockets = [socket.socket(fileno=each) for each in descriptors]
@@ -64,23 +71,34 @@ def _ask(job_folder: Path, replica: str) -> tuple[list[str], list[int]]:
 
 def serve(
     listener: socket.socket, open_connection: Callable[[], socket.socket], report: Callable[[str], None]
-) -> None:
-    """Pass each connection on to a new one, until the process ends. `report` gets what goes wrong."""
+) -> NoReturn:
+    """Pass each connection on to a new one. `report` gets what goes wrong.
+
+    Raises `NetworkGoneError` when the network is gone.
+    """
+    gone: list[NetworkGoneError] = []
+
+    def pass_on(connection: socket.socket) -> None:
+        from vertex_emulator.proxy.pipes import pipe
+
+        with connection:
+            try:
+                other = open_connection()
+            except NetworkGoneError as error:
+                gone.append(error)
+                listener.shutdown(socket.SHUT_RDWR)
+                return
+            except ForwardError as error:
+                report(str(error))
+                return
+            with other:
+                pipe(connection, other, idle_seconds=_IDLE_SECONDS)
+
     while True:
-        connection, _ = listener.accept()
-        threading.Thread(target=_pass_on, args=(connection, open_connection, report), daemon=True).start()
-
-
-def _pass_on(
-    connection: socket.socket, open_connection: Callable[[], socket.socket], report: Callable[[str], None]
-) -> None:
-    from vertex_emulator.proxy.pipes import pipe
-
-    with connection:
         try:
-            other = open_connection()
-        except ForwardError as error:
-            report(str(error))
-            return
-        with other:
-            pipe(connection, other, idle_seconds=_IDLE_SECONDS)
+            connection, _ = listener.accept()
+        except OSError:
+            if gone:
+                raise gone[0] from None
+            raise
+        threading.Thread(target=pass_on, args=(connection,), daemon=True).start()

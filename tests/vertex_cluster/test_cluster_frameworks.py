@@ -165,6 +165,7 @@ def test_frameworks_that_take_names(framework: str) -> None:
     assert "chief" in str(framework_settings(seen_from("chief", NAMED), framework))
 
 
+LOOPBACK = (("127.0.0.1:1",), ("127.0.0.2:2", "127.0.0.3:3"), (), ())
 IPV6 = (("[fd00::1]:2222",), ("[fd00::2]:2222", "[fd00::3]:2222"), ("[fd00::4]:2222",), ())
 
 
@@ -186,6 +187,12 @@ def test_ipv6(framework: str, name: str, value: str) -> None:
 def test_errors_name_the_variable(source: str, pools: tuple[tuple[str, ...], ...]) -> None:
     with pytest.raises(ClusterError, match=f"^{source or 'CLUSTER_SPEC'}: cluster "):
         framework_settings(Cluster(pools=pools, pool=0, index=0, source=source), "mxnet")
+
+
+def test_lightgbm_finds_itself_on_loopback() -> None:
+    """Replicas of an emulated job are at 127.0.0.1, 127.0.0.2, ...; no interface has the second."""
+    found = framework_settings(seen_from("chief", LOOPBACK), "lightgbm")
+    assert found["machines"] == "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
 
 
 def test_lightgbm_does_not_support_ipv6() -> None:

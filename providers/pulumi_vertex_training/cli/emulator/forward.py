@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import socket
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ _HOST = "127.0.0.1"
 
 
 def forward(options: argparse.Namespace, output: Output) -> None:
-    """Listen on 127.0.0.1 and pass connections on until Ctrl-C."""
+    """Listen on 127.0.0.1 and pass connections on, until Ctrl-C or the end of the job."""
     from vertex_emulator import forwarding
 
     with control_of(options) as control:
@@ -37,7 +38,12 @@ def forward(options: argparse.Namespace, output: Output) -> None:
             )
             sys.stdout.flush()
         connect = functools.partial(forwarding.connect, Path(found["folder"]), options.replica, options.port)
-        forwarding.serve(listener, connect, lambda text: print(visible(text), file=sys.stderr, flush=True))
+        try:
+            forwarding.serve(
+                listener, connect, lambda text: print(visible(text), file=sys.stderr, flush=True)
+            )
+        except forwarding.NetworkGoneError as error:
+            raise CommandError(f"{job_id}: {error}") from error
 
 
 def _listen(port: int) -> socket.socket:
@@ -45,7 +51,7 @@ def _listen(port: int) -> socket.socket:
         return socket.create_server((_HOST, port))
     except OSError as error:
         raise CommandError(
-            f"Port {port} of this machine cannot be used: {error.strerror}. Choose another with "
-            "--local-port.",
+            f"Port {port} of this machine cannot be used: {os.strerror(error.errno or 0)}. Choose another "
+            "with --local-port.",
             path="--local-port",
         ) from error

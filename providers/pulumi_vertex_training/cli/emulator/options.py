@@ -118,7 +118,7 @@ def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.A
     forward = replica.command(
         commands,
         "forward",
-        "connect a port of this machine to a port of a replica in a network of its own, until Ctrl-C",
+        "connect a port of this machine to a port of a replica in a network of its own",
         parents=parents,
     )
     for one in (kill, preempt, forward):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -169,8 +170,12 @@ def test_a_network_in_every_sandbox(tmp_path: Path, sandbox: Sandbox) -> None:
         child.finish()
         network.close()
     assert not list(tmp_path.iterdir())
-    with pytest.raises(forwarding.ForwardError, match="cannot be reached"):
+    with pytest.raises(forwarding.NetworkGoneError, match="has not started, or has ended"):
         forwarding.connect(tmp_path, "b", 4711)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        connect = functools.partial(forwarding.connect, tmp_path, "b", 4711)
+        with pytest.raises(forwarding.NetworkGoneError):
+            forwarding.serve(listener, connect, pytest.fail)
 
 
 def reset(connection: socket.socket) -> bool:
