@@ -235,7 +235,7 @@ def test_after_ten_edits_the_least_recently_used_packages_go_first(tmp_path: Pat
 
 
 def test_a_plain_wheel_is_installed_as_pip_does(tmp_path: Path) -> None:
-    """Compare with pip: all files are the same, but for two that tell how pip was called."""
+    """Compare with pip: all files are the same, except for two that tell how pip was called."""
     scripts = "tiny-program = tiny:run"
     wheel = make_wheel(tmp_path, scripts=scripts, files={"tiny/__init__.py": TINY, "tiny/words.txt": "1"})
     assert install_plain([wheel], tmp_path / "ours", interpreters.own())
