@@ -249,7 +249,10 @@ class Reconciler:
             entered = [store.enter(job, each.state, at=each.at, error=each.error) for each in events]
             return any(entered)
 
-        current = (self._change(record.id, follow) if events else None) or record
+        gone = not events and not self.folder(record.id).path.exists() and self._store.find(record.id) is None
+        current = self._change(record.id, follow) if events else record
+        if current is None or gone:  # the supervisor of a deleted job may still be running
+            raise _not_found(record.id)
         if current.state in store.TERMINAL:
             self._ended.append(record.id)
             self._removals.wake()

@@ -15,11 +15,14 @@ import re
 import struct
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from vertex_emulator.container_registry.registry import StandIn
 from vertex_emulator.replica_images.image import host_python
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
+
+if TYPE_CHECKING:  # loaded where it is needed: every job starts a process that imports this module
+    from vertex_emulator.container_registry.registry import StandIn
 
 LABEL = "org.vertex-training.stand-in"
 """Label with the canonical name and tag of the image that the stand-in replaces."""
@@ -100,6 +103,8 @@ def other_python(name: str) -> str | None:
 
 
 def _image(config: Mapping[str, object]) -> StandIn:
+    from vertex_emulator.container_registry.registry import StandIn
+
     layer = _gzipped(_EMPTY_TAR)
     document = _json(
         {

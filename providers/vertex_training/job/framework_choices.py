@@ -25,6 +25,7 @@ from vertex_training.topology.rules.frameworks import named
 from vertex_training.topology.rules.reduction_servers import image_for
 
 _PATH = "worker_pool_specs"
+_IMAGES = (("container_spec", "image_uri"), ("python_package_spec", "executor_image_uri"))
 _POOLS = (Role.CHIEF, Role.WORKER, Role.PARAMETER_SERVER, Role.EVALUATOR)
 
 
@@ -42,13 +43,14 @@ class Chosen:
     """A declaration with the choices of its framework.
 
     `unlaunched` has the positions of pools whose program the launcher of the preset could not start, with
-    the reason.
+    the reason. `without_image` has the paths of images that are missing and that the preset cannot choose.
     """
 
     value: Mapping[Any, Any]
     preset: Preset | None = None
     choices: tuple[Choice, ...] = ()
     unlaunched: Mapping[int, str] | None = None
+    without_image: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -97,9 +99,23 @@ def choose(value: Mapping[Any, Any], framework: object, *, location: str | Unkno
             if reason:
                 unlaunched[position] = reason
         filled.append(pool)
-    if filled == list(pools):
-        return Chosen(value=value, preset=preset, unlaunched=unlaunched)
-    return Chosen(value={**value, key: filled}, preset=preset, choices=tuple(choices), unlaunched=unlaunched)
+    changed = filled != list(pools)
+    return Chosen(
+        value={**value, key: filled} if changed else value,
+        preset=preset,
+        choices=tuple(choices) if changed else (),
+        unlaunched=unlaunched,
+        without_image=tuple(_without_image(filled)),
+    )
+
+
+def _without_image(pools: Sequence[object]) -> Iterator[str]:
+    """Yield the paths of the images that tasks do not have."""
+    for position, pool in enumerate(pools):
+        for task, field in _IMAGES:
+            spec = get(pool, task) if isinstance(pool, Mapping) else None
+            if isinstance(spec, Mapping) and get(spec, field) is None:
+                yield f"{_PATH}[{position}].{task}.{field}"
 
 
 def _filled(
@@ -110,7 +126,7 @@ def _filled(
     choices: list[Choice] = []
     reason = ""
     image = _image(pool, preset, location)
-    for task, field in (("container_spec", "image_uri"), ("python_package_spec", "executor_image_uri")):
+    for task, field in _IMAGES:
         spec = get(pool, task)
         if not isinstance(spec, Mapping):
             continue

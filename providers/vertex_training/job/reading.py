@@ -11,7 +11,7 @@ from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import Unknown
 from vertex_training.findings.problems import Problem, known
 from vertex_training.job.auto_replicas import fill_in
-from vertex_training.job.framework_choices import Choice, choose
+from vertex_training.job.framework_choices import Choice, choose, preset_of
 from vertex_training.job.rules.job_spec import below
 from vertex_training.topology.rules.reduction_servers import Sizing
 
@@ -38,7 +38,7 @@ def decode_spec(
     spec.
     """
     filled = fill_parts(value, at=at, location=location, framework=framework)
-    decoded = decode(cls, filled.value)
+    decoded = filled.with_reasons(decode(cls, filled.value))
     if filled.problems:
         decoded = dataclasses.replace(decoded, spec=None, problems=(*filled.problems, *decoded.problems))
     # A pool whose replica count is not known yet may turn out to be empty, and then no rule applies to it.
@@ -52,7 +52,8 @@ class FilledParts:
 
     The problems have their paths in the whole declaration. `sizing` is the calculation of the number, and
     `arithmetic` the same in words; None and "" if no count is "auto". `choices` are those of the framework,
-    with their paths in the whole declaration, and `sentences` the same in words.
+    with their paths in the whole declaration, and `sentences` the same in words. `without_image` has the
+    paths of images that are missing and that the framework `named` cannot choose.
     """
 
     value: Any
@@ -61,6 +62,21 @@ class FilledParts:
     sizing: Sizing | None = None
     choices: tuple[Choice, ...] = ()
     sentences: tuple[str, ...] = ()
+    without_image: frozenset[str] = frozenset()
+    named: str = ""
+
+    def with_reasons(self, decoded: Decoded[Spec]) -> Decoded[Spec]:
+        """Return what was decoded, with the reason why the framework did not choose a missing image."""
+        return dataclasses.replace(decoded, problems=tuple(map(self._with_reason, decoded.problems)))
+
+    def _with_reason(self, problem: Problem) -> Problem:
+        if problem.path not in self.without_image:
+            return problem
+        return dataclasses.replace(
+            problem,
+            message=f"is missing, and Google has no prebuilt image for {self.named} with this machine; give "
+            "that of your program, for example of a TrainingImage",
+        )
 
 
 def fill_parts(
@@ -78,6 +94,8 @@ def fill_parts(
     sizings: list[Sizing] = []
     choices: list[Choice] = []
     sentences: list[str] = []
+    without_image: list[str] = []
+    preset = preset_of(framework)
 
     def filled(value: Any, path: Sequence[str], whole: str) -> Any:
         if not isinstance(value, Mapping):
@@ -92,6 +110,7 @@ def fill_parts(
                 for one in chosen.choices
             )
             sentences.extend(chosen.sentences)
+            without_image.extend(f"{whole}.{one}" if whole else one for one in chosen.without_image)
             return chosen.value
         key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
         return value if key is None else {**value, key: filled(value[key], path[1:], whole)}
@@ -105,4 +124,6 @@ def fill_parts(
         sizing=sizings[0] if sizings else None,
         choices=tuple(choices),
         sentences=tuple(sentences),
+        without_image=frozenset(without_image),
+        named=preset.name if preset is not None else "",
     )

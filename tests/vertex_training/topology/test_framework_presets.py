@@ -13,10 +13,14 @@ from hypothesis import strategies as st
 
 from vertex_training.catalog.prebuilt_images import PREBUILT_IMAGES
 from vertex_training.fields.values import UNKNOWN
+from vertex_training.findings.options import CheckOptions
+from vertex_training.job.custom_job import CustomJobSpec, normalise
 from vertex_training.job.framework_choices import choose, preset_of
+from vertex_training.job.reading import decode_spec
+from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.presets.launchers import LAUNCHERS, command, launched_by
 from vertex_training.topology.presets.tables import PRESETS
-from vertex_training.topology.rules.frameworks import FRAMEWORKS
+from vertex_training.topology.rules.frameworks import FRAMEWORKS, framework_problems
 
 REDUCER = "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"
 PROGRAM = ["python3", "-m", "trainer.task"]
@@ -87,6 +91,28 @@ def test_a_container_that_is_not_launched_stays_as_it_is(container: dict[str, An
     if container.get("args") == "python3":
         declared = [pool(GPUS, image_uri="mine", args=7)]
     assert pools_of(declared, "pytorch") == declared
+
+
+def test_an_image_that_a_preset_cannot_choose_is_asked_for() -> None:
+    declared = {"display_name": "x", "worker_pool_specs": [pool(args=PROGRAM), pool(count=2, args=PROGRAM)]}
+    messages = {}
+    for framework in ("jax", "pytorch", None):
+        decoded = decode_spec(
+            CustomJobSpec, declared, normalise=normalise, check=lambda _: [], framework=framework
+        )
+        messages[framework] = [(problem.path, problem.message) for problem in decoded.problems]
+    paths = [f"worker_pool_specs[{position}].container_spec.image_uri" for position in (0, 1)]
+    assert [path for path, _ in messages["jax"]] == paths
+    assert all("no prebuilt image for jax" in message for _, message in messages["jax"])
+    assert messages["pytorch"] == []
+    assert messages[None] == [(path, "is missing; it is required") for path in paths]
+
+
+def test_an_empty_name_is_no_framework() -> None:
+    pools = [WorkerPoolSpec(replica_count=1)]
+    (problem,) = framework_problems(pools, "worker_pool_specs", CheckOptions(framework=""))
+    assert (problem.path, problem.level) == ("framework", "error")
+    assert problem.message.startswith("is empty; name one or leave it out. The frameworks are ")
 
 
 def test_what_is_not_launched_is_said() -> None:

@@ -93,7 +93,7 @@ def found(framework, *pools):
             [("equal-accelerators", "warning", "worker_pool_specs[1].machine_spec.accelerator_count")],
             id="other GPUs with torch, by its other name, are advice",
         ),
-        pytest.param("", [pool()], [], id="no framework"),
+        pytest.param("", [pool()], [("framework-unknown", "error", "framework")], id="no framework"),
         pytest.param("mxnet", [pool(), pool(2), pool(2)], [], id="servers of mxnet"),
         pytest.param(
             "mxnet",

@@ -127,7 +127,7 @@ def _checked(
     named = dict(fields) if needs_name else {"display_name": "", **fields}
     filled = fill_parts(named, location=options.location, framework=options.framework)
     check = _without_name(options) if not needs_name else _all_rules(options)
-    decoded = decode(CustomJobSpec, filled.value).then(normalise, check)
+    decoded = filled.with_reasons(decode(CustomJobSpec, filled.value)).then(normalise, check)
     return Document(
         form=form,
         kind=KIND,

@@ -30,6 +30,7 @@ from vertex_emulator.custom_jobs.replica import interpreters, package_cache, pre
 from vertex_emulator.custom_jobs.replica.image_packages import with_python_of_path
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.pip import InstallError, PipError, check_pip, print_line, run_pip
+from vertex_emulator.custom_jobs.replica.plain_wheels import install_plain
 from vertex_emulator.custom_jobs.replica.private_python import write_environment
 from vertex_emulator.custom_jobs.replica.requirements import met_by, missing, read_wheel, requirements_of
 from vertex_emulator.custom_jobs.replica.source_distributions import build_wheel, is_source_distribution
@@ -91,9 +92,11 @@ def install_code(code: Path, archives: Sequence[Mapping[str, str]], interpreter:
             build_wheel(scratch, interpreter, file, archive["uri"]) if is_source_distribution(file) else file
             for file, archive in zip(files, archives, strict=True)
         ]
-        target = ("--target", str(code / "packages"))
+        target = code / "packages"
         try:
-            run_pip(scratch, interpreter, "install", ["--no-index", "--no-deps", *target, *map(str, wheels)])
+            if not install_plain(wheels, target, interpreter):
+                options = ["--no-index", "--no-deps", "--target", str(target)]
+                run_pip(scratch, interpreter, "install", [*options, *map(str, wheels)])
             metadata = [read_wheel(wheel) for wheel in wheels]
         except (PipError, ValueError, zipfile.BadZipFile) as error:
             raise InstallError(

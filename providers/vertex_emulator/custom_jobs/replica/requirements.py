@@ -20,11 +20,12 @@ from vertex_emulator.custom_jobs.replica.pip import InstallError
 
 @dataclass(frozen=True, kw_only=True)
 class WheelMetadata:
-    """The name, version and requirements of a wheel."""
+    """The name, version and requirements of a wheel. `requires_python` is "" if it does not say."""
 
     name: str
     version: str
     requires: tuple[str, ...]
+    requires_python: str = ""
 
 
 def read_wheel(path: Path) -> WheelMetadata:
@@ -38,6 +39,7 @@ def read_wheel(path: Path) -> WheelMetadata:
         name=canonicalize_name(message.get("Name", "")),
         version=message.get("Version", ""),
         requires=tuple(message.get_all("Requires-Dist", [])),
+        requires_python=message.get("Requires-Python", ""),
     )
 
 

@@ -136,13 +136,16 @@ def framework_problems(
 ) -> Iterator[Problem]:
     """Yield every finding about the declared framework; at most four pools, in normal form."""
     framework = None
-    if options.framework:
+    if options.framework is not None:
         framework = named(options.framework)
         if framework is None:
-            hint = nearest(options.framework, FRAMEWORKS)
+            hint = (
+                nearest(options.framework, FRAMEWORKS) if options.framework else "name one or leave it out."
+            )
+            what = f"{shown(options.framework)} is not a known framework" if options.framework else "is empty"
             yield UNKNOWN.broken(
                 "framework",
-                f"{shown(options.framework)} is not a known framework; {f'{hint} ' if hint else ''}"
+                f"{what}; {f'{hint} ' if hint else ''}"
                 f"{'T' if hint else 't'}he frameworks are {', '.join(FRAMEWORKS)}",
             )
     yield from _accelerator_problems(pools, path, framework)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from support.builds.wheels import installed_wheel, make_wheel
 from support.job_emulator import JobEmulator, pool, raise_flag, running_jobs, wait_for_flags, wait_until_gone
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.replica import interpreters, package_cache, private_python
+from vertex_emulator.custom_jobs.replica.plain_wheels import install_plain
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 SEES = """
@@ -230,6 +232,36 @@ def test_after_ten_edits_the_least_recently_used_packages_go_first(tmp_path: Pat
     assert {entry.path for entry in package_cache.entries(tmp_path)} == set(kept)
     assert package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept)) == []
     assert sorted(path.name for path in (tmp_path / "code").iterdir() if path.is_dir()) == ["2", "8", "9"]
+
+
+def test_a_plain_wheel_is_installed_as_pip_does(tmp_path: Path) -> None:
+    """Compare with pip: all files are the same, except for two that tell how pip was called."""
+    scripts = "tiny-program = tiny:run"
+    wheel = make_wheel(tmp_path, scripts=scripts, files={"tiny/__init__.py": TINY, "tiny/words.txt": "1"})
+    assert install_plain([wheel], tmp_path / "ours", interpreters.own())
+    pip = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--target"]
+    subprocess.run([*pip, str(tmp_path / "pip"), str(wheel)], check=True, capture_output=True)
+    ours, theirs = (
+        {str(path.relative_to(tmp_path / name)) for path in (tmp_path / name).rglob("*")}
+        for name in ("ours", "pip")
+    )
+    assert theirs - ours == {"tiny-1.0.dist-info/REQUESTED", "tiny-1.0.dist-info/direct_url.json"}
+    assert ours <= theirs
+    assert (tmp_path / "ours/bin/tiny-program").read_text().startswith(f"#!{sys.executable}\n")
+
+
+def test_a_wheel_that_is_not_plain_is_left_to_pip(tmp_path: Path) -> None:
+    plain = make_wheel(tmp_path)
+    compiled = make_wheel(tmp_path, "compiled", tag="cp311-cp311-manylinux_2_17_x86_64")
+    newer = tmp_path / "trainer-1.0-py3-none-any.whl"
+    newer.write_bytes(package("tiny\nRequires-Python: >=3.99"))
+    without_record = tmp_path / "other-1.0-py3-none-any.whl"
+    without_record.write_bytes(package())
+    broken = tmp_path / "broken-1.0-py3-none-any.whl"
+    broken.write_bytes(b"no archive")
+    for other in (compiled, newer, without_record, broken):
+        assert not install_plain([plain, other], tmp_path / "ours", interpreters.own()), other
+        assert not (tmp_path / "ours").exists()
 
 
 def test_unfinished_entries_are_removed_unless_a_job_installs(tmp_path: Path) -> None:

@@ -357,30 +357,43 @@ def test_a_deletion_does_not_wait_for_the_supervisor(tmp_path: Path, sandbox: Sa
         eventually(lambda: list((tmp_path / "jobs").iterdir()) == [])
 
 
-def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) -> None:
-    name = emulator.create(pool(SLEEP))
-    emulator.wait(name, "JOB_STATE_RUNNING")
-    reconciler = emulator.daemon._jobs.jobs._reconciler  # type: ignore[attr-defined]
-    seen = reconciler._store.started()
-    emulator.cancel(name)
-    emulator.wait(name)
-    assert emulator.delete(name).status == 200
+def test_who_counts_the_live_jobs_while_one_is_deleted(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Read the store before the deletion: the job is not live, whether or not its supervisor has exited."""
 
-    class Stale:
-        """The store as it was read a moment ago."""
+    class Lingering(Supervisors):
+        lingers = False
 
-        def started(self) -> object:
-            return seen
+        def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+            return self.lingers or super().is_alive(job_id, folder)
 
-        def find(self, _: str) -> None:
-            return None
+    supervisors = Lingering()
+    with running_jobs(tmp_path, sandbox=sandbox, supervisors=supervisors) as emulator:
+        name = emulator.create(pool(SLEEP))
+        emulator.wait(name, "JOB_STATE_RUNNING")
+        reconciler = emulator.daemon._jobs.jobs._reconciler  # type: ignore[attr-defined]
+        seen = reconciler._store.started()
+        emulator.cancel(name)
+        emulator.wait(name)
+        assert emulator.delete(name).status == 200
 
-        def change(self, *_: object) -> None:
-            return None
+        class Stale:
+            """The store as it was read a moment ago."""
 
-    reconciler._store, store = Stale(), reconciler._store
-    assert reconciler.live() == []
-    reconciler._store = store
+            def started(self) -> object:
+                return seen
+
+            def find(self, _: str) -> None:
+                return None
+
+            def change(self, *_: object) -> None:
+                return None
+
+        reconciler._store, store = Stale(), reconciler._store
+        live = []
+        for supervisors.lingers in (True, False):
+            live.append(reconciler.live())
+        reconciler._store = store
+        assert live == [[], []]
 
 
 def test_a_killed_shim_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
