@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
 import bench_edits  # noqa: E402
 import bench_emulator  # noqa: E402
+import bench_examples  # noqa: E402
 import bench_images  # noqa: E402
 import bench_install  # noqa: E402
 import bench_jobs  # noqa: E402
@@ -42,8 +43,8 @@ def main(arguments: list[str]) -> int:
         "--only",
         choices=(*GROUPS, *ON_REQUEST),
         action="append",
-        help="a part of the table; measured only on request: `tests`, the time of `make test`, and `edits`, "
-        "which downloads TensorFlow",
+        help="a part of the table; measured only on request: `tests`, the time of `make test`, `edits`, "
+        "which downloads TensorFlow, and `examples`, which downloads JAX, XGBoost, LightGBM and MXNet",
     )
     options = parser.parse_args(arguments)
     counts = [1, 10, 100, 1000] if options.full else [1, 10, 100]
@@ -64,6 +65,7 @@ def main(arguments: list[str]) -> int:
         "deployments": deployments.figures,
         "install": bench_install.figures,
         "edits": bench_edits.figures,
+        "examples": bench_examples.figures,
         "tests": bench_tests.figures,
     }
     found = []
@@ -95,7 +97,7 @@ GROUPS = (
     "install",
 )
 
-ON_REQUEST = ("edits", "tests")
+ON_REQUEST = ("edits", "examples", "tests")
 
 
 def _line(figure: Figure) -> str:
