@@ -11,6 +11,8 @@ import pytest
 from support.engine import Result
 from support.examples import NewExample
 
+pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+
 FRAMEWORKS = ("xgboost", "lightgbm")
 
 

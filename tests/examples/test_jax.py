@@ -13,6 +13,8 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.examples import Example, NewExample
 
+pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
