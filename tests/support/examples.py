@@ -88,7 +88,7 @@ class Example(engine.Engine):
         return eventually(found, seconds=_WAIT, every=0.1, what=lambda: f"{name} is not {states}")
 
     def lines(self, job: str, start: str, count: int = 1, *, task: str | None = None) -> list[str]:
-        """Wait for that many lines of a job's log that begin with `start`. Return all that there are.
+        """Wait for that many lines of a job's log that begin with `start`. Return all of them.
 
         The lines are without `start`. `job` is the full name or the id, `task` a replica as "workerpool1-0".
         """
