@@ -41,7 +41,7 @@ def cold_emulators(monkeypatch: pytest.MonkeyPatch) -> None:
 _LONGEST = ("test_kills", "test_rerun_policies", "test_buckets", "test_models", "test_persistent_resources")
 _IN_WRITTEN_ORDER = ("test_kills", "test_kills_of_kinds")
 _FOLDERS_IN_WRITTEN_ORDER = ("clients",)
-_LONG = ("engine", "soak", "clients", "cli")
+_LONG = ("examples", "engine", "soak", "clients", "cli")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,7 +26,7 @@ job = vt.CustomJob(
     framework="jax",
     worker_pool_specs=vt.topology(
         chief=vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=task),
-        workers=vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=task, replica_count=2),
+        workers=vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=task),
         reduction_servers="auto",
     ),
     staging_bucket=bucket,

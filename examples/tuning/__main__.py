@@ -31,8 +31,8 @@ search = vt.HyperparameterTuningJob(
     study_spec=vt.StudySpecArgs(
         metrics=[vt.maximize("accuracy")],
         parameters=[
-            vt.double_parameter("eta", 0.01, 1, scale="log"),
-            vt.integer_parameter("max_depth", 1, 6),
+            vt.double_parameter("eta", 0.1, 1, scale="log"),
+            vt.integer_parameter("max_depth", 2, 6),
         ],
     ),
     max_trial_count=config.require_int("trials"),

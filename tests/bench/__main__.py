@@ -16,6 +16,7 @@ from client import deployments, drifts, explain, imports, install, previews, pro
 from emulated import (  # noqa: E402
     edits,
     emulator,
+    examples,
     images,
     jobs,
     memory,
@@ -37,8 +38,8 @@ def main(arguments: list[str]) -> int:
         "--only",
         choices=(*GROUPS, *ON_REQUEST),
         action="append",
-        help="a part of the table; measured only on request: `tests`, the time of `make test`, and `edits`, "
-        "which downloads TensorFlow",
+        help="a part of the table; measured only on request: `tests`, the time of `make test`, `edits`, "
+        "which downloads TensorFlow, and `examples`, which downloads JAX, XGBoost, LightGBM and MXNet",
     )
     options = parser.parse_args(arguments)
     counts = [1, 10, 100, 1000] if options.full else [1, 10, 100]
@@ -60,6 +61,7 @@ def main(arguments: list[str]) -> int:
         "deployments": deployments.figures,
         "install": install.figures,
         "edits": edits.figures,
+        "examples": examples.figures,
         "tests": tests.figures,
     }
     found = []
@@ -92,7 +94,7 @@ GROUPS = (
     "install",
 )
 
-ON_REQUEST = ("edits", "tests")
+ON_REQUEST = ("edits", "examples", "tests")
 
 
 def _line(figure: Figure) -> str:

@@ -12,7 +12,9 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from support.examples import NewExample
 
-pytestmark = pytest.mark.slow  # twelve replicas import XGBoost
+pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+
+TRIALS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,7 @@ class Steps:
 @pytest.fixture(scope="module")
 def steps(example: NewExample) -> Steps:
     made = example("tuning")
+    made.set("trials", str(TRIALS))
     made.up().ok()
     outputs = made.outputs()
     endpoint = made.endpoint()
@@ -40,7 +43,7 @@ def steps(example: NewExample) -> Steps:
 
 
 def test_every_trial_trains_on_two_replicas(steps: Steps) -> None:
-    assert len(steps.ranks) == 6
+    assert len(steps.ranks) == TRIALS
     assert all(sorted(ranks) == ["0 2", "1 2"] for ranks in steps.ranks.values())
 
 
@@ -52,15 +55,15 @@ def test_the_chief_reports_while_it_trains(steps: Steps) -> None:
 
 
 def test_the_best_trial_has_the_most_accuracy(steps: Steps) -> None:
-    found = {
-        trial["finalMeasurement"]["metrics"][0]["value"]: {
-            each["parameterId"]: each["value"] for each in trial["parameters"]
-        }
-        for trial in steps.trials
-    }
+    accuracies = [trial["finalMeasurement"]["metrics"][0]["value"] for trial in steps.trials]
+    best = [
+        {each["parameterId"]: each["value"] for each in trial["parameters"]}
+        for trial, accuracy in zip(steps.trials, accuracies, strict=True)
+        if accuracy == max(accuracies)
+    ]
     assert steps.outputs["state"] == "SUCCEEDED"
-    assert steps.outputs["accuracy"] == max(found) > 0.7
-    assert steps.outputs["parameters"] == found[max(found)]
+    assert steps.outputs["accuracy"] == max(accuracies) > 0.7
+    assert steps.outputs["parameters"] in best
 
 
 def test_its_model_is_saved(steps: Steps) -> None:

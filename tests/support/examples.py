@@ -26,6 +26,8 @@ PYTHON = "3.11"
 """The Python version of the examples' images and lock files."""
 
 _UP = ("up", "--yes", "--skip-preview", "--non-interactive")
+_WAIT = 300.0
+"""Seconds to wait: several replicas import a framework while other tests keep the machine busy."""
 
 
 def has_python() -> bool:
@@ -83,10 +85,10 @@ class Example(engine.Engine):
             newest = max(every, key=lambda one: one.wire["createTime"], default=None)
             return newest if newest and (not states or newest.state.word in states) else None
 
-        return eventually(found, what=lambda: f"{name} is not {states}")
+        return eventually(found, seconds=_WAIT, every=0.1, what=lambda: f"{name} is not {states}")
 
     def lines(self, job: str, start: str, count: int = 1, *, task: str | None = None) -> list[str]:
-        """Wait for that many lines of a job's log that begin with `start`. Return all that there are.
+        """Wait for that many lines of a job's log that begin with `start`. Return all of them.
 
         The lines are without `start`. `job` is the full name or the id, `task` a replica as "workerpool1-0".
         """
@@ -96,7 +98,9 @@ class Example(engine.Engine):
             found = [one.message[len(start) :] for one in entries if one.message.startswith(start)]
             return found if len(found) >= count else []
 
-        return eventually(printed, every=0.2, what=lambda: f"{start!r} is not printed {count} times by {job}")
+        return eventually(
+            printed, seconds=_WAIT, every=0.2, what=lambda: f"{start!r} is not printed {count} times by {job}"
+        )
 
 
 NewExample = Callable[[str], Example]

@@ -99,6 +99,7 @@ def main():
     ranks = vertex_cluster.trainers(vertex_cluster.from_environment())
     rank, size = ranks.rank, ranks.world_size
     (pixels, labels), (held_out, truth) = read(options.data)
+    print(f"rank {rank} of {size} has {len(labels[rank::size])} digits", flush=True)
     train = {"xgboost": xgboost_model, "lightgbm": lightgbm_model}[options.framework]
     text, losses, guesses = train(
         pixels[rank::size], labels[rank::size], held_out, rank=rank, size=size, rounds=options.rounds
