@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support import saved_models
 from support.examples import FOLDER, Example, NewExample
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, which trains four models
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]  # TensorFlow, which trains four models
 
 PROGRAMS = {
     "flowers-multi-gpu": "671a0cd8d06266e9f71249f258d937f2c0610d28e56be35ecee66ec3f573d763",
@@ -68,7 +68,7 @@ def steps(example: NewExample, tmp_path_factory: pytest.TempPathFactory) -> Step
     made = example("code-lab")
     pictures = tmp_path_factory.mktemp("pictures")
     subprocess.run([sys.executable, made.folder / "draw" / "draw.py", pictures, "10", "7"], check=True)
-    made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=900).ok()
+    made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=1500).ok()
     outputs = made.outputs()
     job = made.job("flowers-multi-gpu", "SUCCEEDED").name
     bucket = saved_models.bucket(made, outputs["bucket"])

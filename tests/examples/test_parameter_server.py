@@ -1,4 +1,4 @@
-"""TensorFlow's ParameterServerStrategy: the variables, the workers, what is saved, and a killed worker."""
+"""TensorFlow's ParameterServerStrategy: the variables, the workers, what is saved, and killed replicas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support import saved_models
 from support.examples import FOLDER, Example, NewExample
 
@@ -26,7 +25,7 @@ print(json.dumps(float((predicted == table[:, -1]).mean())))
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """A training to its end, then one of a million epochs, one of whose workers is killed."""
+    """A training to its end, then one of a million epochs: a worker is killed, then the parameter server."""
 
     outputs: dict[str, Any]
     roles: list[str]
@@ -34,7 +33,8 @@ class Steps:
     accuracy_of_saved_model: float
     reading_after_kill: dict[str, int]
     epochs_before_and_after_kill: tuple[int, int]
-    cancelled: str
+    deployment_failed: bool
+    printed_at_failure: str
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,8 @@ def steps(example: NewExample) -> Steps:
     made.lines(running, "this worker reads the digits", 2, task="workerpool1-1")
     after = len(made.lines(running, "Epoch ", len(made.lines(running, "Epoch ")) + 2))
     reading_after_kill = _reading(made, running)
-    custom_jobs.cancel(made.endpoint(), running)
+    made.control().kill_replica(running.rpartition("/")[2], "workerpool2-0")
+    made.job("parameter-server", "FAILED")
     output, _ = deployment.communicate()
     return Steps(
         outputs=outputs,
@@ -71,7 +72,8 @@ def steps(example: NewExample) -> Steps:
         accuracy_of_saved_model=accuracy,
         reading_after_kill=reading_after_kill,
         epochs_before_and_after_kill=(before, after),
-        cancelled=output,
+        deployment_failed=deployment.returncode != 0,
+        printed_at_failure=output,
     )
 
 
@@ -120,4 +122,9 @@ def test_a_killed_worker_joins_again_while_the_training_continues(steps: Steps) 
     assert steps.reading_after_kill == {"workerpool1-0": 1, "workerpool1-1": 2}
     before, after = steps.epochs_before_and_after_kill
     assert after >= before + 2
-    assert "cancelled" in steps.cancelled.lower()
+
+
+def test_the_job_fails_when_the_parameter_server_is_killed(steps: Steps) -> None:
+    """The variables are lost, which the chief notices."""
+    assert steps.deployment_failed
+    assert "The replica workerpool0-0 exited with a non-zero status of 1" in steps.printed_at_failure
