@@ -17,9 +17,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import numpy as np
 import tensorflow as tf
 
-STEPS, BATCH, HELD_OUT = 20, 64, 360
+STEPS, BATCH = 20, 64
 MODEL, CHECKPOINTS = os.environ["AIP_MODEL_DIR"], os.environ["AIP_CHECKPOINT_DIR"]  # gs://.../
 EVALUATION = f"{CHECKPOINTS}evaluation.json"
+Digits = tuple[np.ndarray, np.ndarray]
 
 
 def main() -> None:
@@ -49,12 +50,12 @@ def train(cluster: tf.distribute.cluster_resolver.ClusterResolver, data: str, ep
     with strategy.scope():
         model = create_model()
     devices = {variable.name: variable.device for variable in model.trainable_variables}
-    images, labels = read_digits(data)
+    (images, labels), held_out = read_digits(data)
 
     def dataset(_context: tf.distribute.InputContext) -> tf.data.Dataset:
-        """Return the training digits. Each worker runs this function once."""
+        """Return the training digits. Each worker runs this function when it joins."""
         tf.print("this worker reads the digits")
-        examples = tf.data.Dataset.from_tensor_slices((images[:-HELD_OUT], labels[:-HELD_OUT]))
+        examples = tf.data.Dataset.from_tensor_slices((images, labels))
         return examples.shuffle(len(images)).repeat().batch(BATCH)
 
     history = model.fit(
@@ -66,7 +67,7 @@ def train(cluster: tf.distribute.cluster_resolver.ClusterResolver, data: str, ep
     )
     model.save(MODEL, save_format="tf")
     loaded = tf.keras.models.load_model(MODEL)
-    loss, accuracy = loaded.evaluate(images[-HELD_OUT:], labels[-HELD_OUT:], batch_size=HELD_OUT, verbose=0)
+    loss, accuracy = loaded.evaluate(*held_out, batch_size=BATCH, verbose=0)
     metrics = {
         "accuracy": accuracy,
         "loss": loss,
@@ -81,11 +82,11 @@ def train(cluster: tf.distribute.cluster_resolver.ClusterResolver, data: str, ep
 
 def evaluate(data: str, epochs: int) -> None:
     """Score the newest checkpoint again and again, until the last one."""
-    images, labels = read_digits(data)
+    _, held_out = read_digits(data)
     scores: dict[str, float] = {}
     tf.keras.utils.SidecarEvaluator(
         create_model(),
-        tf.data.Dataset.from_tensor_slices((images[-HELD_OUT:], labels[-HELD_OUT:])).batch(HELD_OUT),
+        tf.data.Dataset.from_tensor_slices(held_out).batch(BATCH),
         checkpoint_dir=CHECKPOINTS,
         max_evaluations=epochs,
         callbacks=[tf.keras.callbacks.LambdaCallback(on_test_end=scores.update)],
@@ -122,11 +123,13 @@ def create_model() -> tf.keras.Model:
     return model
 
 
-def read_digits(path: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return pixels between 0 and 1, and digits."""
+def read_digits(path: str) -> tuple[Digits, Digits]:
+    """Return the digits to train with, and every fifth one, to test with: pixels between 0 and 1, labels."""
     with tf.io.gfile.GFile(path, "rb") as file:
         table = np.loadtxt(gzip.decompress(file.read()).decode().splitlines(), delimiter=",", dtype="float32")
-    return table[:, :-1] / 16, table[:, -1].astype("int64")
+    pixels, labels = table[:, :-1] / 16, table[:, -1].astype("int64")
+    held_out = np.arange(len(table)) % 5 == 0
+    return (pixels[~held_out], labels[~held_out]), (pixels[held_out], labels[held_out])
 
 
 if __name__ == "__main__":
