@@ -136,8 +136,6 @@ def table(reports: list[dict[str, Any]]) -> str:
         ensemble = "E" if any("/ensemble_" in name for name in each["devices"]) else "-"
         trains = ",".join(map(str, each["trains"])) or "-"
         placed = " ".join(f"{number}:{','.join(sorted(servers[number]))}" for number in sorted(servers))
-        builds = ",".join(sorted(servers))
-        lines.append(
-            f"{each['iteration']:<9} {each['replica']:14} {ensemble:9} {builds:7} {trains:7} {placed}".rstrip()
-        )
+        cells = f"{each['replica']:14} {ensemble:9} {','.join(sorted(servers)):7} {trains:7} {placed}"
+        lines.append(f"{each['iteration']:<9} {cells}".rstrip())
     return "\n".join(lines)
