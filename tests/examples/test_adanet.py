@@ -48,8 +48,8 @@ class Runs:
 @pytest.fixture(scope="module")
 def runs(example: NewExample) -> Runs:
     made = example("adanet")
-    round_robin = deploy(made, workers=4, strategy="round-robin", iterations=2)
-    larger = deploy(made, workers=6, strategy="round-robin", iterations=3)
+    round_robin = deploy(made, workers=4, strategy="round-robin", iterations=1)
+    larger = deploy(made, workers=6, strategy="round-robin", iterations=2)
     replication = deploy(made, workers=2, strategy="replication", iterations=1)
     return Runs(round_robin=round_robin, larger=larger, replication=replication)
 
@@ -58,7 +58,7 @@ def deploy(made: Example, *, workers: int, strategy: str, iterations: int) -> Ru
     """Deploy the job with this many workers, the chief among them."""
     for key, value in (("workers", workers), ("strategy", strategy), ("iterations", iterations)):
         made.set(key, str(value))
-    made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=600).ok()
+    made.run("up", "--yes", "--skip-preview", "--non-interactive", timeout=900).ok()
     outputs = made.outputs()
     assert outputs["state"] == "SUCCEEDED"
     sizes = ["--workers", workers, "--ps", SERVERS, "--subnetworks", SUBNETWORKS, "--strategy", strategy]
@@ -153,14 +153,14 @@ def test_every_variable_is_on_the_parameter_server_that_the_plan_names(runs: Run
 
 
 def test_a_larger_cluster_continues_where_the_smaller_one_ended(runs: Runs) -> None:
-    assert iterations(runs.round_robin) == [0, 1]
-    assert iterations(runs.larger) == [2]
-    assert len(runs.larger.metrics["ensemble"]) == 3
-    assert runs.larger.metrics["ensemble"][:2] == runs.round_robin.metrics["ensemble"]
+    assert iterations(runs.round_robin) == [0]
+    assert iterations(runs.larger) == [1]
+    assert len(runs.larger.metrics["ensemble"]) == 2
+    assert runs.larger.metrics["ensemble"][:1] == runs.round_robin.metrics["ensemble"]
 
 
 def test_the_ensembles_read_digits(runs: Runs) -> None:
-    assert runs.round_robin.metrics["accuracy"] > 0.7
+    assert runs.round_robin.metrics["accuracy"] > 0.5
     assert runs.larger.metrics["accuracy"] > 0.7
     assert runs.larger.metrics["loss"] < runs.round_robin.metrics["loss"]
     assert runs.replication.metrics["accuracy"] > 0.5

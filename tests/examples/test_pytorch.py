@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from scripts import pytorch_client
 from support import saved_models
 from support.examples import FOLDER, Example, NewExample
 
 pytestmark = pytest.mark.slow  # PyTorch in nine processes, twice
 
-FOLDERS = (os.environ.get("TORCH_FOLDER", ""), "/usr/lib/python3/dist-packages")
-"""The second is Debian's. PyPI has PyTorch for Linux with gigabytes of CUDA only, so it is not installed."""
+FOLDERS = (os.environ.get("TORCH_FOLDER", ""), str(pytorch_client.FOLDER))
+"""The second is that of `make tools`."""
 
 LOAD = """
 import csv, gzip, sys
@@ -63,7 +64,8 @@ def torch_folder() -> str:
     for folder in FOLDERS:
         if folder and run_python(folder, "import torch.distributed").returncode == 0:
             return folder
-    return pytest.skip("no PyTorch for this Python. To run this test, name its folder in TORCH_FOLDER")
+    message = "no PyTorch for this Python. Run `make tools` on Debian 12, or name its folder in TORCH_FOLDER"
+    return (pytest.fail if os.environ.get("CI") and pytorch_client.PYTHON.exists() else pytest.skip)(message)
 
 
 @pytest.fixture(scope="module")

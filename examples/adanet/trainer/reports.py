@@ -109,22 +109,25 @@ def ancestors(operation: tf.Operation) -> set[tf.Operation]:
 
 
 def collect(folder: Path, workers: int, iteration: int, seconds: float = 300) -> list[dict[str, Any]]:
-    """Return the reports of all iterations of this job; none if an earlier one has trained them all.
+    """Return the reports of the iterations that this job has trained.
 
-    The caller is the chief, which has written its own. Wait for those of the other workers.
+    The caller is the chief, which has written its own, so wait for those of the other workers. A job that
+    continues another one first builds its last iteration again, without training it.
     """
     until = time.monotonic() + seconds
     last = f"{iteration}-*.json"
     while 0 < len(list(folder.glob(last))) < workers and time.monotonic() < until:
         time.sleep(0.5)
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    trained = {each["iteration"] for each in found if each["computed"]}
+    return [each for each in found if each["iteration"] in trained]
 
 
 def table(reports: list[dict[str, Any]]) -> str:
     """Return the reports as text, in the columns of `vertex-training placement`."""
-    lines = [f"{'ITERATION':10}{'REPLICA':15}{'ENSEMBLE':10}{'BUILDS':8}{'TRAINS':8}PARAMETER SERVERS"]
+    lines = [f"{'ITERATION':9} {'REPLICA':14} {'ENSEMBLE':9} {'BUILDS':7} {'TRAINS':7} PARAMETER SERVERS"]
     for each in sorted(reports, key=lambda report: (report["iteration"], report["worker"])):
-        servers = defaultdict(set)
+        servers: dict[str, set[str]] = defaultdict(set)
         for name, device in each["devices"].items():
             subnetwork = re.search(r"/subnetwork_t\d+_dnn(\d+)/", name)
             server = re.search(r"task:(\d+)", device)
@@ -133,7 +136,6 @@ def table(reports: list[dict[str, Any]]) -> str:
         ensemble = "E" if any("/ensemble_" in name for name in each["devices"]) else "-"
         trains = ",".join(map(str, each["trains"])) or "-"
         placed = " ".join(f"{number}:{','.join(sorted(servers[number]))}" for number in sorted(servers))
-        lines.append(
-            f"{each['iteration']:<10}{each['replica']:15}{ensemble:10}{','.join(sorted(servers)):8}{trains:8}{placed}"
-        )
+        cells = f"{each['replica']:14} {ensemble:9} {','.join(sorted(servers)):7} {trains:7} {placed}"
+        lines.append(f"{each['iteration']:<9} {cells}".rstrip())
     return "\n".join(lines)

@@ -65,6 +65,7 @@ def main() -> None:
         save(network.state_dict(), model_folder / "model.pt")
         (model_folder / "metrics.json").write_text(json.dumps({"accuracy": accuracy, "processes": size}))
     dist.barrier()  # the job ends with its chief, so that waits for all others
+    del model  # before the process group: as its last user, it can wait for gloo forever
     dist.destroy_process_group()
 
 
