@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.runs.gateway import gateway_of
 from support.engine import Engine
-from support.pushed_images import push_small_image
+from support.registries.pushed_images import push_small_image
 from support.waiting import eventually
 
 PARENT = "projects/local/locations/us-central1"
