@@ -19,11 +19,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs import progress
-from pulumi_vertex_training.runs.diagnosis import post_mortem
-from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
+from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.log_sources import SERVICE, RunLog
+from pulumi_vertex_training.runs.logs import SERVICE, RunLog
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
@@ -37,7 +36,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
     replicas = status_view.replicas(endpoint, record)
     waits_for = status_view.waits_for(endpoint, record)
     cancelled = job_lookup.cancelled_jobs(endpoint, [record])
-    diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
+    diagnosis = examine(endpoint, record) if has_failed(record) else None
     report = status_view.report_of(endpoint, record)
     if output.as_json:
         document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}

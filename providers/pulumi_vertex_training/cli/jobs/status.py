@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.log_sources import SERVICE
+from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.progress import Report, in_words, latest_report
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output

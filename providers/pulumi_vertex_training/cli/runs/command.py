@@ -20,7 +20,7 @@ from pulumi_vertex_training.cli.runs.history import Filter, History, Result, cha
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
-from pulumi_vertex_training.runs.policies.reasons import words_of
+from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import why_failed
