@@ -19,7 +19,7 @@ import pulumi
 from pulumi.runtime import config
 
 from pulumi_vertex_training.plugin.secret_masking import SHOWN, texts
-from vertex_training.findings.visible_text import visible_lines
+from vertex_training.findings.words import visible_lines
 
 SHORTEST = 4
 """The least length of a text that is masked at all."""

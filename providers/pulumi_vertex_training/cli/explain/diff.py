@@ -19,11 +19,10 @@ from pulumi_vertex_training.views.explained import has_tasks, is_bare
 from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED, InputError
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.fields.effects import Effect
-from vertex_training.fields.origins import Origins, written_path
+from vertex_training.fields.schema import Origins, written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors, warnings
-from vertex_training.findings.visible_text import visible
-from vertex_training.findings.words import all_of
+from vertex_training.findings.words import all_of, visible
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.difference import JobDifference, as_document, name_of
 from vertex_training.job.job_kind import JobKind

@@ -26,9 +26,9 @@ from pulumi_vertex_training.views.explained import (
 from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster, ClusterError
-from vertex_training.environment.local_devices import local_device_variables
+from vertex_training.environment.job_variables import local_device_variables
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
-from vertex_training.fields.origins import written_path
+from vertex_training.fields.schema import written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

@@ -21,7 +21,7 @@ from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import print_trials
 from vertex_training.fields import timestamps
-from vertex_training.findings.visible_text import visible, visible_lines
+from vertex_training.findings.words import visible, visible_lines
 from vertex_training.job.job_kind import JobKind
 
 _READS_AT_A_TIME = 8

@@ -20,7 +20,7 @@ import pulumi
 
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting.interruption import Interrupted, unless_interrupted
-from vertex_training.findings.visible_text import visible_lines
+from vertex_training.findings.words import visible_lines
 
 _REST_TURNS = 1000
 """Turns of the event loop without a new wait or call after which a program is at rest.
