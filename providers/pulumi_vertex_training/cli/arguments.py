@@ -1,19 +1,13 @@
-"""The argument parser of the command, and types, texts and check options that several commands share."""
+"""The argument parser of the command, and types and texts that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, NoReturn, TypeAlias
 
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
-from vertex_cluster import frameworks as framework_settings
-from vertex_training.findings.options import CheckOptions
-from vertex_training.findings.problems import Problem
-from vertex_training.topology.rules import frameworks
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 """A group of commands of a parser, as `add_subparsers` returns it."""
@@ -76,53 +70,3 @@ def seconds(text: str) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a time; give seconds, such as 0.5")
     return value
-
-
-_SAME = {"torch": "pytorch"}
-"""Names of `vertex_cluster` for frameworks, with those of `topology.rules.frameworks`."""
-
-_IN_A_PROGRAM = re.compile(
-    r"(?<![\w'\"`.-])(set )?(allow_unknown_types|allow_legacy_types|drop_remainder)(?![\w'\"`-]|\.\w)"
-)
-
-
-def with_flags(message: str) -> str:
-    """Replace the arguments of a program in a rule's message by the command's flags.
-
-    A name in quotes is the user's own text and stays.
-    """
-    return _IN_A_PROGRAM.sub(
-        lambda match: f"{'pass ' if match[1] else ''}--{match[2].replace('_', '-')}", message
-    )
-
-
-def all_with_flags(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Apply `with_flags` to the message of each finding."""
-    return tuple(replace(problem, message=with_flags(problem.message)) for problem in problems)
-
-
-def of_options(options: argparse.Namespace) -> CheckOptions:
-    """Return the check options that the arguments give. Raises InputError for an unknown framework."""
-    return CheckOptions(
-        location=options.location,
-        framework=None if options.framework is None else _framework(options.framework),
-        allow_unknown_types=options.allow_unknown_types,
-        allow_legacy_types=options.allow_legacy_types,
-    )
-
-
-def settings_name(framework: str | None) -> str | None:
-    """Return the framework if `vertex_cluster` makes settings for it, else None."""
-    return framework if framework in framework_settings.FRAMEWORKS else None
-
-
-def _framework(name: str) -> str:
-    """Return the rules' name of a framework, whose case is ignored."""
-    known = frameworks.named(_SAME.get(name.casefold(), name))
-    if known is not None:
-        return known.name
-    names = [*frameworks.FRAMEWORKS, *_SAME]
-    raise InputError(
-        f"{name!r} is not a known framework.{did_you_mean(name, names)} Frameworks: {', '.join(names)}.",
-        path="--framework",
-    )

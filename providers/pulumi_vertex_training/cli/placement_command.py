@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from pulumi_vertex_training.cli.arguments import with_flags
+from pulumi_vertex_training.cli.check_switches import with_flags
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_cluster import (

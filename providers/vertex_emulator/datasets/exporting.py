@@ -18,7 +18,7 @@ from vertex_emulator.datasets.store import DatasetStore
 from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.records import Record
-from vertex_training.environment.job_variables import SETS, file_pattern
+from vertex_training.environment.pipeline_data import SETS, file_pattern
 
 MAX_FILES = 4
 """Maximum number of files per set, as in exports of the service."""

@@ -28,7 +28,7 @@ from vertex_emulator.vertex.names import name_of, new_id, parse_parent
 from vertex_emulator.vertex.operations import NUMBERS, V1, ResourceOperations
 from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Service
-from vertex_training.environment.job_variables import SETS
+from vertex_training.environment.pipeline_data import SETS
 
 SYSTEM = "aiplatform.googleapis.com/"
 """Prefix of the labels that belong to the service."""

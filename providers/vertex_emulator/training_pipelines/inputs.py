@@ -22,7 +22,7 @@ from vertex_emulator.datasets.splitting import Split
 from vertex_emulator.rpc import descriptors, filters, payload
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import names
-from vertex_training.environment import job_variables
+from vertex_training.environment import pipeline_data
 
 CUSTOM_JOB_SPEC = "google.cloud.aiplatform.v1.CustomJobSpec"
 TUNING_JOB = "google.cloud.aiplatform.v1.HyperparameterTuningJob"
@@ -215,7 +215,7 @@ def split_of(config: Any) -> Split:
 def folder_name(dataset: str, *, annotation_type: str, at: datetime) -> str:
     """Return the name of an export's folder in the service's form."""
     moment = at.strftime("%Y-%m-%dT%H:%M:%S") + f".{at.microsecond // 1000:03}Z"
-    return job_variables.folder_name(dataset, annotation_type, moment)
+    return pipeline_data.folder_name(dataset, annotation_type, moment)
 
 
 def annotation_type(wanted: ExportRequest, metadata_schema_uri: str) -> str:

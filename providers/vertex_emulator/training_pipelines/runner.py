@@ -28,7 +28,7 @@ from vertex_emulator.training_pipelines.backing import Backing, BackingJob
 from vertex_emulator.training_pipelines.store import CANCELLED_TEXT, PipelineStore, Work
 from vertex_emulator.vertex.operations import CANCELLED, NUMBERS
 from vertex_emulator.vertex.records import Record
-from vertex_training.environment import job_variables
+from vertex_training.environment import pipeline_data
 
 log = logging.getLogger(__name__)
 
@@ -277,8 +277,8 @@ class Runner:
 
 def variables(exported: Exported) -> dict[str, str]:
     """Return the environment variables with the data for every replica."""
-    return job_variables.variables(
-        exported.extension, {name: exported.pattern(name) for name in job_variables.SETS}
+    return pipeline_data.variables(
+        exported.extension, {name: exported.pattern(name) for name in pipeline_data.SETS}
     )
 
 

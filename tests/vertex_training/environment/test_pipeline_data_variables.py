@@ -8,7 +8,7 @@ import pytest
 
 from vertex_emulator.datasets.exporting import Exported
 from vertex_emulator.training_pipelines import inputs, runner
-from vertex_training.environment.job_variables import Export, data_variables, format_of
+from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.job.input_data import FilterSplit, FractionSplit, InputDataConfig, PredefinedSplit
 
 TABLE = Export(format="csv", content="tabular", time="2026-01-31T12:00:00.000Z")

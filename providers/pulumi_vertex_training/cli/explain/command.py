@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pulumi_vertex_training.cli import arguments, files
+from pulumi_vertex_training.cli import check_switches, files
 from pulumi_vertex_training.cli.explain import explanation, framework_page
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
@@ -25,7 +25,7 @@ _DESCRIBED = "give the output of `gcloud ai persistent-resources describe` with 
 
 def explain(options: argparse.Namespace, output: Output) -> int:
     """Run the command `explain`. Return 2 if there are errors; everything else is printed as well."""
-    checks = arguments.of_options(options)
+    checks = check_switches.of_options(options)
     if options.file is None:
         return framework_page.explain_framework(checks.framework, checks.location, output)
     try:
@@ -41,7 +41,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
         options=checks,
         contract=options.contract,
         trial=options.trial,
-        settings=arguments.settings_name(checks.framework),
+        settings=check_switches.settings_name(checks.framework),
         framework=checks.framework,
         resource=resource,
     )

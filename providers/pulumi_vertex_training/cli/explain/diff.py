@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pulumi_vertex_training.cli import arguments, files
+from pulumi_vertex_training.cli import check_switches, files
 from pulumi_vertex_training.cli.explain import documents, rule_index
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.documents.document import Document
@@ -160,7 +160,7 @@ def diff(options: argparse.Namespace, output: Output) -> int:
 
     A broken rule in OLD is only a warning, so that the difference to its fix can be shown.
     """
-    checks = arguments.of_options(options)
+    checks = check_switches.of_options(options)
     sides = _read((options.old, options.new), checks)
     found = [error for side in sides for error in side.errors]
     old, new = (side.document for side in sides)
@@ -202,7 +202,7 @@ def _side(name: str, argument: str, checks: CheckOptions) -> _Side:
         found = {"path": error.path, "message": str(error), "rule": "", "source": "", "file": file}
         return _Side(file=file, document=None, errors=(found,))
     document = documents.read_document(value, options=checks)
-    wrong = arguments.all_with_flags(errors(document.problems))
+    wrong = check_switches.all_with_flags(errors(document.problems))
     excused = argument == "OLD" and _is_unambiguous(document)
     return _Side(
         file=file,
@@ -210,7 +210,7 @@ def _side(name: str, argument: str, checks: CheckOptions) -> _Side:
         errors=() if excused else tuple(explain_json.findings(wrong, file=file)),
         excused=tuple(explain_json.findings(wrong, file=file)) if excused else (),
         warnings=tuple(
-            explain_json.findings(arguments.all_with_flags(warnings(document.problems)), file=file)
+            explain_json.findings(check_switches.all_with_flags(warnings(document.problems)), file=file)
         ),
     )
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pulumi_vertex_training.cli import arguments
+from pulumi_vertex_training.cli import check_switches
 from pulumi_vertex_training.cli.explain import documents
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
@@ -132,7 +132,7 @@ def explanation_of(
     return Explanation(
         document=document,
         job=job,
-        problems=arguments.all_with_flags([*document.problems, *written]),
+        problems=check_switches.all_with_flags([*document.problems, *written]),
         sample=sample,
         replicas=tuple(replicas),
         sizing=_sizing(job),
