@@ -1,6 +1,7 @@
 """The base of the providers of CRUD resources, and their option `adopt`. Jobs are different (`running`).
 
-As for jobs, the declaration has to equal what exists, so that adopting changes nothing but our labels.
+To be adopted, a resource has to equal its declaration, as a job has to: adopting changes nothing but our
+labels.
 """
 
 from __future__ import annotations

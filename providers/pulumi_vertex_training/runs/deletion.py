@@ -4,8 +4,8 @@ A killed deployment can have submitted a job that no state records. The next dep
 it (`submission`). If the declaration was changed or removed before, no run is left to adopt the job; it is
 found by the part of the key that all runs of a declaration share, and deleted.
 
-Only records with the declaration's own label count. So an adopted job, and a job of another stack with the
-same names, are never deleted here.
+Of kept records, only those with the declaration's own label count. So an adopted job, and a job of another
+stack with the same names, are never deleted here.
 """
 
 from __future__ import annotations

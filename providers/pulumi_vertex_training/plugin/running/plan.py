@@ -1,4 +1,4 @@
-"""Check and diff of a job, also of one that is adopted: the inputs as the state keeps them, and the fate."""
+"""Check and diff of a job, also of an adopted one: the inputs as the state keeps them, and the effect."""
 
 from __future__ import annotations
 

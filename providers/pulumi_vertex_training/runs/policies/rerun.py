@@ -1,7 +1,7 @@
 """When a declaration runs again: one table, with the reason of each run.
 
-A label is the only place that both the service and a lost state leave intact. Its value has at most 63
-lowercase letters, digits, dashes and underscores.
+The reason is in a label of the job. A label is the only place that both the service and a lost state leave
+intact. Its value has at most 63 lowercase letters, digits, dashes and underscores.
 
 `ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
 `docs/rerun.md` is made from the same rows (`rerun_page`). `deletion_policy` decides what happens to the job
