@@ -48,13 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     # Imported here, so that a detached process releases its parent first.
-    from vertex_emulator import extras, installed_code
+    from vertex_emulator import extras, lookup
 
     if problem := extras.problem(extras.EMULATOR):
         log.error("%s", problem)
         _report(options.ready_fd, {"error": problem})
         return 1
-    code = installed_code.of_this_process()  # before more of it is loaded
+    code = lookup.of_this_process()  # before more of it is loaded
     from vertex_emulator.daemon import Daemon, Settings
     from vertex_emulator.gateways import PortError
     from vertex_emulator.kernel.data_folder import DataFolderError, no_room

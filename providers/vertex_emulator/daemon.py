@@ -25,7 +25,7 @@ from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
 from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.gateways import Gateways, Ports
-from vertex_emulator.http.auth import Authenticator
+from vertex_emulator.http.auth import Authenticator, replaced_secrets, token_for
 from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
 from vertex_emulator.http.request_log import RequestLog
@@ -43,7 +43,6 @@ from vertex_emulator.replica_images import folders as image_folders
 from vertex_emulator.replica_images.stand_ins import stand_in
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
-from vertex_emulator.token_renewal import replaced_secrets, token_for
 from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
 

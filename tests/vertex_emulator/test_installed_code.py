@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.views.output import Output
 from support.emulator import running
 from vertex_emulator import launcher
-from vertex_emulator.installed_code import FOLDER, PACKAGES, has_changed, of_this_process, source_hash
+from vertex_emulator.lookup import FOLDER, PACKAGES, has_changed, of_this_process, source_hash
 
 OLD = f"0123456789abcdef {FOLDER}"
 ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"

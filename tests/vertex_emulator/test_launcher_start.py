@@ -25,8 +25,8 @@ import pytest
 from support.emulator import call, is_alive, kill, running, storage_client
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
-from vertex_emulator.installed_code import FOLDER, PACKAGES
 from vertex_emulator.launcher import Emulator, EmulatorBusyError, LauncherError
+from vertex_emulator.lookup import FOLDER, PACKAGES
 from vertex_training import __version__
 
 Start = Callable[..., Emulator]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pulumi_vertex_training.cli import backend_files
-from pulumi_vertex_training.cli.gc import file_backend
+from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.views.failure import CommandError
 
 
@@ -31,7 +31,7 @@ def file_backend_of(environment: Mapping[str, str]) -> Path | None:
             url = str(json.loads((home / "credentials.json").read_text(encoding="utf-8")).get("current"))
         except (OSError, ValueError, AttributeError):
             return None
-    return file_backend.folder(url)
+    return pulumi_backends.folder(url)
 
 
 def damages(root: Path | None) -> list[backend_files.Damage]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from pulumi_vertex_training.cloud import imports
 from pulumi_vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
-from pulumi_vertex_training.cloud.lean_import import import_lean
+from pulumi_vertex_training.cloud.imports import import_lean
 
 if TYPE_CHECKING:
     from google.cloud.aiplatform_v1.services.job_service import JobServiceClient

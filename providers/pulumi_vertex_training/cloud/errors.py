@@ -26,7 +26,7 @@ envelope; every other 404 is an UnexpectedAnswer.
 from __future__ import annotations
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from vertex_training.findings.visible_text import visible_lines
+from vertex_training.findings.words import visible_lines
 
 
 class CloudError(Exception):

@@ -1,4 +1,4 @@
-"""One client for all jobs of Vertex AI: custom jobs, tuning jobs and training pipelines.
+"""One client for all jobs of Vertex AI, and the persistent resources that they run on.
 
 Arguments and results are in the API's JSON form (lowerCamelCase keys). All methods raise the errors of
 `pulumi_vertex_training.cloud.errors`.
@@ -15,7 +15,7 @@ from typing import Any
 from pulumi_vertex_training.cloud import rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, InvalidArgument, Unavailable, UnexpectedAnswer
-from pulumi_vertex_training.cloud.lean_import import import_lean
+from pulumi_vertex_training.cloud.imports import import_lean
 from pulumi_vertex_training.cloud.translation import translated
 from vertex_training.fields import resource_names
 from vertex_training.fields.resource_names import resource_id
@@ -293,3 +293,10 @@ def _label_terms(labels: Mapping[str, str]) -> list[str]:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def get(endpoint: Endpoint, resource_id: str) -> rest.Json:
+    """Return a persistent resource of the endpoint's project and location as JSON. Raises NotFound."""
+    url = f"{endpoint.vertex_url}/v1/{endpoint.parent}/persistentResources/{resource_id}"
+    with translated(endpoint, f"read persistent resource {resource_id}"):
+        return rest.call(endpoint, "GET", url)

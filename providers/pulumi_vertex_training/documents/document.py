@@ -9,8 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.registry import Entry
-from vertex_training.fields.origins import Origins
-from vertex_training.fields.schema import snake_case
+from vertex_training.fields.schema import Origins, snake_case
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.framework_choices import Choice

@@ -30,8 +30,8 @@ from pulumi_vertex_training.images.stages.evaluation import (
     image_state,
     run_stage,
     scratch_state,
+    set_entrypoint,
 )
-from pulumi_vertex_training.images.stages.settings_instructions import set_entrypoint
 from pulumi_vertex_training.images.stages.stage_state import CREATED, StageState
 from pulumi_vertex_training.images.wheels.layout import FOLDERS, WheelLayer, add_to_paths
 from pulumi_vertex_training.packaging.errors import PackagingError

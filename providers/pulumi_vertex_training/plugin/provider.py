@@ -28,7 +28,7 @@ from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningErr
 from vertex_emulator.launcher import LauncherError
 from vertex_training.fields.decode import UNKNOWN, encode
 from vertex_training.findings.problems import Problem
-from vertex_training.findings.visible_text import visible_lines
+from vertex_training.findings.words import visible_lines
 
 P = ParamSpec("P")
 R = TypeVar("R")

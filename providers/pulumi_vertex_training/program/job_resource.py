@@ -30,8 +30,7 @@ from pulumi_vertex_training.program.resource import (
 from pulumi_vertex_training.program.results import Completion, RunMetrics
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.program.waiting.failures import Again
-from pulumi_vertex_training.program.waiting.waits import Wait, declared
+from pulumi_vertex_training.program.waiting.waits import Again, Wait, declared
 from vertex_emulator.launcher import LauncherError
 from vertex_training.fields.uris import DIRECTORY
 

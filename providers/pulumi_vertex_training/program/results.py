@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import pulumi
 
-from vertex_training.findings.visible_text import visible_lines
-from vertex_training.findings.words import all_of, nearest
+from vertex_training.findings.words import all_of, nearest, visible_lines
 
 T = TypeVar("T")
 

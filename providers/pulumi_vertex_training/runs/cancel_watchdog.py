@@ -26,7 +26,7 @@ from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
-from vertex_training.findings.visible_text import visible
+from vertex_training.findings.words import visible
 
 TIMEOUT_SECONDS = 60.0
 """How long a cancellation is tried."""

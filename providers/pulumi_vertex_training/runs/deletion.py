@@ -1,8 +1,11 @@
-"""Delete runs: one by the plan of `deletion_policy`, or those that a killed deployment left behind.
+"""Delete runs: one by the plan of `deletion_policy`, those of a killed deployment, or kept records.
 
 A killed deployment can have submitted a job that no state records. The next deployment of the same run adopts
 it (`submission`). If the declaration was changed or removed before, no run is left to adopt the job; it is
 found by the part of the key that all runs of a declaration share, and deleted.
+
+Of kept records, only those with the declaration's own label count. So an adopted job, and a job of another
+stack with the same names, are never deleted here.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import RunGateway
-from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.policies.run_status import LIVE, last_run
 from vertex_training.fields.resource_names import resource_id
@@ -183,3 +186,61 @@ def _is_orphaned(record: JobRecord, key: RunKey, recorded: int) -> bool:
     except ValueError:
         return False
     return carried.identity == key.identity and recorded < carried.generation <= key.generation
+
+
+def ended_runs(
+    records: Iterable[JobRecord], key: RunKey, *, without: Container[str] = frozenset()
+) -> list[JobRecord]:
+    """Return the ended jobs of the declaration's runs up to that of `key`, newest first.
+
+    Jobs of later runs belong to a newer copy of the state. `without` are full names to leave out.
+    """
+    found = [
+        record
+        for record in records
+        if record.state.is_terminal and record.name not in without and _is_run_until(record, key)
+    ]
+    return sorted(found, key=lambda record: record.create_time or "", reverse=True)
+
+
+def delete_oldest(
+    gateway: RunGateway,
+    endpoint: Endpoint,
+    key: RunKey,
+    *,
+    keep: int,
+    without: Container[str],
+    before_delete: Callable[[Endpoint, str], None],
+) -> None:
+    """Delete the records of the declaration's earlier runs except for the newest `keep`.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    records = gateway.list_by_label(endpoint, {DECLARATION_LABEL: key.identity})
+    delete_records(
+        gateway, endpoint, ended_runs(records, key, without=without)[keep:], before_delete=before_delete
+    )
+
+
+def delete_records(
+    gateway: RunGateway,
+    endpoint: Endpoint,
+    records: Iterable[JobRecord],
+    *,
+    before_delete: Callable[[Endpoint, str], None],
+) -> None:
+    """Delete the records of ended jobs. A record that is gone already is not an error."""
+    for record in records:
+        try:
+            before_delete(endpoint, record.name)
+            gateway.delete(endpoint, record.name)
+        except NotFound:
+            continue
+
+
+def _is_run_until(record: JobRecord, key: RunKey) -> bool:
+    try:
+        carried = parse(record.labels.get(RUN_LABEL, ""))
+    except ValueError:
+        return False
+    return carried.identity == key.identity and carried.generation <= key.generation

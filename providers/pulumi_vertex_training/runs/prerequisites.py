@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulumi_vertex_training.cloud import machines, objects
+from pulumi_vertex_training.cloud import jobs, objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import image_names
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -230,7 +230,7 @@ def look_up(endpoint: Endpoint, need: Need) -> Answer:
         elif need.kind is Kind.BUCKET:
             return Answer(exists=True, location=objects.bucket_location(endpoint, need.name))
         else:
-            return Answer(exists=True, wire=machines.get(endpoint, need.name))
+            return Answer(exists=True, wire=jobs.get(endpoint, need.name))
     except NotFound:
         return MISSING
     return Answer(exists=True)

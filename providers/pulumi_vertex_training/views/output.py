@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from vertex_training.findings.visible_text import visible, visible_json, visible_lines
+from vertex_training.findings.words import visible, visible_json, visible_lines
 
 STATE_STYLES: Mapping[str, str] = {
     "SUCCEEDED": "green",

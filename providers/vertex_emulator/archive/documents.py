@@ -21,7 +21,7 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.logging.query import SEVERITIES
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.storage import iam
+from vertex_emulator.storage import access
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.fields import bucket as bucket_fields
 from vertex_emulator.storage.fields import object as object_fields
@@ -156,7 +156,7 @@ def bucket(value: Mapping[str, Any], path: str) -> Bucket:
     policy = value.get("policy")
     if policy is not None:
         sent_policy = {"version": 3, "bindings": policy}
-        policy = _checked(path, lambda: iam.checked(sent_policy, uniform=True, enforced=False))
+        policy = _checked(path, lambda: access.checked(sent_policy, uniform=True, enforced=False))
     return Bucket(
         name=name,
         project=project,

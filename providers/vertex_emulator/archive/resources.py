@@ -17,7 +17,7 @@ from vertex_emulator.archive import documents
 from vertex_emulator.archive.tar import ArchiveError, Member, Writer
 from vertex_emulator.http.messages import parse_json
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.archived import Archived, Document, Restored
+from vertex_emulator.vertex.service import Archived, Document, Restored
 
 RESOURCE_NAMES = r"resources/(?P<kind>[a-zA-Z]{1,40})/[0-9]{1,9}\.json(?P<lines>l)?"
 FOLDER = "resources"

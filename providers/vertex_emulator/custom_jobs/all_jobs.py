@@ -28,9 +28,9 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.machine_types import UnknownTypes
 from vertex_emulator.vertex.records import Record
+from vertex_emulator.vertex.service import Archived
 
 _END_SECONDS = 60.0
 _POLL_SECONDS = 0.01

@@ -10,12 +10,11 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_emulator.datasets import splitting, tables
-from vertex_emulator.datasets.items import Item, schema_title
+from vertex_emulator.datasets import contents, splitting
+from vertex_emulator.datasets.contents import DataError, Item, schema_title
 from vertex_emulator.datasets.objects import BucketObjects, directory
 from vertex_emulator.datasets.splitting import Assignment, Split
 from vertex_emulator.datasets.store import DatasetStore
-from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.pipeline_data import SETS, file_pattern
@@ -141,7 +140,7 @@ class Exporter:
         return exported
 
     def _table(self, dataset: Record, split: Split, folder: str) -> Exported:
-        table = tables.table(self._objects.sources(source_uris(dataset.message)))
+        table = contents.table(self._objects.sources(source_uris(dataset.message)))
         assignment = _of_rows(table, split)
         _check(assignment, dataset.name)
         header = next(iter(csv_lines([table.header])))
@@ -175,7 +174,7 @@ def _unchanged(lines: Iterator[Any]) -> Iterator[Any]:
         ) from error
 
 
-def _of_rows(table: tables.Table, split: Split) -> Assignment:
+def _of_rows(table: contents.Table, split: Split) -> Assignment:
     if isinstance(split, splitting.ByFraction):
         return splitting.by_fraction(sum(1 for _ in table.rows()), split.shares)
     if isinstance(split, splitting.ByFilter):

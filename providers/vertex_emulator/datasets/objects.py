@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
-from vertex_emulator.datasets.tables import DataError, Source
+from vertex_emulator.datasets.contents import DataError, Source
 from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.errors import StorageError

@@ -10,24 +10,22 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_emulator.datasets import items, splitting
+from vertex_emulator.datasets import contents, splitting
+from vertex_emulator.datasets.contents import DataError, Item
 from vertex_emulator.datasets.exporting import Exported, Exporter, is_tabular, source_uris
-from vertex_emulator.datasets.items import Item
 from vertex_emulator.datasets.objects import BucketObjects, directory
 from vertex_emulator.datasets.splitting import Split
 from vertex_emulator.datasets.store import DATASET, DATASETS, DatasetStore
-from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
 from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.archived import Archived, ArchivedRecords, Document, RestoredRecord
 from vertex_emulator.vertex.names import name_of, new_id, parse_parent
 from vertex_emulator.vertex.operations import NUMBERS, V1, ResourceOperations
 from vertex_emulator.vertex.records import Record
-from vertex_emulator.vertex.service import Service
+from vertex_emulator.vertex.service import Archived, ArchivedRecords, Document, RestoredRecord, Service
 from vertex_training.environment.pipeline_data import SETS
 
 SYSTEM = "aiplatform.googleapis.com/"
@@ -49,7 +47,7 @@ def problems(dataset: Any) -> Iterator[Violation]:
         yield Violation(
             "dataset.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
         )
-    if not items.schema_title(dataset.metadata_schema_uri):
+    if not contents.schema_title(dataset.metadata_schema_uri):
         yield Violation(
             "dataset.metadata_schema_uri",
             f"{dataset.metadata_schema_uri!r} is not the address of a schema, such as "
@@ -205,7 +203,7 @@ class DatasetService(Service):
         dataset_id = new_id()
         dataset.name = name_of(place, DATASETS.id, dataset_id)
         _single_uris(dataset.metadata)
-        dataset.labels[_SCHEMA_LABEL] = items.schema_title(dataset.metadata_schema_uri).upper()
+        dataset.labels[_SCHEMA_LABEL] = contents.schema_title(dataset.metadata_schema_uri).upper()
         at = now(self._clock)
         dataset.create_time.FromJsonString(at)
         dataset.update_time.FromJsonString(at)
@@ -311,10 +309,10 @@ class DatasetService(Service):
             response.exported_files.extend(self._objects.below(exported.folder))
         return response
 
-    def _items(self, configs: Sequence[Any]) -> Iterator[items.Item]:
+    def _items(self, configs: Sequence[Any]) -> Iterator[contents.Item]:
         for config in configs:
             for source in self._objects.sources(list(config.gcs_source.uris)):
-                yield from items.read(
+                yield from contents.read(
                     source, schema_uri=config.import_schema_uri, labels=dict(config.data_item_labels)
                 )
 

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from vertex_emulator.datasets.items import ML_USE, Item
-from vertex_emulator.datasets.tables import DataError
+from vertex_emulator.datasets.contents import ML_USE, DataError, Item
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now

@@ -1,34 +1,46 @@
-"""Authentication and authorization of requests.
+"""Authentication and authorization of requests, and the renewal of the emulator's token.
 
 The emulator runs commands for every authenticated client, so each request needs one of these secrets:
 
 * The token gives access to everything. Container tools send it as the password of `oauth2accesstoken`, as
-they do to Google. * The service token gives access to everything except the emulator's controls below
-/_local. * The storage secret, as a path prefix (`/s/SECRET/storage/v1/...`), gives access to Cloud Storage
-only. It is for clients that send no credentials to an emulator. * The metadata secret, as a path prefix
-(`/m/SECRET/PROJECT/computeMetadata/...`), gives access to the metadata server, which returns the service
-token. Google's clients send no credentials to the metadata server, so without the prefix every user of this
-machine could get the token. * A signed URL of Cloud Storage, or the address of a resumable upload, which only
-the client that began the upload knows, gives access to the call or upload that it names. Web pages may use
-both.
+  they do to Google.
+* The service token gives access to everything except the emulator's controls below /_local.
+* The storage secret, as a path prefix (`/s/SECRET/storage/v1/...`), gives access to Cloud Storage only. It is
+  for clients that send no credentials to an emulator.
+* The metadata secret, as a path prefix (`/m/SECRET/PROJECT/computeMetadata/...`), gives access to the
+  metadata server, which returns the service token. Google's clients send no credentials to the metadata
+  server, so without the prefix every user of this machine could get the token.
+* A signed URL of Cloud Storage, or the address of a resumable upload, which only the client that began the
+  upload knows, gives access to the call or upload that it names. Web pages may use both.
 
 Otherwise a web page must not reach the emulator through a browser. The Host header must name this machine (a
 different name means DNS rebinding), and requests that a browser makes for a page are rejected, even if the
 page is an object in a bucket.
+
+While the emulator does not run, another program of this machine can listen at its port, and clients that have
+the token send it there. So a start makes a new token, unless jobs are live and the port is the one that their
+programs know: those programs hold secrets that follow from the token, and would fail with others.
 """
 
 from __future__ import annotations
 
 import base64
 import enum
+import hashlib
 import hmac
+import json
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from vertex_emulator.http.google_paths import BATCH, google_path
 from vertex_emulator.http.messages import Headers, HttpError
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.clock import now
+from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.database import Database
 
 HEALTH = "/_local/health"
 IMPORT = "/_local/import"
@@ -288,4 +300,64 @@ def _unauthenticated(why: str, *, registry: bool = False) -> HttpError:
         f"{why} The token is in the file 'token' in the emulator's data folder; "
         "`vertex-training emulator env` prints the settings for clients.",
         headers={"WWW-Authenticate": f'{scheme} realm="vertex-training emulator"'},
+    )
+
+
+_KEPT = 16
+"""Number of replaced tokens that are recognised."""
+
+_PORT = "token_port"
+_REPLACED = "replaced_secrets"
+
+
+def token_for(folder: DataFolder, database: Database, *, port: int, live_jobs: int) -> str:
+    """Return the token for a start that listens at `port`. Only the daemon calls this, under the lock.
+
+    Raises `DataFolderError`.
+    """
+    last = _setting(database, _PORT)
+    if live_jobs and last == str(port):
+        return data_folder.ensure_token(folder)
+    old = data_folder.read_token(folder)
+    if old is not None:
+        kept = [*json.loads(_setting(database, _REPLACED) or "[]"), [now(), *map(_digest, _secrets(old))]]
+        _set(database, _REPLACED, json.dumps(kept[-_KEPT:]))
+    new = secrets.token_urlsafe(32)
+    data_folder.write_private(folder.token, new.encode("ascii"))
+    _set(database, _PORT, str(port))
+    return new
+
+
+def replaced_secrets(database: Database) -> Callable[[str], str | None]:
+    """Return a function from a secret to the time when it was replaced, or None for any other text."""
+    times = {
+        digest: time
+        for time, *digests in json.loads(_setting(database, _REPLACED) or "[]")
+        for digest in digests
+    }
+    return lambda secret: times.get(_digest(secret))
+
+
+def _secrets(token: str) -> tuple[str, ...]:
+    return (
+        token,
+        data_folder.service_token(token),
+        data_folder.storage_secret(token),
+        data_folder.metadata_secret(token),
+    )
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _setting(database: Database, name: str) -> str | None:
+    row = database.row("SELECT value FROM settings WHERE name = ?", (name,))
+    return None if row is None else str(row["value"])
+
+
+def _set(database: Database, name: str, value: str) -> None:
+    database.execute(
+        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
     )

@@ -21,8 +21,7 @@ from typing import Protocol, cast
 from urllib.parse import parse_qs
 
 from vertex_emulator.http import auth
-from vertex_emulator.http.bodies import BodyFramingError, WireBody, body_length, promised_length
-from vertex_emulator.http.compressed import decompressed
+from vertex_emulator.http.bodies import BodyFramingError, WireBody, body_length, decompressed, promised_length
 from vertex_emulator.http.deadlines import Limits, SocketReader
 from vertex_emulator.http.head import Head, read_head
 from vertex_emulator.http.messages import (

@@ -1,19 +1,55 @@
-"""The methods of Cloud Logging over gRPC: messages from and to the JSON documents of `CloudLogging`."""
+"""The methods of Cloud Logging over gRPC, and the entries that arrive while a client waits for them."""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from vertex_emulator.logging.entries import CloudLogging, read_query
-from vertex_emulator.logging.tail import Tail
-from vertex_emulator.rpc import descriptors
+from vertex_emulator.job_folder import logs
+from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.logging import query as logging_query
+from vertex_emulator.logging.entries import CloudLogging, LogSource, Query, Sources, document_of, read_query
+from vertex_emulator.logging.written_entries import WrittenEntries
+from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import GrpcBinding, RpcError, Streaming
+
+
+class Tail:
+    """The entries since the last look, in the logs that a query names."""
+
+    def __init__(self, query: Query, sources: Sources, written: WrittenEntries) -> None:
+        self._query = query
+        self._sources = sources
+        self._written = written
+        self._last = written.last()
+        self._read_until = {path: path.stat().st_size for _, path in self._files()}
+
+    def new(self) -> list[dict[str, Any]]:
+        """Return the entries in the API's JSON since the last call, in the order of their times."""
+        found, self._last = self._written.read_new(self._query.projects, self._last)
+        for source, path in self._files():
+            entries, end = logs.read_new(path, self._read_until.get(path, 0))
+            self._read_until[path] = end
+            found += [document_of(source, entry) for entry in entries]
+        matching = [
+            document
+            for document in found
+            if filters.matches(self._query.expression, logging_query.predicate_of(document))
+        ]
+        return sorted(matching, key=lambda document: (document["timestamp"], document["insertId"]))
+
+    def _files(self) -> Iterator[tuple[LogSource, Path]]:
+        job_id = filters.required(self._query.expression, "resource.labels.job_id")
+        for source in self._sources(job_id):
+            if project_number(source.project) in self._query.projects:
+                yield from ((source, path) for path in sorted(source.folder.glob("*.jsonl")))
+
 
 _PACKAGE = "google.logging.v2"
 _MOST_IN_A_MESSAGE = 100

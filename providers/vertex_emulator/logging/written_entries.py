@@ -14,7 +14,7 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.logging.query import FIELDS, SEVERITIES
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.archived import Document
+from vertex_emulator.vertex.service import Document
 
 MAX_ENTRIES = 100_000
 """The most entries of all projects together; the oldest ones are removed first."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from vertex_emulator.datasets.contents import DataError
 from vertex_emulator.datasets.objects import BucketObjects, directory
-from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
@@ -29,18 +29,18 @@ from vertex_emulator.models.uploading import EXPORT_FORMAT, check, check_artifac
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.archived import (
+from vertex_emulator.vertex.names import parse_parent
+from vertex_emulator.vertex.operations import V1, ResourceOperations
+from vertex_emulator.vertex.records import Record
+from vertex_emulator.vertex.service import (
     Archived,
     ArchivedRecords,
     Document,
     RestoredRecord,
+    Service,
     as_json,
     read_message,
 )
-from vertex_emulator.vertex.names import parse_parent
-from vertex_emulator.vertex.operations import V1, ResourceOperations
-from vertex_emulator.vertex.records import Record
-from vertex_emulator.vertex.service import Service
 
 _MAX_VERSION = 2**31
 

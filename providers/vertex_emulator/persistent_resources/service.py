@@ -22,22 +22,21 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.persistent_resources import checks, resources
-from vertex_emulator.persistent_resources.allocator import ResourceAllocator
 from vertex_emulator.persistent_resources.resources import (
     COLLECTION,
     ArchivedPersistentResources,
     ChangeKind,
     PendingChange,
     PendingChanges,
+    ResourceAllocator,
 )
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
 from vertex_emulator.vertex.operations import CANCELLED, ResourceOperations, already_exists, not_found
 from vertex_emulator.vertex.records import Record, Records
-from vertex_emulator.vertex.service import Service
+from vertex_emulator.vertex.service import Archived, Service
 
 DELAY_SECONDS = 0.3
 """Duration of each change unless a test sets another one."""

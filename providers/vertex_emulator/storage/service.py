@@ -19,7 +19,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
-from vertex_emulator.storage.access_lists import AccessLists
+from vertex_emulator.storage.access import AccessLists, Policies
 from vertex_emulator.storage.batch import Batch
 from vertex_emulator.storage.buckets.calls import Buckets, RelatedCalls
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
@@ -28,7 +28,6 @@ from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.recovery import recover
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import StorageError, as_storage_error, unsupported
-from vertex_emulator.storage.iam import Policies
 from vertex_emulator.storage.objects.calls import Objects
 from vertex_emulator.storage.objects.listing import Listing
 from vertex_emulator.storage.objects.transfers import Transfers

@@ -16,7 +16,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from vertex_emulator.datasets import splitting
-from vertex_emulator.datasets.items import schema_title
+from vertex_emulator.datasets.contents import schema_title
 from vertex_emulator.datasets.objects import directory
 from vertex_emulator.datasets.splitting import Split
 from vertex_emulator.rpc import descriptors, filters, payload

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
+from vertex_emulator.datasets.contents import DataError
 from vertex_emulator.datasets.exporting import Exported, is_tabular
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService, fill_stats
-from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.times import now

@@ -34,7 +34,6 @@ from vertex_emulator.training_pipelines.store import (
     Work,
 )
 from vertex_emulator.vertex import listing
-from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
 from vertex_emulator.vertex.operations import (
     V1,
@@ -44,7 +43,7 @@ from vertex_emulator.vertex.operations import (
     cannot_delete,
     not_found,
 )
-from vertex_emulator.vertex.service import Service
+from vertex_emulator.vertex.service import Archived, Service
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"

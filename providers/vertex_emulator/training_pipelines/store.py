@@ -16,10 +16,10 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import invalid_fields
 from vertex_emulator.training_pipelines.inputs import problems
 from vertex_emulator.vertex import operations
-from vertex_emulator.vertex.archived import ArchivedRecords, Document, RestoredRecord, read_id
 from vertex_emulator.vertex.names import parse_name
 from vertex_emulator.vertex.operations import V1, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
+from vertex_emulator.vertex.service import ArchivedRecords, Document, RestoredRecord, read_id
 from vertex_emulator.vertex.states import States
 
 PENDING = "PIPELINE_STATE_PENDING"

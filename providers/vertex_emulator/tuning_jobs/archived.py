@@ -17,7 +17,9 @@ from vertex_emulator.rpc.methods import invalid_fields
 from vertex_emulator.tuning_jobs import trials, validation
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote, TrialNote
 from vertex_emulator.vertex import names
-from vertex_emulator.vertex.archived import (
+from vertex_emulator.vertex.names import name_of
+from vertex_emulator.vertex.records import Record, Records
+from vertex_emulator.vertex.service import (
     ArchivedRecords,
     Document,
     RestoredRecord,
@@ -25,8 +27,6 @@ from vertex_emulator.vertex.archived import (
     read_id,
     read_message,
 )
-from vertex_emulator.vertex.names import name_of
-from vertex_emulator.vertex.records import Record, Records
 
 _TRIAL = f"{VERTEX_AI}.Trial"
 _STOPPED = ("", "job", "rule", "predicted")

@@ -35,11 +35,10 @@ from vertex_emulator.tuning_jobs.archived import ArchivedTuningJobs
 from vertex_emulator.tuning_jobs.driver import Driver
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.vertex import listing, names
-from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
 from vertex_emulator.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.records import Collection, Record, Records
-from vertex_emulator.vertex.service import Service
+from vertex_emulator.vertex.service import Archived, Service
 
 _PATH = "/_local/tuning-seed"
 _MOST = 2**63

@@ -16,7 +16,7 @@ from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.notes import StudyNote, TrialNote
-from vertex_emulator.tuning_jobs.study import early_stopping, search, study_stopping
+from vertex_emulator.tuning_jobs.study import search, stopping
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, Trial, add, final
 from vertex_emulator.tuning_jobs.study.study import Study
 from vertex_emulator.vertex.records import Record
@@ -176,7 +176,7 @@ class Step:
         for trial, one in zip(self.job.trials, past, strict=True):
             if trials.state_of(trial) == trials.ACTIVE:
                 others = [each for each in past if each is not one]
-                if early_stopping.stops_early(self.study, one, others):
+                if stopping.stops_early(self.study, one, others):
                     self._stop(trial, by="rule")
 
     def _stop(self, trial: Any, *, by: str) -> None:
@@ -195,14 +195,14 @@ class Step:
             return None
         past = self._history()
         completed = [each for each in past if each.completed]
-        return early_stopping.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
+        return stopping.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
 
     @cached_property
-    def _convex_rule(self) -> early_stopping.ConvexRule | None:
+    def _convex_rule(self) -> stopping.ConvexRule | None:
         spec = self.job.study_spec
         if spec.WhichOneof("automated_stopping_spec") != "convex_automated_stopping_spec":
             return None
-        return early_stopping.read_convex_rule(spec.convex_automated_stopping_spec)
+        return stopping.read_convex_rule(spec.convex_automated_stopping_spec)
 
     @property
     def _update_all(self) -> bool:
@@ -257,12 +257,12 @@ class Step:
         return bool(self.note.stopped and self.job.study_spec.study_stopping_config.should_stop_asap.value)
 
     def _stop_reason(self, past: list[Trial], *, count: int) -> str | None:
-        return study_stopping.stop_reason(self.study, past, count=count, created=self._created, now=self.now)
+        return stopping.stop_reason(self.study, past, count=count, created=self._created, now=self.now)
 
     def _has_failed(self) -> bool:
         if not any(trials.state_of(each) == trials.INFEASIBLE for each in self.job.trials):
             return False
-        return study_stopping.too_many_failed(
+        return stopping.too_many_failed(
             self._history(), max_trials=self.job.max_trial_count, max_failed=self.job.max_failed_trial_count
         )
 

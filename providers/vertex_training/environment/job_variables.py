@@ -1,4 +1,4 @@
-"""Variables that are the same in every replica of a job on Vertex AI, and those of a trial.
+"""Variables that are the same in every replica of a job on Vertex AI, and those of the emulator's devices.
 
 Sources: the API (`CustomJobSpec.base_output_directory`) for the directories; variables of real jobs for
 CLOUD_ML_*; for the rest Google's client library, which reads them (`training_utils`, `metadata.constants`).
@@ -6,6 +6,11 @@ CLOUD_ML_*; for the rest Google's client library, which reads them (`training_ut
 Left out are AIP_TF_PROFILER_PORT and AIP_HTTP_HANDLER_PORT, which the profiler's web server reads, and
 TPU_NODE_NAME and TPU_CONFIG: only the service knows their values. AIP_DATA_FORMAT and AIP_*_DATA_URI follow
 from the dataset of a training pipeline and are in `pipeline_data`.
+
+The variables of devices are not set on Google Cloud, where the accelerators exist. JAX, and XLA below other
+frameworks, create CPU devices if a flag asks for them. TensorFlow creates them by a call, which the
+emulator's `sitecustomize` makes. PyTorch has no such devices: a program starts one process for each, with the
+number from `vertex_cluster.local_devices`.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from dataclasses import dataclass, field
 
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.pools import WorkerPoolSpec
 
 METRIC_TAG = "training/hptuning/metric"
 """The tag of a metric that a program reports without one (package `cloudml-hypertune`)."""
@@ -107,3 +113,29 @@ def tuning_variables(
         "CLOUD_ML_HP_METRIC_FILE": metric_file,
         "CLOUD_ML_HP_METRIC_TAG": metric_tag,
     }
+
+
+DEVICES = "VERTEX_CLUSTER_LOCAL_DEVICES"
+"""Read by `vertex_cluster.local_devices`."""
+
+XLA_FLAGS = "XLA_FLAGS"
+_FLAG = "--xla_force_host_platform_device_count"
+
+
+def local_devices(pool: WorkerPoolSpec) -> int:
+    """Return how many devices each replica of a pool has on the emulator: 0 without accelerators."""
+    return pool.machine_spec.accelerator_count if pool.machine_spec else 0
+
+
+def local_device_variables(pool: WorkerPoolSpec, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the variables that make the devices of a pool's replicas; none without accelerators.
+
+    `given` has the replica's own variables: its other flags are kept, and its own number of devices wins.
+    """
+    count = local_devices(pool)
+    if not count:
+        return {}
+    flags = (given or {}).get(XLA_FLAGS, "")
+    if not re.search(rf"{_FLAG}\b", flags):
+        flags = f"{flags} {_FLAG}={count}".strip()
+    return {DEVICES: (given or {}).get(DEVICES, str(count)), XLA_FLAGS: flags}

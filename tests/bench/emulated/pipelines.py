@@ -21,9 +21,9 @@ from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.store import MODEL
 from vertex_emulator.models.uploading import upload
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.vertex.archived import read_message
 from vertex_emulator.vertex.names import parse_parent
 from vertex_emulator.vertex.operations import V1
+from vertex_emulator.vertex.service import read_message
 
 _ROWS = 200_000
 _MODELS = 4000

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cli import files, json_text, yaml_text
+from pulumi_vertex_training.cli import files, yaml_text
 from pulumi_vertex_training.cli.plain_values import MAX_DEPTH, MAX_VALUES, TextError
 from pulumi_vertex_training.views.failure import BAD_INPUT, InputError
 from support import properties  # noqa: F401
@@ -294,8 +294,8 @@ VALUES = st.recursive(
 
 @given(value=VALUES)
 def test_json_reads_what_json_writes(value: Any) -> None:
-    assert json_text.read(json.dumps(value)) == value
-    assert json_text.read(json.dumps(value, ensure_ascii=False, indent=1)) == value
+    assert files.read_json(json.dumps(value)) == value
+    assert files.read_json(json.dumps(value, ensure_ascii=False, indent=1)) == value
 
 
 @given(value=VALUES)
@@ -349,7 +349,7 @@ WORDS = st.sampled_from(
 @given(words=st.lists(WORDS | st.text(max_size=3), max_size=25))
 def test_any_text_gives_plain_values_or_one_finding(words: list[str]) -> None:
     text = "".join(words).encode(errors="ignore").decode()
-    for reader in (json_text.read, yaml_text.read):
+    for reader in (files.read_json, yaml_text.read):
         try:
             value = reader(text)
         except TextError as error:
@@ -360,4 +360,4 @@ def test_any_text_gives_plain_values_or_one_finding(words: list[str]) -> None:
 
 
 def test_every_number_is_finite() -> None:
-    assert math.isfinite(json_text.read("1.7976931348623157e308"))
+    assert math.isfinite(files.read_json("1.7976931348623157e308"))

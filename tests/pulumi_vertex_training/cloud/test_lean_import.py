@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cloud.lean_import import import_lean
+from pulumi_vertex_training.cloud.imports import import_lean
 
 
 def in_fresh_process(code: str) -> str:
@@ -153,7 +153,7 @@ def test_googles_own_packages_work_after_the_lean_import() -> None:
     out = in_fresh_process(
         """
         import warnings
-        from pulumi_vertex_training.cloud.lean_import import import_lean
+        from pulumi_vertex_training.cloud.imports import import_lean
         lean = import_lean("google.cloud.aiplatform_v1.services.job_service")
         import google.cloud.aiplatform_v1 as v1
         assert "EndpointServiceClient" not in vars(v1)

@@ -11,7 +11,7 @@ from pulumi_vertex_training.cli.explain.documents import job_in, read_document
 from support.jobs import REDUCTION_SERVER
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
-from vertex_training.fields.origins import as_written, written_path
+from vertex_training.fields.schema import as_written, written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.custom_job import to_wire

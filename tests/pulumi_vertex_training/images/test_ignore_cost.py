@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.images.files.automaton import _Automaton
-from pulumi_vertex_training.images.files.ignore import read_patterns
+from pulumi_vertex_training.images.files.ignore import _Automaton, read_patterns
 from pulumi_vertex_training.packaging.wheels.contents import _fits
 from support.properties import examples
 

@@ -10,7 +10,7 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.program_secrets import ProgramSecrets, note
+from pulumi_vertex_training.program.messages import ProgramSecrets, note
 from pulumi_vertex_training.program.resource import with_outputs
 
 

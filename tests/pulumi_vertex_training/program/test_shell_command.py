@@ -13,7 +13,7 @@ import pytest
 PRINT = (
     "import sys; from pulumi.runtime import settings; "
     "settings.SETTINGS.root_directory = sys.argv[1]; "
-    "from pulumi_vertex_training.program.shell_command import job_command; print(job_command('logs', '7'))"
+    "from pulumi_vertex_training.program.links import job_command; print(job_command('logs', '7'))"
 )
 OWN = Path(sys.executable).parent
 

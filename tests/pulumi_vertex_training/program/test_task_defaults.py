@@ -8,7 +8,7 @@ import pulumi
 import pytest
 
 import pulumi_vertex_training as vt
-from pulumi_vertex_training.program.arguments.task_defaults import Tasks, filled, missing
+from pulumi_vertex_training.program.arguments.worker_pools import Tasks, filled, missing
 
 MACHINE = {"machine_type": "n1-standard-4"}
 IMAGE = Tasks(image_uri="r/image@sha256:1")

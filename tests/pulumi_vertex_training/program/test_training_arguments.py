@@ -10,7 +10,7 @@ import pytest
 
 import pulumi_vertex_training as vt
 from pulumi_vertex_training.kinds.distributed_training.resource import _uris
-from pulumi_vertex_training.program.arguments.task_defaults import Tasks, filled
+from pulumi_vertex_training.program.arguments.worker_pools import Tasks, filled
 
 MACHINE = {"machine_spec": {"machine_type": "n1-standard-4"}}
 

@@ -13,8 +13,15 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.program.waiting.failures import Again, WaitFailed, held
-from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, declared, program_waits
+from pulumi_vertex_training.program.waiting.waits import (
+    Again,
+    Wait,
+    WaitFailed,
+    WaitResult,
+    declared,
+    held,
+    program_waits,
+)
 from support.waiting import TIMEOUT
 
 ON_FAILURE = Again(rerun="on_failure", limit=1)

@@ -10,10 +10,9 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.runs import history, identity
+from pulumi_vertex_training.runs import deletion, identity
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RunKey
-from pulumi_vertex_training.runs.policies.reasons import code_of, words_of
-from pulumi_vertex_training.runs.policies.rerun import Action, decide
+from pulumi_vertex_training.runs.policies.rerun import Action, code_of, decide, words_of
 from support import rerun_page
 from support.services.fake_gateway import FakeGateway
 from vertex_training.fields.labels import label_problems
@@ -49,8 +48,8 @@ def names(records: list[JobRecord]) -> list[str]:
 
 
 def test_only_ended_jobs_of_the_declaration_count() -> None:
-    assert names(history.ended_runs(JOBS, KEY)) == ["now", "again", "failed", "first"]
-    assert names(history.ended_runs(JOBS, KEY, without={"now"})) == ["again", "failed", "first"]
+    assert names(deletion.ended_runs(JOBS, KEY)) == ["now", "again", "failed", "first"]
+    assert names(deletion.ended_runs(JOBS, KEY, without={"now"})) == ["again", "failed", "first"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_the_oldest_are_deleted_and_a_record_that_is_gone_is_passed_over(
 
     gateway: Any = FakeGateway(noun="job", list_by_label=listed, delete=delete)
     before: list[str] = []
-    history.delete_oldest(
+    deletion.delete_oldest(
         gateway, ENDPOINT, KEY, keep=keep, without={"now"}, before_delete=lambda _, name: before.append(name)
     )
     assert called == before == deleted

@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
 from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
-from pulumi_vertex_training.runs.log_sources import RunLog
+from pulumi_vertex_training.runs.logs import RunLog
 from support.scripted_service import Answer, Asked, Service, refusal
 
 PLACE = "projects/7/locations/us-central1"

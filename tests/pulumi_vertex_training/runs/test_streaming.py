@@ -9,7 +9,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.errors import CloudError, Internal, PermissionDenied
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.streaming import Limits, LogLines, stream
+from pulumi_vertex_training.runs.logs import Limits, LogLines, stream
 from pulumi_vertex_training.runs.watching import Pace
 
 

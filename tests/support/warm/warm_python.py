@@ -42,7 +42,7 @@ _MODULES = (
 
 _EMULATOR_MODULES = (
     "vertex_emulator.__main__",
-    "vertex_emulator.installed_code",
+    "vertex_emulator.lookup",
     "vertex_emulator.daemon",
     "vertex_emulator.custom_jobs.supervisor.starting",
     "vertex_emulator.custom_jobs.supervisor.orders",

@@ -31,9 +31,8 @@ from support.tables import every_row
 from vertex_emulator.control import ControlError
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.datasets.items import Item
+from vertex_emulator.datasets.contents import DataError, Item
 from vertex_emulator.datasets.store import DatasetStore
-from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.projects import project_number
 
 PLACE = f"projects/{project_number('local')}/locations/us-central1"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from vertex_emulator.datasets import exporting, items, tables
-from vertex_emulator.datasets.tables import DataError, Source
+from vertex_emulator.datasets import contents, exporting
+from vertex_emulator.datasets.contents import DataError, Source
 
 TEXT = "gs://google-cloud-aiplatform/schema/dataset/ioformat/text_classification_single_label_io_format_1.0.0.yaml"
 MULTI = "gs://google-cloud-aiplatform/schema/dataset/ioformat/image_classification_multi_label_io_format_1.0.0.yaml"
@@ -36,13 +36,13 @@ def source(content: str | bytes, name: str = "gs://b/a.csv") -> Source:
     ],
 )
 def test_rows(content: str | bytes, rows: list[list[str]]) -> None:
-    table = tables.table([source(content)])
+    table = contents.table([source(content)])
     assert table.header == ("a", "b")
     assert list(table.rows()) == rows
 
 
 def test_files_are_sorted_by_name_and_have_one_header() -> None:
-    table = tables.table(
+    table = contents.table(
         [source("3,4\n", "gs://b/3"), source("a,b\n1,2\n", "gs://b/1"), source("a,b\n9,9\n", "gs://b/2")]
     )
     assert list(table.rows()) == [["1", "2"], ["9", "9"], ["3", "4"]]
@@ -61,12 +61,12 @@ def test_files_are_sorted_by_name_and_have_one_header() -> None:
 )
 def test_invalid_tables(content: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        list(tables.table([source(content)]).rows())
+        list(contents.table([source(content)]).rows())
 
 
 def test_a_missing_column() -> None:
     with pytest.raises(DataError, match=r"no column 'c'\. .* a, b"):
-        tables.table([source("a,b\n")]).column("c")
+        contents.table([source("a,b\n")]).column("c")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_missing_column() -> None:
                 "imageGcsUri": "gs://b/1.png",
                 "classificationAnnotations": [{"displayName": "cat"}, {"displayName": "dog"}],
             },
-            {items.ML_USE: "test"},
+            {contents.ML_USE: "test"},
             id="csv-labels",
         ),
     ],
@@ -112,13 +112,13 @@ def test_a_missing_column() -> None:
 def test_items(
     name: str, schema: str, line: str, content: Mapping[str, object], labels: Mapping[str, str]
 ) -> None:
-    (found,) = items.read(source(f"{line}\n", name), schema_uri=schema, labels={})
+    (found,) = contents.read(source(f"{line}\n", name), schema_uri=schema, labels={})
     assert (found.content, found.labels) == (content, labels)
 
 
 def test_a_label_of_the_line_overrides_one_of_the_import() -> None:
     line = '{"textContent": "hi", "dataItemResourceLabels": {"a": "line"}}'
-    (found,) = items.read(source(line, "gs://b/a.jsonl"), schema_uri=TEXT, labels={"a": "all", "b": "all"})
+    (found,) = contents.read(source(line, "gs://b/a.jsonl"), schema_uri=TEXT, labels={"a": "all", "b": "all"})
     assert found.labels == {"a": "line", "b": "all"}
 
 
@@ -140,16 +140,16 @@ def test_a_label_of_the_line_overrides_one_of_the_import() -> None:
 )
 def test_invalid_items(name: str, schema: str, line: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        list(items.read(source(line, name), schema_uri=schema, labels={}))
+        list(contents.read(source(line, name), schema_uri=schema, labels={}))
 
 
 def test_an_item_is_exported_with_its_set() -> None:
-    item = items.Item(content={"textContent": "\u00e4"}, labels={"a": "b"})
+    item = contents.Item(content={"textContent": "\u00e4"}, labels={"a": "b"})
     line = item.line("validation")
     assert line.endswith(b"\n")
     assert json.loads(line) == {
         "textContent": "\u00e4",
-        "dataItemResourceLabels": {"a": "b", items.ML_USE: "validation"},
+        "dataItemResourceLabels": {"a": "b", contents.ML_USE: "validation"},
     }
 
 
@@ -164,7 +164,7 @@ def test_an_item_is_exported_with_its_set() -> None:
     ],
 )
 def test_titles_of_schemas(uri: str, expected: str) -> None:
-    assert items.schema_title(uri) == expected
+    assert contents.schema_title(uri) == expected
 
 
 def test_the_lines_of_a_set_are_assigned_to_its_files_in_turn() -> None:

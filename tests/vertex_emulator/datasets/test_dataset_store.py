@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vertex_emulator.datasets.items import Item
+from vertex_emulator.datasets.contents import DataError, Item
 from vertex_emulator.datasets.store import DATASET, DatasetStore
-from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.projects import Place

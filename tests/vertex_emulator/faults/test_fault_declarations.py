@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.tables import every_row
-from vertex_emulator.faults.fault import STATUSES, Fault, FaultError, matches_name, parse_fault
-from vertex_emulator.faults.switchboard import Faults
+from vertex_emulator.faults.switchboard import STATUSES, Fault, FaultError, Faults, matches_name, parse_fault
 from vertex_emulator.vertex.records import ChangeHistory, LookBack, looking_back
 
 CREATE = "JobService.CreateCustomJob"

@@ -18,7 +18,7 @@ from support.emulator import PROJECT, call, running
 from support.job_emulator import JobEmulator, pool
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.grpc_server.streams import MOST_STREAMS
+from vertex_emulator.grpc_server.server import MOST_STREAMS
 
 PARENT = f"projects/{PROJECT}"
 METHOD = "/google.logging.v2.LoggingServiceV2/TailLogEntries"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vertex_emulator.kernel.database import Database, connect
-from vertex_emulator.kernel.read_cache import ReadCache
+from vertex_emulator.kernel.database import Database, ReadCache, connect
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from vertex_emulator.models.uploading import upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.vertex.archived import read_message
 from vertex_emulator.vertex.operations import V1, ResourceOperations
+from vertex_emulator.vertex.service import read_message
 
 PLACE = Place(project="local", location="us-central1")
 NAMES = st.sampled_from(["a", "b", "B", "aa", "é"])

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from support.services.studies import MINIMIZE, study, trial
-from vertex_emulator.tuning_jobs.study import early_stopping
-from vertex_emulator.tuning_jobs.study.early_stopping import stops_early
+from vertex_emulator.tuning_jobs.study import stopping
 from vertex_emulator.tuning_jobs.study.measurements import Trial
+from vertex_emulator.tuning_jobs.study.stopping import stops_early
 
 MEDIAN: dict[str, Any] = {"medianAutomatedStoppingSpec": {}}
 DECAY: dict[str, Any] = {"decayCurveStoppingSpec": {}}
@@ -96,7 +96,7 @@ def test_a_decay_curve_is_given_up_once_it_is_known_well_enough() -> None:
     lengths = [
         count for count in range(1, 10) if stops_early(study(**DECAY), running(rising(0.3, count)), others)
     ]
-    assert lengths and lengths[0] >= early_stopping.MIN_MEASUREMENTS
+    assert lengths and lengths[0] >= stopping.MIN_MEASUREMENTS
     assert lengths == list(range(lengths[0], 10))
 
 
@@ -106,10 +106,8 @@ def test_a_decay_curve_needs_three_completed_trials() -> None:
 
 
 def test_the_prediction_of_a_curve_that_is_the_mean_is_the_mean() -> None:
-    known = [
-        early_stopping.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)
-    ]
-    mean, deviation = early_stopping.predicted(early_stopping.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
+    known = [stopping.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)]
+    mean, deviation = stopping.predicted(stopping.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
     assert mean == pytest.approx(0.4)
     assert 0 < deviation < 0.05
 
@@ -150,21 +148,19 @@ def test_a_trial_that_rises_fast_enough_goes_on() -> None:
 
 def test_a_stopped_trial_gets_a_last_measurement_at_the_last_step() -> None:
     one = study(**CONVEX)
-    metric, rule = one.metrics[0], early_stopping.read_convex_rule(one.message.convex_automated_stopping_spec)
+    metric, rule = one.metrics[0], stopping.read_convex_rule(one.message.convex_automated_stopping_spec)
     stopped = running([0.10, 0.18, 0.22, 0.24])
-    last = early_stopping.last_measurement(metric, stopped, GOOD, rule)
+    last = stopping.last_measurement(metric, stopped, GOOD, rule)
     assert last is not None and last.step == 5
     assert last.metrics["accuracy"] == pytest.approx(0.25, abs=0.005)
 
 
 def test_with_update_all_the_prediction_learns_from_completed_trials() -> None:
     one = study(convexAutomatedStoppingSpec={"minMeasurementCount": 3, "updateAllStoppedTrials": True})
-    metric, rule = one.metrics[0], early_stopping.read_convex_rule(one.message.convex_automated_stopping_spec)
+    metric, rule = one.metrics[0], stopping.read_convex_rule(one.message.convex_automated_stopping_spec)
     straight = [trial(n, [i / 20 for i in range(1, 11)]) for n in range(1, 6)]
     stopped = running([0.10, 0.18, 0.22, 0.24])
-    alone = early_stopping.last_measurement(
-        metric, stopped, straight, early_stopping.ConvexRule(min_measurements=3)
-    )
-    together = early_stopping.last_measurement(metric, stopped, straight, rule)
+    alone = stopping.last_measurement(metric, stopped, straight, stopping.ConvexRule(min_measurements=3))
+    together = stopping.last_measurement(metric, stopped, straight, rule)
     assert alone is not None and together is not None
     assert together.metrics["accuracy"] > alone.metrics["accuracy"]

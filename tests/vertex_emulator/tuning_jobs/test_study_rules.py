@@ -20,7 +20,7 @@ from support.services.studies import (
 )
 from support.tables import every_row
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.tuning_jobs.study.study_stopping import stop_reason, too_many_failed
+from vertex_emulator.tuning_jobs.study.stopping import stop_reason, too_many_failed
 from vertex_emulator.tuning_jobs.validation import problems
 
 MINUTE = 60_000_000

@@ -11,7 +11,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.jobs import from_wire
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import count_trials
-from pulumi_vertex_training.views.trials_view import cancelled_job_keys
+from pulumi_vertex_training.views.study_view import cancelled_job_keys
 from support.job_emulator import (
     DONE,
     SLEEP,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches, files
-from pulumi_vertex_training.cli.explain import explanation, framework_page, replica_limits
+from pulumi_vertex_training.cli.explain import explanation, framework_page
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
@@ -125,7 +125,7 @@ def _one_replica(explained: Explanation, name: str, output: Output) -> Explanati
             output.note(sentence)
     if found:
         for problem in explained.warnings:
-            if problem.rule == replica_limits.SLICE_SETTINGS.name:
+            if problem.rule == explanation.SLICE_SETTINGS.name:
                 output.note(explain_view.sentence(problem))
     return explained
 

@@ -1,4 +1,4 @@
-"""Make the explanation of a document for `explain`."""
+"""Make the explanation of a document for `explain`, of no more replicas than can be listed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches
-from pulumi_vertex_training.cli.explain import documents, replica_limits
+from pulumi_vertex_training.cli.explain import documents
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import role_counts
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from pulumi_vertex_training.views import pools_view
@@ -25,17 +26,68 @@ from pulumi_vertex_training.views.explained import (
 from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster, ClusterError
-from vertex_training.environment.local_devices import local_device_variables
+from vertex_training.environment.job_variables import local_device_variables
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
-from vertex_training.fields.origins import written_path
+from vertex_training.fields.schema import written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.framework_choices import preset_of
 from vertex_training.job.rules.job_spec import below
-from vertex_training.topology.roles import CHIEF, SERVERS, WORKERS, Role, role_of
+from vertex_training.topology.roles import CHIEF, MAX_POOLS, SERVERS, WORKERS, Role, role_of
 from vertex_training.topology.rules import reduction_servers
 from vertex_training.topology.rules.reduction_servers import Sizing
+from vertex_training.topology.variables import LONG_VARIABLE
+
+MAX_REPLICAS = 2_000
+
+LISTED_REPLICAS = Rule(
+    name="listed-replicas",
+    says=f"the environments of at most {MAX_REPLICAS} replicas are listed",
+    source="ours: each replica's environment has the addresses of all of them",
+    level="warning",
+)
+SLICE_SETTINGS = Rule(
+    name="tpu-slice-settings",
+    says="settings of a framework are shown for replicas that are one machine each",
+    source="ours: no document says what the other machines of a TPU slice have in their environment",
+    level="warning",
+)
+RULES = (LISTED_REPLICAS, SLICE_SETTINGS)
+
+
+def can_be_listed(document: Document[CustomJobSpec]) -> bool:
+    """Return whether the number and the roles of the replicas are declared without an error."""
+    if document.spec is None:
+        return False
+    pools = document.spec.worker_pool_specs
+    counts = [pool.replica_count for pool in pools]
+    guessed = {"", "worker_pool_specs"}
+    for position in range(MAX_POOLS):
+        guessed |= {f"worker_pool_specs[{position}]", f"worker_pool_specs[{position}].replica_count"}
+    return (
+        len(counts) <= MAX_POOLS
+        and counts[: CHIEF + 1] == [1]
+        and min(counts) >= 0
+        and not guessed & document.damaged
+        and not any(problem.rule == LONG_VARIABLE.name for problem in document.problems)
+    )
+
+
+def limit_problems(document: Document[CustomJobSpec]) -> Iterator[Problem]:
+    """Yield a problem if there are too many replicas to list."""
+    pools = document.spec.worker_pool_specs if document.spec else ()
+    count = sum(pool.replica_count for pool in pools)
+    if isinstance(document, LegacyDocument):
+        count = max(count, sum(role_counts(document.training_input)))
+    if count > MAX_REPLICAS:
+        yield LISTED_REPLICAS.broken(
+            "worker_pool_specs",
+            f"{count} replicas are too many to list their environments; at most {MAX_REPLICAS} are listed. "
+            "Try fewer replicas",
+        )
+
 
 __all__ = ["SAMPLE_JOB_ID", "SAMPLE_LOCATION", "SAMPLE_PROJECT_NUMBER", "explanation_of"]
 
@@ -65,8 +117,8 @@ def explanation_of(
     if resource is not None and job.spec is not None:
         found += persistent_resource_problems(job.spec, resource)
     replicas: Sequence[ExplainedReplica] = ()
-    if job.spec is not None and replica_limits.can_be_listed(job):
-        beyond = list(replica_limits.limit_problems(job))
+    if job.spec is not None and can_be_listed(job):
+        beyond = list(limit_problems(job))
         found += beyond
         if not beyond:
             replicas = _replicas(job, job.spec, contract, sample)
@@ -155,7 +207,7 @@ def _with_settings(
     if not replicas or spec is None:
         return list(replicas), {}, []
     for position, count in pools_view.machines_of_slices(spec).items():
-        warning = replica_limits.SLICE_SETTINGS.broken(
+        warning = SLICE_SETTINGS.broken(
             "framework",
             f"each replica of worker pool {position} is a TPU slice of {count} machines, so settings of "
             f"{framework} that count replicas would be wrong; they are not shown",

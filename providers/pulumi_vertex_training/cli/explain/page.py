@@ -18,8 +18,7 @@ from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.fields.decode import MOST_PROBLEMS
 from vertex_training.findings.problems import Problem
-from vertex_training.findings.visible_text import visible
-from vertex_training.findings.words import all_of
+from vertex_training.findings.words import all_of, visible
 
 _STYLES = {"error": "red", "warning": "yellow"}
 _MOST_FINDINGS = MOST_PROBLEMS + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
-from pulumi_vertex_training.cli.explain import documents, replica_limits
+from pulumi_vertex_training.cli.explain import documents, explanation
 from pulumi_vertex_training.kinds.custom_job.forms import gcloud as gcloud_custom_jobs
 from pulumi_vertex_training.kinds.custom_job.forms import role_pools
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags, remarks
@@ -105,7 +105,7 @@ def by_name(rules: Iterable[Rule]) -> Mapping[str, Rule]:
 RULES: Mapping[str, Rule] = by_name(rule for rules in TOPICS.values() for rule in rules)
 
 
-_LIMITS = by_name(replica_limits.RULES)
+_LIMITS = by_name(explanation.RULES)
 
 
 def source_of(name: str) -> str:

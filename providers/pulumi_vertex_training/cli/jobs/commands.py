@@ -9,7 +9,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.jobs import hidden_values, named_source, reported
+from pulumi_vertex_training.cli.jobs import declaration_source, hidden_values
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
@@ -19,11 +19,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs import progress
-from pulumi_vertex_training.runs.diagnosis import post_mortem
-from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
+from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.log_sources import SERVICE, RunLog
+from pulumi_vertex_training.runs.logs import SERVICE, RunLog
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
@@ -37,8 +36,8 @@ def status(options: argparse.Namespace, output: Output) -> None:
     replicas = status_view.replicas(endpoint, record)
     waits_for = status_view.waits_for(endpoint, record)
     cancelled = job_lookup.cancelled_jobs(endpoint, [record])
-    diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
-    report = reported.report_of(endpoint, record)
+    diagnosis = examine(endpoint, record) if has_failed(record) else None
+    report = status_view.report_of(endpoint, record)
     if output.as_json:
         document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}
         document = hidden_values.without_values(document, show=options.show_secrets)
@@ -168,7 +167,8 @@ def _reason(record: JobRecord) -> str:
 def import_job(options: argparse.Namespace, output: Output) -> None:
     """Run the command `import`. Changes neither the resource nor a stack."""
     endpoint = target.resolve(target.of_options(options))
-    if (found := named_source.find(endpoint, options.job, show_secrets=options.show_secrets)) is not None:
+    found = declaration_source.find_named(endpoint, options.job, show_secrets=options.show_secrets)
+    if found is not None:
         if output.as_json:
             output.document({"resource": found.name, "python": found.python, "spec": dict(found.spec)})
         else:

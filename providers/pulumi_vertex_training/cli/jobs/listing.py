@@ -10,7 +10,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
-from pulumi_vertex_training.cli.jobs import reported
+from pulumi_vertex_training.cli.jobs import status
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
@@ -18,7 +18,7 @@ from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Cell, Output
-from pulumi_vertex_training.views.trials_view import (
+from pulumi_vertex_training.views.study_view import (
     ENDED,
     cancelled_job_keys,
     job_key,
@@ -95,7 +95,7 @@ def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) 
     shown = tuple(job_lookup.newest_first(one for name in selected for one in read[name]))
     return Listing(
         selected=shown,
-        reports=reported.reports_of(endpoint, shown),
+        reports=status.reports_of(endpoint, shown),
         records=records,
         inner=job_lookup.inner_jobs(records.values()),
         cancelled=cancelled,

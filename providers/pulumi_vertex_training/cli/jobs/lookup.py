@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
-from pulumi_vertex_training.views.trials_view import cancelled_job_keys, job_key
+from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
 
 _SHOWN = 5
 _NAME = re.compile(

@@ -1,25 +1,50 @@
-"""Print the `status` of a job; list its replicas and the tasks of its log."""
+"""Print the `status` of a job: its replicas, its reported progress and the tasks of its log."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import NotFound
-from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.log_sources import SERVICE
-from pulumi_vertex_training.runs.progress import Report, in_words
+from pulumi_vertex_training.runs.logs import SERVICE
+from pulumi_vertex_training.runs.progress import Report, in_words, latest_report
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.trials_view import print_trials
+from pulumi_vertex_training.views.study_view import print_trials
 from vertex_training.fields import timestamps
-from vertex_training.findings.visible_text import visible, visible_lines
+from vertex_training.findings.words import visible, visible_lines
+from vertex_training.job.job_kind import JobKind
+
+_READS_AT_A_TIME = 8
+
+
+def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
+    """Return the latest report of a job, None without one that can be read."""
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+    try:
+        return latest_report(endpoint, kind.directory_of(record.wire))
+    except (CloudError, ValueError):
+        return None
+
+
+def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str, Report]:
+    """Return the latest reports of the running jobs among the records, by full name."""
+    running = [one for one in records if one.state is JobState.JOB_STATE_RUNNING]
+    if not running:
+        return {}
+    with ThreadPoolExecutor(min(len(running), _READS_AT_A_TIME)) as pool:
+        reports = pool.map(lambda record: report_of(endpoint, record), running)
+        return {record.name: report for record, report in zip(running, reports, strict=True) if report}
+
 
 _WIDTH = 10
 _OF_LINES = frozenset({"Error", "Log end"})

@@ -16,15 +16,14 @@ from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.runs import history
-from pulumi_vertex_training.cli.runs.history import Filter, History
-from pulumi_vertex_training.cli.runs.results import Result, changes_since, result_of
+from pulumi_vertex_training.cli.runs.history import Filter, History, Result, changes_since, result_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
-from pulumi_vertex_training.runs.policies.reasons import words_of
+from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.trials_view import why_failed
+from pulumi_vertex_training.views.study_view import why_failed
 
 _AT_ONCE = 8
 _HEADINGS = ("RUN", "CREATED", "STATE", "RAN FOR")

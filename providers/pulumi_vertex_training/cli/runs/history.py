@@ -1,20 +1,31 @@
-"""Find the runs of one resource among the jobs of a project and location, by the labels of the jobs."""
+"""Find the runs of one resource among the jobs of a project and location, and their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.jobs.lookup import all_jobs, inner_jobs, newest_first
 from pulumi_vertex_training.cli.target import location_hint
+from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.kinds.training_pipeline.spec import uploaded_model
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of
+from pulumi_vertex_training.runs.progress import latest_report
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
-from pulumi_vertex_training.views.trials_view import job_key
+from pulumi_vertex_training.views.study_view import job_key
+from vertex_training.fields import uris
 from vertex_training.fields.labels import ownership_label_value
+from vertex_training.job.job_kind import JobKind
+from vertex_training.study.study import StudySpec
+from vertex_training.study.trials import best_as_output, best_trial
 
 _SHOWN = 8
 
@@ -175,3 +186,79 @@ def _key(record: JobRecord) -> str:
 
 def _identity(record: JobRecord) -> str:
     return f"{record.collection} {identity_of(_key(record))}"
+
+
+METRICS_OBJECT = "metrics.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The results of a run: None or empty until there are any. `model` is the full name with the version."""
+
+    model_directory: str | None = None
+    model: str | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
+    """Return the results of a run. Metrics that cannot be read are left out."""
+    try:
+        spec = _kind(record).from_wire(record.wire)
+        directory = _kind(record).directory_of(record.wire)
+    except ValueError:  # a job of a newer version
+        return Result()
+    study = getattr(spec, "study_spec", None)
+    if isinstance(study, StudySpec):
+        return _of_best_trial(record, study, directory)
+    model = uploaded_model(record.wire)
+    succeeded = record.state is JobState.JOB_STATE_SUCCEEDED
+    models = f"{directory}model/" if directory and succeeded else None
+    return Result(
+        model_directory=models,
+        model="@".join(filter(None, model)) if model else None,
+        metrics=_metrics(endpoint, models) if models else latest_metrics(endpoint, directory),
+    )
+
+
+def latest_metrics(endpoint: Endpoint, directory: str | None) -> Mapping[str, Any]:
+    """Return the metrics that a run without a model has reported so far."""
+    report = latest_report(endpoint, directory)
+    return report.metrics if report is not None else {}
+
+
+def changes_since(before: JobRecord, record: JobRecord) -> tuple[str, ...]:
+    """Return the changes of the spec since the run before, in words; values that may be secret are hidden."""
+    kind = _kind(record)
+    try:
+        old, new = (_declared(kind, one) for one in (before, record))
+        return kind.compare(old, new).changes
+    except ValueError:
+        return ()
+
+
+def _declared(kind: JobKind[Any], record: JobRecord) -> Any:
+    """Return the spec without the parts that each run gets: its directory and our labels."""
+    spec = kind.with_output_directory(kind.normalise(kind.from_wire(record.wire)), None)
+    return kind.as_declared(replace(spec, labels={}), spec)
+
+
+def _kind(record: JobRecord) -> JobKind[Any]:
+    return registry.runnable(record.collection).part("kind", "KIND", JobKind)
+
+
+def _of_best_trial(record: JobRecord, study: StudySpec, directory: str | None) -> Result:
+    best = best_trial(gateway_of(record.name).trials(record), study)
+    if best is None:
+        return Result()
+    output = best_as_output(best, study, directory)
+    return Result(model_directory=output["model_directory"], metrics=dict(best.metrics))
+
+
+def _metrics(endpoint: Endpoint, model_directory: str) -> Mapping[str, Any]:
+    """Return the contents of metrics.json in the model directory."""
+    address = uris.parse(model_directory + METRICS_OBJECT)
+    try:
+        found = json.loads(objects.read(endpoint, address.bucket, address.name))
+    except (CloudError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -15,9 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cloud import errors, imports, retry
-from pulumi_vertex_training.cloud.container_registry import bodies
 from pulumi_vertex_training.cloud.container_registry.descriptors import Descriptor
-from pulumi_vertex_training.cloud.container_registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
+from pulumi_vertex_training.cloud.container_registry.http import (
+    LARGEST_CONFIG,
+    LARGEST_DOCUMENT,
+    LARGEST_MANIFEST,
+    PULL,
+    PUSH,
+    TRANSFER_TIMEOUT,
+    TooLargeError,
+    blocks,
+    load,
+    registry_http,
+)
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.translation import translated
@@ -74,7 +84,7 @@ def manifest(endpoint: Endpoint, name: ImageName) -> Manifest:
         f"manifests/{name.reference}",
         action=action,
         headers=headers,
-        most=bodies.LARGEST_MANIFEST,
+        most=LARGEST_MANIFEST,
     )
     content = response.content
     digest = digest_of(content)
@@ -182,7 +192,7 @@ def has_blob(endpoint: Endpoint, name: ImageName, digest: str) -> bool:
 def read_blob(endpoint: Endpoint, name: ImageName, blob: Descriptor) -> bytes:
     """Return a small blob, such as a configuration. Raises NotFound, DataLoss, UnexpectedAnswer."""
     action = f"read {blob.digest} of {name.repository}"
-    most = min(blob.size, bodies.LARGEST_CONFIG)
+    most = min(blob.size, LARGEST_CONFIG)
     content = ask(endpoint, name, "GET", f"blobs/{blob.digest}", action=action, most=most).content
     if digest_of(content) != blob.digest:
         raise _damaged(endpoint, name, action)
@@ -215,7 +225,7 @@ def download_blob(endpoint: Endpoint, name: ImageName, blob: Descriptor, target:
                     resumed = response.status_code == 206
                     most = blob.size - (there if resumed else 0)
                     with target.open("ab" if resumed else "wb") as file:
-                        for block in bodies.blocks(response, most=most, size=1 << 20):
+                        for block in blocks(response, most=most, size=1 << 20):
                             file.write(block)
         except errors.UnexpectedAnswer:
             target.unlink(missing_ok=True)
@@ -235,7 +245,7 @@ def _bounded(endpoint: Endpoint, name: ImageName, action: str) -> Iterator[None]
     """Report an answer above its bound as UnexpectedAnswer."""
     try:
         yield
-    except bodies.TooLargeError as error:
+    except TooLargeError as error:
         raise errors.UnexpectedAnswer(
             f"Could not {action} ({endpoint}): {name.host} is not read any further, because {error}. "
             "Check the image's name and the proxy settings.",
@@ -257,7 +267,7 @@ def ask(
     body: Callable[[], Any] | None = None,
     also: tuple[int, ...] = (),
     stream: bool = False,
-    most: int = bodies.LARGEST_DOCUMENT,
+    most: int = LARGEST_DOCUMENT,
     once: bool = False,
     if_missing: str = "",
 ) -> Response:
@@ -288,7 +298,7 @@ def ask(
             timeout=TRANSFER_TIMEOUT if stream or body is not None else retry.CALL_TIMEOUT,
         )
         if stream and response.status_code >= 300 and response.status_code not in also:
-            bodies.load(response, most=bodies.LARGEST_DOCUMENT)
+            load(response, most=LARGEST_DOCUMENT)
         if response.status_code in _TRANSIENT:
             raise HTTPError(response=response)
         return response

@@ -1,4 +1,6 @@
-"""Requests to container registries: their addresses and credentials.
+"""Requests to container registries: addresses, credentials, and answers of any size.
+
+The name of an image names its registry, so its answers are not trusted: no body is read without a bound.
 
 On Google Cloud, every host is a separate registry. Google's hosts get the endpoint's credentials; any other
 host gets none, except the anonymous token that it may issue, as Docker Hub does. The emulator acts as all
@@ -10,12 +12,11 @@ from __future__ import annotations
 import base64
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pulumi_vertex_training.cloud import clients, retry
-from pulumi_vertex_training.cloud.container_registry import bodies
 from pulumi_vertex_training.cloud.container_registry.image_names import DOCKER_HUB, ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswer
@@ -23,13 +24,63 @@ from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswe
 if TYPE_CHECKING:
     from requests import Response, Session
 
+LARGEST_MANIFEST = 8 << 20
+"""Limit of a manifest or index in bytes; registries accept 4 MiB ("Pushing Manifests")."""
+
+LARGEST_CONFIG = 8 << 20
+"""Limit of an image's configuration in bytes."""
+
+LARGEST_DOCUMENT = 1 << 20
+"""Limit of any other document in bytes, such as a token or an error."""
+
+_BLOCK = 1 << 16
+
+
+class TooLargeError(Exception):
+    """A body has more bytes than its bound, or is compressed, so that its size cannot be known."""
+
+
+def blocks(response: Response, *, most: int, size: int = _BLOCK) -> Iterator[bytes]:
+    """Yield the body of a streamed answer. Raises `TooLargeError` before more than `most` bytes are yielded.
+
+    A compressed body is rejected: requests ask for none, and a small one can expand to any size.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        response.close()
+        raise TooLargeError(f"the answer has the Content-Encoding {encoding[:40]!r}, which was not asked for")
+    left = most
+    for block in response.iter_content(size):
+        left -= len(block)
+        if left < 0:
+            response.close()
+            raise TooLargeError(f"the answer has more than {most} bytes")
+        yield block
+
+
+def load(response: Response, *, most: int) -> None:
+    """Read the whole body of a streamed answer, which then has it as its `content`. Raises `TooLargeError`.
+
+    An answer that is no success keeps its status, and loses a body that is too large.
+    """
+    if isinstance(response._content, bytes):
+        return
+    try:
+        content = b"".join(blocks(response, most=most))
+    except TooLargeError:
+        if response.status_code < 300:
+            raise
+        content = b""
+    response._content = content
+
+
 PULL, PUSH = "pull", "pull,push"
 
 TRANSFER_TIMEOUT = 300.0
 """Seconds without progress after which a transfer is aborted."""
 
 _CONNECTIONS = 16
-_BLOCK = 1 << 18
+_RECEIVED_BLOCK = 1 << 18
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _LOOPBACK = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?")
@@ -67,7 +118,7 @@ class RegistryHttp:
         query: Mapping[str, str] | None = None,
         body: Callable[[], Any] | None = None,
         stream: bool = False,
-        most: int = bodies.LARGEST_DOCUMENT,
+        most: int = LARGEST_DOCUMENT,
         timeout: float = retry.CALL_TIMEOUT,
     ) -> Response:
         """Send one request, again with a token if the registry requires one of its own.
@@ -94,7 +145,7 @@ class RegistryHttp:
 
         response = ask(known)
         if response.status_code == 401 and own:
-            bodies.load(response, most=bodies.LARGEST_DOCUMENT)
+            load(response, most=LARGEST_DOCUMENT)
             if self._endpoint.is_emulator:
                 token = self._renewed(known)
             else:
@@ -102,7 +153,7 @@ class RegistryHttp:
             if token is not None:
                 response = ask(token)
         if not stream:
-            bodies.load(response, most=most)
+            load(response, most=most)
         return response
 
     def _base(self, host: str) -> str:
@@ -200,9 +251,9 @@ def registry_http(endpoint: Endpoint) -> RegistryHttp:
 def _token_in(response: Response) -> object:
     """Return what a token service answers as its token, or None."""
     try:
-        bodies.load(response, most=bodies.LARGEST_DOCUMENT)
+        load(response, most=LARGEST_DOCUMENT)
         document = response.json() if response.status_code == 200 else {}
-    except (bodies.TooLargeError, ValueError, RecursionError):
+    except (TooLargeError, ValueError, RecursionError):
         return None
     return (document.get("token") or document.get("access_token")) if isinstance(document, dict) else None
 
@@ -215,7 +266,7 @@ def _session(endpoint: Endpoint) -> Session:
         """Reads bodies in large blocks, so that a layer is sent at the speed of the disk."""
 
         def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **more: Any) -> None:
-            super().init_poolmanager(connections, maxsize, block, blocksize=_BLOCK, **more)
+            super().init_poolmanager(connections, maxsize, block, blocksize=_RECEIVED_BLOCK, **more)
 
     class Registries(requests.Session):
         """Sends only the given credentials, and reads no body on the way to the last answer.

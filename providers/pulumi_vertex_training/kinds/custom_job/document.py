@@ -30,7 +30,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, read_roles
 from pulumi_vertex_training.kinds.custom_job.kind import KIND, validate
 from vertex_training.fields.decode import decode, encode
-from vertex_training.fields.origins import Origins, as_written
+from vertex_training.fields.schema import Origins, as_written
 from vertex_training.fields.values import kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, known

@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
 from pulumi_vertex_training.program.arguments import checks as arguments
-from pulumi_vertex_training.program.arguments import task_defaults
+from pulumi_vertex_training.program.arguments import worker_pools
 from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
 from pulumi_vertex_training.program.arguments.references import (
@@ -25,8 +25,7 @@ from pulumi_vertex_training.program.arguments.references import (
     bucket_name,
     image_uri,
 )
-from pulumi_vertex_training.program.arguments.task_defaults import Tasks
-from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, topology
+from pulumi_vertex_training.program.arguments.worker_pools import Tasks, WorkerPool, topology
 from pulumi_vertex_training.program.results import Completion
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ class DistributedTraining(pulumi.ComponentResource):
                     line
                     for role, pool in pools.items()
                     if not _no_pool(role, pool)
-                    for line in task_defaults.missing(role, pool, given)
+                    for line in worker_pools.missing(role, pool, given)
                 ),
                 "repository is given, but no image is built: image is not a dictionary of arguments. Leave "
                 "repository out"
@@ -178,7 +177,7 @@ class DistributedTraining(pulumi.ComponentResource):
             python_module=package.python_module if isinstance(package, StagedPackage) else None,
             executor_image_uri=None if executor_image_uri is None else image_uri(executor_image_uri),
         )
-        roles: dict[str, Any] = {role: task_defaults.filled(pool, complete) for role, pool in pools.items()}
+        roles: dict[str, Any] = {role: worker_pools.filled(pool, complete) for role, pool in pools.items()}
         declared: dict[str, Any] = {"staging_bucket": self._bucket, **target, **job}
         self.job = CustomJob(
             resource_name,

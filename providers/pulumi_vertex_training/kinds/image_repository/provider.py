@@ -23,11 +23,10 @@ from pulumi_vertex_training.kinds.image_repository import gateway, rules
 from pulumi_vertex_training.kinds.image_repository import spec as repository_spec
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
-from pulumi_vertex_training.plugin.adoption import require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound

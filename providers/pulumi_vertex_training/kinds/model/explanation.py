@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from vertex_training.fields.free_json import as_text, from_text
+from vertex_training.fields.wire import as_text, from_text
 
 _FREE = {"convert": as_text, "message": from_text}
 

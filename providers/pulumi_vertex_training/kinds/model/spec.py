@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 from pulumi_vertex_training.kinds.model.explanation import ExplanationSpec
 from vertex_training.fields import durations, wire
 from vertex_training.fields.effects import CHANGES, Effect, FieldEffect
-from vertex_training.fields.free_json import as_text, from_text
 from vertex_training.fields.labels import is_provider_label
+from vertex_training.fields.wire import as_text, from_text
 from vertex_training.job.job_spec import EncryptionSpec
 from vertex_training.topology.pools import EnvVar
 

@@ -26,11 +26,10 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     to_wire,
 )
 from pulumi_vertex_training.plugin import timeouts
-from pulumi_vertex_training.plugin.adoption import require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.host.process import engine_address, say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound

@@ -18,13 +18,12 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.plugin.host import process as plugin
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.waiting.failures import WaitFailed, held
 from pulumi_vertex_training.program.waiting.interruption import (
     Interrupted,
     interrupted_within,
     unless_interrupted,
 )
-from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult
+from pulumi_vertex_training.program.waiting.waits import Wait, WaitFailed, WaitResult, held
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
 from vertex_emulator.launcher import LauncherError
 

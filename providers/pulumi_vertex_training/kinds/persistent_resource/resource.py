@@ -17,7 +17,7 @@ from pulumi_vertex_training.plugin import connection, timeouts
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
-from pulumi_vertex_training.program.arguments.task_defaults import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input

@@ -18,10 +18,10 @@ from pulumi_vertex_training.kinds.staging_bucket.difference import LOCK_WARNING,
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
 from pulumi_vertex_training.plugin import conflicts
-from pulumi_vertex_training.plugin.adoption import require_equal
 from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.crud import require_equal
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (

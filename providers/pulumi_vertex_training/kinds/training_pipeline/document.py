@@ -30,8 +30,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     normalise,
     task_of,
 )
-from vertex_training.fields.origins import Origins, written_path
-from vertex_training.fields.schema import field_types
+from vertex_training.fields.schema import Origins, field_types, written_path
 from vertex_training.fields.values import describe, kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

@@ -24,7 +24,7 @@ from pulumi_vertex_training.program.arguments.run_options import (
     RunOptions,
     Wait,
 )
-from pulumi_vertex_training.program.arguments.task_defaults import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
 from pulumi_vertex_training.program.run import Run

@@ -9,7 +9,7 @@ import threading
 
 from pulumi_vertex_training.plugin.host import cancellation, host_threads
 from pulumi_vertex_training.plugin.secret_masking import SECRETS
-from vertex_training.findings.visible_text import visible_lines
+from vertex_training.findings.words import visible_lines
 
 _ENGINE_CHECK_SECONDS = 2.0
 _ENGINE_CHECK_FAILURES = 3

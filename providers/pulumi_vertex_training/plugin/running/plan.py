@@ -1,12 +1,15 @@
-"""Check and diff of a job: the inputs as the state keeps them, and the fate of the existing job."""
+"""Check and diff of a job, also of an adopted one: the inputs as the state keeps them, and the effect."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Collection
 from typing import Any
 
 from pulumi.dynamic import CheckResult, DiffResult
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.host.process import say, say_on
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
@@ -18,8 +21,8 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.run_context import DeclaredRun
-from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import (
     RECORD,
     JobInputs,
@@ -31,14 +34,88 @@ from pulumi_vertex_training.plugin.running.hidden_input import hide_in_job, reve
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
-from pulumi_vertex_training.runs.policies import reasons
+from pulumi_vertex_training.runs import adoption
+from pulumi_vertex_training.runs.adoption import AdoptionError
+from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Action, Policy
 from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
-from vertex_training.findings.problems import errors
+from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.job_spec import OF_NEXT_RUN, parts
+
+
+def is_due(inputs: JobInputs, released: Collection[str], *, recorded: int) -> bool:
+    """Return whether a create adopts a job: it does if the state has no job of the resource.
+
+    `recorded` is the generation of the run whose job the state has, 0 without one.
+    """
+    return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
+
+
+def adopt(
+    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, *, tell: Callable[[str], None]
+) -> JobRecord:
+    """Return the record of the adopted job.
+
+    Raises AdoptionError for a job that differs from the declaration or belongs to another one.
+    """
+    record = _compared(declared, endpoint, inputs)
+    OPERATION.note_made(record.name)
+    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.gateway, record)}")
+    return record
+
+
+def refusal(
+    declared: JobResourceType, inputs: JobInputs, unknown: Collection[str], *, exists: bool
+) -> Problem | None:
+    """Return why the job cannot be adopted, for a plan; None if it can, and while that is not known.
+
+    This is the only query of a check: a preview of an adoption that is not compared is worth nothing. It is
+    made once for a resource, within a deadline.
+    """
+    if inputs.adopt is None or exists or any(path != "run" for path in unknown):
+        return None
+
+    def look(endpoint: Endpoint) -> str:
+        try:
+            record = _compared(declared, endpoint, inputs)
+        except AdoptionError as error:
+            return str(error)
+        state = record.state.word.lower()
+        OPERATION.say_once(
+            f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {state}"
+        )
+        return ""
+
+    error = QUERIES.ask_endpoint(
+        inputs.target,
+        look,
+        unknown=f"whether {inputs.adopt} can be adopted",
+    )
+    return Problem(path="adopt", message=error) if error else None
+
+
+def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) -> JobRecord:
+    return adoption.adopt(
+        declared.gateway,
+        endpoint,
+        inputs.adopt or "",
+        declared.as_declared(inputs),
+        spec_kind=declared.spec,
+        key=inputs.run if isinstance(inputs.run, str) else "",
+        taking_over=inputs.taking_over,
+    )
+
+
+def _resource(declared: JobResourceType, inputs: JobInputs) -> str:
+    return inputs.marks.get("resource", declared.noun)
+
+
+def _id(name: str) -> str:
+    return name.rpartition("/")[2]
+
 
 MACHINE_TYPE = ".machine_spec.machine_type"
 
@@ -59,7 +136,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     if olds:
         OPERATION.note_existing(resource)
     # The check of a replacement gets no old inputs, and the resource exists.
-    elif refused := adopting.refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
+    elif refused := refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
         return CheckResult(news, failures([refused]))
     if conflict := declared.conflict(inputs, decoded.unknown):
         if not olds and conflict.level == "error":
@@ -108,7 +185,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         if gone:
             replaces = ["state"]
             OPERATION.runs.note_reason(
-                run, reasons.INTERRUPTED if decision.row == "interrupted" else reasons.GONE
+                run, rerun.INTERRUPTED if decision.row == "interrupted" else rerun.GONE
             )
         elif replaces:
             _announce_cancellation(
@@ -117,7 +194,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
             if new.get("run") == run:
                 # The run does not see another location, nor a spec that `--target` leaves out of it.
                 moved = set(replaces) & set(TARGET_FIELDS)
-                OPERATION.runs.note_reason(run, reasons.MOVED if moved else reasons.SPEC)
+                OPERATION.runs.note_reason(run, rerun.MOVED if moved else rerun.SPEC)
         if not replaces:
             OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(

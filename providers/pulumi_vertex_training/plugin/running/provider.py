@@ -20,7 +20,7 @@ from pulumi_vertex_training.plugin.host.process import engine_address, require_e
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import DRIFT, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.run_context import DeclaredRun
-from pulumi_vertex_training.plugin.running import adopting, begun_work, plan
+from pulumi_vertex_training.plugin.running import begun_work, plan
 from pulumi_vertex_training.plugin.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
@@ -38,10 +38,10 @@ from pulumi_vertex_training.plugin.running.hidden_input import (
 from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand, has_ended
-from pulumi_vertex_training.runs import history
+from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
 from pulumi_vertex_training.runs.identity import parse
-from pulumi_vertex_training.runs.policies import reasons
+from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
@@ -95,8 +95,8 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))
     endpoint = endpoint_of(raw)
     recorded = OPERATION.runs.recorded_generation(inputs.run)
-    if adopting.is_due(inputs, OPERATION.runs.released(), recorded=recorded):
-        return _created(declared, raw, adopting.adopt(declared, endpoint, inputs, tell=say), adopted=True)
+    if plan.is_due(inputs, OPERATION.runs.released(), recorded=recorded):
+        return _created(declared, raw, plan.adopt(declared, endpoint, inputs, tell=say), adopted=True)
     submission = Submission(
         key=inputs.run,
         spec_hash=inputs.spec_hash or "",
@@ -132,7 +132,7 @@ def _reason(key: str, recorded: int) -> str:
     if decided := OPERATION.runs.reason(key):
         return decided
     again = recorded == parse(key).generation
-    return reasons.ON_DEMAND if again else OPERATION.runs.recorded_reason(key)
+    return rerun.ON_DEMAND if again else OPERATION.runs.recorded_reason(key)
 
 
 def _delete_oldest(
@@ -146,7 +146,7 @@ def _delete_oldest(
     if key.generation == 1 and not OPERATION.runs.recorded_generation(inputs.run):
         return
     try:
-        history.delete_oldest(
+        deletion.delete_oldest(
             declared.gateway,
             endpoint,
             key,
@@ -283,7 +283,7 @@ def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     replaced = now is not None or OPERATION.runs.is_deleted_first(id_)
     if now is not None and same_run and not OPERATION.runs.was_compared(id_):
         # Replaced without a comparison: `pulumi up --replace`.
-        OPERATION.runs.note_reason(now.key, reasons.ON_DEMAND)
+        OPERATION.runs.note_reason(now.key, rerun.ON_DEMAND)
         allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
 
     def tell(line: str) -> None:

@@ -27,10 +27,10 @@ from pulumi_vertex_training.plugin.running.declaration import (
 from pulumi_vertex_training.plugin.running.hidden_input import LOOKUPS, hide_in_run, reveal_run
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, Target, target_of
-from pulumi_vertex_training.runs import history, identity
+from pulumi_vertex_training.runs import deletion, identity
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.identity import RunKey, new_key
-from pulumi_vertex_training.runs.policies import reasons
+from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.policies.rerun import (
     DEFAULT_LIMIT,
@@ -114,7 +114,7 @@ class RunProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         key = new_key()
-        return CreateResult(key.identity, _issue(key, reveal_run(inbound(props)), why=reasons.FIRST))
+        return CreateResult(key.identity, _issue(key, reveal_run(inbound(props)), why=rerun.FIRST))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -122,8 +122,8 @@ class RunProvider(Provider):
         new = reveal_run(inbound(_news))
         noted = OPERATION.runs.run_decision(_olds["key"])
         if _is_fixed(reveal_run(inbound(_olds)), new):
-            return UpdateResult(_issue(recorded, new, noted.decision if noted else None, why=reasons.FIRST))
-        why = reasons.code_of(noted.facts, noted.decision) if noted else ""
+            return UpdateResult(_issue(recorded, new, noted.decision if noted else None, why=rerun.FIRST))
+        why = rerun.code_of(noted.facts, noted.decision) if noted else ""
         return UpdateResult(_issue(recorded.next(), new, noted.decision if noted else None, why=why))
 
     @clean
@@ -165,10 +165,10 @@ class RunProvider(Provider):
                 keep=known,
             )
             if not keep_record:
-                history.delete_records(
+                deletion.delete_records(
                     declared.gateway,
                     endpoint,
-                    history.ended_runs(jobs, key, without=known),
+                    deletion.ended_runs(jobs, key, without=known),
                     before_delete=before_delete,
                 )
         except NotFound as error:

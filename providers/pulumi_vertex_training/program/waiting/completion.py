@@ -21,10 +21,9 @@ from pulumi_vertex_training.plugin.host import process as plugin
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
-from pulumi_vertex_training.program.program_secrets import masked, program_secrets
-from pulumi_vertex_training.program.shell_command import job_command
+from pulumi_vertex_training.program.links import job_command
+from pulumi_vertex_training.program.messages import masked, program_secrets
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.program.waiting.failures import Again, WaitFailed, held
 from pulumi_vertex_training.program.waiting.interruption import (
     Interrupted,
     interrupted_within,
@@ -33,15 +32,15 @@ from pulumi_vertex_training.program.waiting.interruption import (
 from pulumi_vertex_training.program.waiting.outcome import gone, outcome, with_results
 from pulumi_vertex_training.program.waiting.progress import Progress
 from pulumi_vertex_training.program.waiting.recording import record_end, recorded_end
-from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult
+from pulumi_vertex_training.program.waiting.waits import Again, Wait, WaitFailed, WaitResult, held
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_emulator.launcher import LauncherError
-from vertex_training.findings.visible_text import visible_lines
+from vertex_training.findings.words import visible_lines
 
 if TYPE_CHECKING:
-    from pulumi_vertex_training.program.waiting.log_stream import LogStream
+    from pulumi_vertex_training.program.waiting.progress import LogStream
 
 CANCEL_SECONDS = 4.0
 """Time limit for cancelling the job of an interrupted program: the engine kills it 5 s after Ctrl-C."""
@@ -193,7 +192,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
         nonlocal log
         if streams and log is None:
             job_id = waiting.declared.log_of(record)
-            from pulumi_vertex_training.program.waiting.log_stream import (
+            from pulumi_vertex_training.program.waiting.progress import (
                 LogStream,  # imported only if needed
             )
 
@@ -297,12 +296,9 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
 
 async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
     """Return the message about a failed job, without log lines that were already streamed."""
-    from pulumi_vertex_training.runs.diagnosis import post_mortem  # imported only if needed
-    from pulumi_vertex_training.runs.diagnosis.diagnosis import report
+    from pulumi_vertex_training.runs.diagnosis.diagnosis import examine, report  # imported only if needed
 
-    diagnosis = await asyncio.to_thread(
-        post_mortem.examine, link.endpoint, record, mask=program_secrets().masked
-    )
+    diagnosis = await asyncio.to_thread(examine, link.endpoint, record, mask=program_secrets().masked)
     return report(
         diagnosis,
         label=waiting.title,

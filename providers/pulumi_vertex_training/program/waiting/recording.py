@@ -20,7 +20,7 @@ import pulumi
 from pulumi.runtime import settings
 
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.program_secrets import masked
+from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 
 if TYPE_CHECKING:

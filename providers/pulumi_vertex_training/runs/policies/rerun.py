@@ -1,4 +1,7 @@
-"""When a declaration runs again: one table, by the change, the state of the last run and the policy.
+"""When a declaration runs again: one table, with the reason of each run.
+
+The reason is in a label of the job. A label is the only place that both the service and a lost state leave
+intact. Its value has at most 63 lowercase letters, digits, dashes and underscores.
 
 `ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
 `docs/rerun.md` is made from the same rows (`rerun_page`). `deletion_policy` decides what happens to the job
@@ -8,6 +11,7 @@ that is replaced or destroyed.
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 from pulumi_vertex_training.runs.policies.run_status import (
@@ -339,3 +343,37 @@ def _counted(row: Row, facts: Facts) -> int:
         if row.action is not Action.RUN or row.name in ("first-run", "gone", "interrupted")
         else 0
     )
+
+
+FIRST = "first-run"
+ON_DEMAND = "on-demand"
+GONE = "gone"
+INTERRUPTED = "interrupted"
+SPEC = "spec"
+MOVED = "moved"
+
+_WORDS = {
+    FIRST: "first run",
+    SPEC: "its spec changed",
+    "run-token": "its run_token changed",
+    ON_DEMAND: "a replacement was requested",
+    GONE: "the run before was deleted outside of Pulumi",
+    INTERRUPTED: "an interrupted deployment cancelled the run before",
+    MOVED: "its project or location changed",
+}
+_FAILED = re.compile(r"failed-again-(\d+)-of-(\d+)")
+_ALWAYS = "always"
+
+
+def code_of(facts: Facts, decision: Decision) -> str:
+    """Return the code of a decision to run."""
+    if decision.row == "failed-again":
+        return f"{decision.row}-{decision.reruns}-of-{facts.rerun.limit}"
+    return FIRST if decision.first or facts.last_run is LastRun.NONE else decision.row
+
+
+def words_of(code: str) -> str:
+    """Return the words for a code; "" for no code, and the code itself if this version does not know it."""
+    if failed := _FAILED.fullmatch(code):
+        return f"the run before failed, rerun {failed[1]} of {failed[2]}"
+    return "rerun is always" if code == _ALWAYS else _WORDS.get(code, code)

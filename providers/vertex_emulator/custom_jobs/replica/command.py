@@ -30,7 +30,7 @@ from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.proxy import variables
 from vertex_emulator.replica_images import stack
 from vertex_emulator.replica_images.image import ReplicaImage
-from vertex_training.environment.local_devices import DEVICES, local_device_variables
+from vertex_training.environment.job_variables import DEVICES, local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.database import Database
-from vertex_emulator.kernel.read_cache import ReadCache
+from vertex_emulator.kernel.database import Database, ReadCache
 from vertex_emulator.storage.disk.records import (
     SCHEMA,
     Bucket,

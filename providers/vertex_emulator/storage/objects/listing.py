@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from vertex_emulator.http.messages import JSON, Request, Response
-from vertex_emulator.kernel.read_cache import ReadCache
+from vertex_emulator.kernel.database import ReadCache
 from vertex_emulator.storage import names
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Columns, ObjectRow, object_etag, object_of

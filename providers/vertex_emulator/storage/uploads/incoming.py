@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from vertex_emulator.http.compressed import decompressed
+from vertex_emulator.http.bodies import decompressed
 from vertex_emulator.http.messages import Body, Request
 from vertex_emulator.storage.disk import checksums, soft_deletion
 from vertex_emulator.storage.disk.checksums import Checksums, Expected

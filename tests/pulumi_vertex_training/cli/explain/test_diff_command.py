@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cli.explain import comparison, documents
+from pulumi_vertex_training.cli.explain import documents
+from pulumi_vertex_training.cli.explain.diff import compare
 from pulumi_vertex_training.cli.main import main
 from support import properties  # noqa: F401
 from support.command import environment, run, run_on_terminal
@@ -349,10 +350,10 @@ DECLARED = st.builds(
 @given(old=DECLARED, new=DECLARED)
 def test_a_comparison_and_its_mirror_image(old: Job, new: Job) -> None:
     first, second = documents.read_document(old), documents.read_document(new)
-    there, back = comparison.compare(first, second), comparison.compare(second, first)
+    there, back = compare(first, second), compare(second, first)
     assert (there.tasks, there.job_fields) == (back.tasks, back.job_fields)
     assert there.difference.paths == back.difference.paths
     values = [(each.old, each.new) for each in (*there.difference.pool_fields, *there.difference.fields)]
     mirrored = [(each.new, each.old) for each in (*back.difference.pool_fields, *back.difference.fields)]
     assert values == mirrored
-    assert not comparison.compare(first, first).difference.paths
+    assert not compare(first, first).difference.paths

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli.gc import file_backend, pulumi_backends
+from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.pulumi_backends import Ran
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
@@ -201,7 +201,7 @@ def before(root: Path, *identities: str, second: int) -> None:
 def with_history(root: Path, *, exists: bool = True) -> dict[str, KnownStack]:
     name = StackName(backend="file:///a", project="digits", stack="prod", organization="organization")
     stacks = [KnownStack(name=name, now=NOTHING, past=NOTHING, has_history=False)] if exists else []
-    return {one.name.stack: one for one in file_backend.with_history(stacks, "file:///a", root)}
+    return {one.name.stack: one for one in pulumi_backends.with_past(stacks, "file:///a", root)}
 
 
 @pytest.mark.parametrize("ending", ["json", "json.gz"])
@@ -264,7 +264,7 @@ def test_an_empty_folder_has_no_past(tmp_path: Path) -> None:
     ],
 )
 def test_the_folder_of_a_backend(url: str, folder: str | None) -> None:
-    found = file_backend.folder(url)
+    found = pulumi_backends.folder(url)
     assert (None if found is None else str(found)) == folder
 
 

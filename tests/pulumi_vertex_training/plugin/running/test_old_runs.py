@@ -9,7 +9,7 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.plugin.running import provider
-from pulumi_vertex_training.runs import history
+from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError
 from support.jobs import pool
 
@@ -23,7 +23,7 @@ def test_old_runs_that_cannot_be_deleted_are_a_warning(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(history, "delete_oldest", fail)
+    monkeypatch.setattr(deletion, "delete_oldest", fail)
     inputs = DECLARED.inputs(
         endpoint="google",
         project="p",

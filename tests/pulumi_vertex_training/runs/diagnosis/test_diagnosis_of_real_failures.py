@@ -9,8 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
-from pulumi_vertex_training.runs.diagnosis.post_mortem import examine
+from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import running
 

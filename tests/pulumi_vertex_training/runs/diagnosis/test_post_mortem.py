@@ -9,7 +9,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, from_wire
-from pulumi_vertex_training.runs.diagnosis.post_mortem import LOOKS, examine, has_failed
+from pulumi_vertex_training.runs.diagnosis.diagnosis import LOOKS, examine, has_failed
 from support.scripted_service import Answer, Service, refusal
 
 EXITED = (

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from vertex_training.fields.origins import Origins
-from vertex_training.fields.schema import child, snake_case
+from vertex_training.fields.schema import Origins, child, snake_case
 from vertex_training.fields.values import UNKNOWN, describe, kind
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

@@ -11,8 +11,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from vertex_training.fields.origins import Origins
-from vertex_training.fields.schema import child, snake_case
+from vertex_training.fields.schema import Origins, child, snake_case
 from vertex_training.fields.values import UNKNOWN, Unknown, kind, whole_number
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

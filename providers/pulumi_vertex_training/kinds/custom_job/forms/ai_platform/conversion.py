@@ -33,7 +33,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     type_of,
 )
 from vertex_training.catalog import accelerators
-from vertex_training.fields.origins import Origins
+from vertex_training.fields.schema import Origins
 from vertex_training.findings.problems import Problem, errors, is_within, known
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import EncryptionSpec, Scheduling

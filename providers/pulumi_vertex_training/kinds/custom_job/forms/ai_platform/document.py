@@ -16,8 +16,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     written,
 )
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY, words_of
-from vertex_training.fields.origins import Origins, as_written
-from vertex_training.fields.schema import snake_case
+from vertex_training.fields.schema import Origins, as_written, snake_case
 from vertex_training.findings.problems import Problem
 
 
