@@ -12,7 +12,7 @@ from pathlib import Path
 from pulumi_vertex_training.cli.emulator.settings import control_of, job_id_of
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
-from vertex_training.findings.visible_text import visible
+from vertex_training.findings.words import visible
 
 _HOST = "127.0.0.1"
 

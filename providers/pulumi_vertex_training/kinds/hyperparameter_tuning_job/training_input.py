@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.tuning import (
 )
 from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from vertex_training.fields.decode import encode
-from vertex_training.fields.origins import as_written
+from vertex_training.fields.schema import as_written
 from vertex_training.findings.problems import Problem, errors, is_within
 from vertex_training.study.rules.study import study_problems
 
