@@ -37,6 +37,7 @@ data = vt.StagingBucket("data", name="drift-data", force_destroy=True, labels={{
 vt.StagingBucket("lost-bucket", name="drift-lost", force_destroy=True)
 rows = vt.StagedFile("rows", bucket=data, source="rows.txt", prefix="rows")
 vt.StagedPackage("package", bucket=data, source="trainer")
+vt.StagedFolder("photos", bucket=data, source="photos")
 images = vt.ImageRepository("images", repository_id="images", force_destroy=True, description="ours")
 vt.ImageRepository("lost-images", repository_id="lost-images")
 for name in ("tagged", "rebased", "lost-image"):
@@ -113,6 +114,9 @@ def prepare(engine: Engine) -> None:
     infra = engine.folder / "infra"
     (infra / "foreign.py").write_text(FOREIGN)
     (infra / "rows.txt").write_text("1,2,3\n")
+    (infra / "photos").mkdir()
+    (infra / "photos" / "a.txt").write_text("a")
+    (infra / "photos" / "b.txt").write_text("b")
     (infra / "trainer").mkdir()
     (infra / "trainer" / "task.py").write_text("print('trained')\n")
     push_small_image(engine.endpoint(), BASE, b"base")
@@ -177,6 +181,7 @@ def change_everything(engine: Engine, of: dict[str, str]) -> None:
     )
     call(engine, "DELETE", f"{storage}/drift-lost")
     objects.upload(endpoint, "drift-data", object_of(of["rows"]), b"4,5,6")
+    objects.upload(endpoint, "drift-data", f"{object_of(of['photos'])}/a.txt", b"z")
     call(engine, "DELETE", f"{storage}/drift-data/o/{object_of(of['package']).replace('/', '%2F')}")
     call(engine, "PATCH", f"/v1/{of['images']}?updateMask=description", {"description": "theirs"})
     call(engine, "DELETE", f"/v1/{of['lost-images']}")
@@ -234,6 +239,7 @@ def live_values(engine: Engine) -> dict[str, Any]:
         "data": (bucket["labels"]["team"], bucket["versioning"]["enabled"]),
         "lost-bucket": get("/storage/v1/b/drift-lost")["name"],
         "rows": objects.read(endpoint, "drift-data", object_of(of["rows"])),
+        "photos": objects.read(endpoint, "drift-data", f"{object_of(of['photos'])}/a.txt"),
         "package": get(f"/storage/v1/b/drift-data/o/{object_of(of['package']).replace('/', '%2F')}")["name"],
         "images": get(f"/v1/{of['images']}")["description"],
         "lost-images": get(f"/v1/{of['lost-images']}")["name"],
