@@ -148,6 +148,18 @@ class Control:
         """Set the form in which new jobs get CLUSTER_SPEC."""
         self.call("PUT", "/_local/contract", {"contract": contract})
 
+    def network(self) -> str:
+        """Return the network of the replicas of new jobs: "host" or "namespace"."""
+        return str(self.call("GET", "/_local/network")["network"])
+
+    def set_network(self, network: str) -> None:
+        """Set the network of the replicas of new jobs."""
+        self.call("PUT", "/_local/network", {"network": network})
+
+    def network_of_replica(self, job_id: str, replica: str) -> dict[str, Any]:
+        """Return the `folder` with which `forwarding.connect` reaches a replica in a network of its own."""
+        return self.call("GET", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/network")
+
     def persistent_resource_delay(self) -> float:
         """Return the duration of each change of a persistent resource in seconds."""
         return float(self.call("GET", "/_local/persistent-resource-delay")["seconds"])

@@ -56,6 +56,8 @@ def _command(options: argparse.Namespace) -> Command:
     """Import the module of the command, and only this one, and return the command's function."""
     if options.command == "emulator":
         action = options.fault_action if options.action == "fault" else ""
+        if options.action == "replica" and options.replica_action == "forward":
+            action = "forward"
         module, function = _EMULATOR_COMMANDS[f"{options.action} {action}".rstrip()]
     else:
         module, function = _COMMANDS[options.command]
@@ -94,10 +96,12 @@ _EMULATOR_COMMANDS = {
     "clock": ("emulator.settings", "clock"),
     "quota": ("emulator.settings", "quota"),
     "replica": ("emulator.settings", "replica"),
+    "replica forward": ("emulator.forward", "forward"),
     "start-delay": ("emulator.settings", "setting"),
     "persistent-resource-delay": ("emulator.settings", "setting"),
     "unknown-types": ("emulator.settings", "setting"),
     "contract": ("emulator.settings", "setting"),
     "replica-limit": ("emulator.settings", "setting"),
+    "network": ("emulator.settings", "setting"),
 }
 """Module and function of each command of `emulator`."""

@@ -84,7 +84,7 @@ MOST_TIMES = 1000
 
 
 def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> list[Route]:
-    """Return the routes that kill or preempt a replica.
+    """Return the routes that kill or preempt a replica, or tell how to reach its network.
 
     `records` returns the current record of the job with an id, or nothing.
     """
@@ -113,8 +113,25 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
             orders.add(folder_of(match[1]), order)
         return json_response(asdict(order))
 
+    def network(_request: Request, match: re.Match[str]) -> Response:
+        job_folder = folder_of(_live(records, match[1]))
+        name = _replica(match[2], job_folder)
+        if (folder.read_json(job_folder.plan) or {}).get("network", "host") == "host":
+            raise HttpError(
+                400,
+                "FAILED_PRECONDITION",
+                f"The job {match[1]} uses the network of this machine: connect to the ports of {name} "
+                "directly. Jobs that are created after `vertex-training emulator network namespace` have "
+                "a network of their own.",
+            )
+        return json_response({"replica": name, "folder": str(job_folder.path)})
+
     path = r"/_local/jobs/([0-9]+)/replicas/([^/]+)"
-    return [Route("POST", f"{path}/kill", kill), Route("POST", f"{path}/preempt", preempt)]
+    return [
+        Route("POST", f"{path}/kill", kill),
+        Route("POST", f"{path}/preempt", preempt),
+        Route("GET", f"{path}/network", network),
+    ]
 
 
 def _live(records: Records, job_id: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
+from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import DELETED, Reconciler
@@ -53,6 +54,7 @@ class AllJobs:
         delay: StartDelay,
         unknown_types: UnknownTypes,
         contract: ClusterContract,
+        network: ReplicaNetwork,
         time: Clock,
     ) -> None:
         self._jobs_dir = jobs_dir
@@ -64,6 +66,7 @@ class AllJobs:
         self._delay = delay
         self._unknown_types = unknown_types
         self._contract = contract
+        self._network = network
         self._clock = time
         self.before_removal: Callable[[], None] = lambda: None
         self.archived: Sequence[Archived] = ()
@@ -116,6 +119,7 @@ class AllJobs:
         self._delay.seconds = 0.0
         self._unknown_types.allowed = False
         self._contract.reset()
+        self._network.reset()
         self._end_all()
         for record in self._store.everywhere():
             if record.state in store.TERMINAL:  # otherwise it was created just now

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vertex_emulator.custom_jobs.sandbox.file_shares import Share
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.replica import Contract
+
+Network = Literal["host", "namespace"]
+"""The network of a job's replicas: that of the machine, or one of the job's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +70,7 @@ class Plan:
     """The plan of one job.
 
     `job` is its resource name. `environment` is added to the variables of every replica. `lines` are added to
-    the service's log. `contract` is the form of CLUSTER_SPEC.
+    the service's log. `contract` is the form of CLUSTER_SPEC, `network` the network of the replicas.
 
     `project` is the project's id; `emulator_url` and `proxy` (host and port) are where the emulator and its
     proxy answered when the job was created. They are empty in plans of earlier versions, whose replicas do
@@ -94,6 +97,7 @@ class Plan:
     addition: Addition = NO_ADDITION
     lines: tuple[str, ...] = ()
     contract: Contract = "observed"
+    network: Network = "host"
 
     @property
     def images_dir(self) -> Path:

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
 from vertex_emulator.custom_jobs.queue.queue import Allocator, Queue
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
@@ -79,6 +80,7 @@ class JobService:
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
+        self.network = ReplicaNetwork(lambda: self._submitter.sandbox())
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._queue = Queue(
@@ -94,6 +96,7 @@ class JobService:
             self.start_delay,
             self.unknown_types,
             self.contract,
+            self.network,
             self._clock,
         )
         self._starts = scheduler.add("jobs that wait for their start", self._queue.run_due)
@@ -110,6 +113,7 @@ class JobService:
             reconciler=self._reconciler,
             queue=self._queue,
             contract=self.contract,
+            network=self.network,
             clock=self._clock,
             sandbox=sandbox,
         )
@@ -128,6 +132,7 @@ class JobService:
             *self.start_delay.routes(),
             *self.unknown_types.routes(),
             *self.contract.routes(),
+            *self.network.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
         ]

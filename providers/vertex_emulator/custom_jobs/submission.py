@@ -25,6 +25,7 @@ from google.protobuf import json_format
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.checks import image_rules, limitations, validation
+from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.queue.queue import Queue
 from vertex_emulator.custom_jobs.reconciler import Reconciler
@@ -186,6 +187,7 @@ class JobSubmitter:
         reconciler: Reconciler,
         queue: Queue,
         contract: ClusterContract,
+        network: ReplicaNetwork,
         clock: Clock,
         sandbox: Sandbox | None = None,
     ) -> None:
@@ -194,6 +196,7 @@ class JobSubmitter:
         self._reconciler = reconciler
         self._queue = queue
         self._contract = contract
+        self._network = network
         self._clock = clock
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
@@ -280,7 +283,7 @@ class JobSubmitter:
             venvs_dir=self._defaults.data_dir / "venvs",
             sandbox=self.sandbox(),
             replicas=replica_plans(spec, images, self.sandbox()),
-            lines=lines(spec, data_dir=self._defaults.data_dir),
+            lines=(*lines(spec, data_dir=self._defaults.data_dir), *self._network.lines()),
             environment=self._defaults.environment,
             grace_seconds=self._defaults.grace_seconds,
             restart_seconds=self._defaults.restart_seconds,
@@ -290,6 +293,7 @@ class JobSubmitter:
             proxy=proxy,
             addition=addition,
             contract=self._contract.chosen,
+            network=self._network.chosen,
         )
         folder.create(job=document, plan=plan.to_json())
 

@@ -5,6 +5,7 @@
     orders.json      orders to kill replicas; written by the emulator
     cancel           exists once the job is to be cancelled; written by the emulator
     doorbell         a FIFO; a byte in it makes the supervisor check the folder at once
+    network.sock     a socket that opens connections into the job's own network; made by the supervisor
     supervisor.lock  locked as long as the supervisor is alive; touched every second
     supervisor.json  process id; exists once the supervisor has started
     supervisor.log   output of the supervisor itself
@@ -72,6 +73,10 @@ class JobFolder:
     @property
     def job(self) -> Path:
         return self.path / "job.json"
+
+    @property
+    def network(self) -> Path:
+        return self.path / "network.sock"
 
     @property
     def plan(self) -> Path:

@@ -233,6 +233,10 @@ class VertexEmulator:
         """Give new jobs CLUSTER_SPEC as real jobs get it, or as Vertex AI's documentation has it."""
         self.control.set_contract(contract)
 
+    def set_network(self, network: Literal["host", "namespace"]) -> None:
+        """Let the replicas of new jobs use the machine's network, or one of the job's own (Linux)."""
+        self.control.set_network(network)
+
     def replica_limit(self, replicas: int) -> None:
         """Limit the number of replicas that run at once.
 

@@ -214,6 +214,25 @@ def test_contract(env: dict[str, str], control: Control) -> None:
     assert printed("contract", "observed", env=env) == {"contract": "observed"}
 
 
+def test_network(env: dict[str, str], control: Control) -> None:
+    assert said("network", env=env) == "New jobs use the network of this machine.\n"
+    assert said("network", "namespace", env=env).startswith("New jobs get a network of their own")
+    assert control.network() == "namespace"
+    assert printed("network", env=env) == {"network": "namespace"}
+    assert printed("network", "host", env=env) == {"network": "host"}
+
+
+def test_ports_of_a_replica_in_the_machines_network(env: dict[str, str], control: Control) -> None:
+    """Expect that they are not forwarded; test_job_network.py forwards others."""
+    create(control)
+    forward = ("replica", "forward", "digits")
+    assert "Did you mean workerpool0-0?" in refused(*forward, "workerpool0-O", "6006", env=env)
+    assert "connect to the ports of workerpool0-0 directly" in refused(
+        *forward, "workerpool0-0", "6006", env=env
+    )
+    assert "from 1 to 65,535" in refused(*forward, "workerpool0-0", "70000", env=env)
+
+
 def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
     assert "is not running" in refused("clock", "freeze", env=env, code=1)
@@ -229,6 +248,7 @@ def test_the_page_has_every_command() -> None:
         *delays,
         "unknown-types",
         "contract",
+        "network",
         "replica-limit",
         "replica",
         "export",

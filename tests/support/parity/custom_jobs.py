@@ -26,6 +26,7 @@ LOAD = "tests/vertex_emulator/custom_jobs/test_job_queue_load.py"
 ENVIRONMENT = "tests/vertex_emulator/custom_jobs/test_job_environment.py"
 CAPTURES = "tests/vertex_emulator/custom_jobs/test_captured_answers.py"
 CONTRACT = "tests/vertex_emulator/custom_jobs/test_job_contract.py"
+NETWORK = "tests/vertex_emulator/custom_jobs/test_job_network.py"
 IMAGES = "tests/vertex_emulator/custom_jobs/test_job_images.py"
 PACKAGES = "tests/vertex_emulator/custom_jobs/test_job_packages.py"
 PERSISTENT = "tests/vertex_emulator/custom_jobs/test_persistent_resources.py"
@@ -149,6 +150,20 @@ _RUNNING = (
             "tests/vertex_emulator/custom_jobs/test_job_recovery.py::test_a_job_outlives_the_emulator",
         ),
         fields=(f"{POOL}.replica_count", f"{MACHINE}.machine_type"),
+    ),
+    Row(
+        feature="the network of a job",
+        google="an address and port 2222 for each replica; other hosts can be reached",
+        likeness="like",
+        here="this machine's network, with an address of loopback and a free port for each replica; after "
+        "`vertex-training emulator network namespace` an address and port 2222, and other hosts through the "
+        "proxy alone",
+        source='logs of real jobs; "Distributed training"',
+        tests=(
+            f"{NETWORK}::test_replicas_reach_each_other_by_the_names_in_cluster_spec",
+            f"{NETWORK}::test_replicas_reach_the_emulator",
+            f"{NETWORK}::test_replicas_reach_nothing_else",
+        ),
     ),
     Row(
         feature="the environment of a replica",
@@ -425,14 +440,14 @@ _SURROUNDINGS = (
     _not_done(
         "network",
         "the replicas are in a peered network, at reserved addresses",
-        "replicas have this machine's network",
+        "replicas have this machine's network, or one of the job's own",
         f"{SPEC}.network",
         f"{SPEC}.reserved_ip_ranges",
     ),
     _not_done(
         "Private Service Connect",
         "an interface in the user's network, with DNS peering",
-        "replicas have this machine's network and names",
+        "replicas have this machine's network and names, or those of the job alone",
         f"{SPEC}.psc_interface_config",
     ),
     _not_done(

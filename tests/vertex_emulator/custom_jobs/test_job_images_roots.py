@@ -88,6 +88,7 @@ def output_of(
     shown: Mapping[Path, Path] | None = None,
     overlays: bool = True,
     layers: tuple[str, ...] = ("key",),
+    resolver: str | None = None,
 ) -> tuple[int, str]:
     """Run the image's program; its status and what it said."""
     data = folder / "data"
@@ -110,6 +111,7 @@ def output_of(
         ),
         shares=shares or {},
         shown=shown or {},
+        resolver=resolver,
     )
     (data / "jobs/1/replica").mkdir(parents=True, exist_ok=True)
     make_folders(view)
@@ -194,6 +196,19 @@ def test_an_image_is_shown_and_can_be_written(
     )
     assert names(root / "app") == ["run"]
     assert (tmp_path / "data/buckets/b/x").read_text() == "written\n"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_name_servers_of_a_network_of_its_own(
+    tmp_path: Path, program: Path, sandbox: Sandbox, own: bool
+) -> None:
+    before = Path("/etc/resolv.conf").read_bytes()
+    image_of(tmp_path, program)
+    words = ["r:/etc/resolv.conf"]
+    code, said = output_of(tmp_path, sandbox, own=own, words=words, resolver="# none\n")
+    assert (code, said) == (0, "# none\n")
+    assert Path("/etc/resolv.conf").read_bytes() == before
 
 
 def share_of(folder: Path) -> Path:

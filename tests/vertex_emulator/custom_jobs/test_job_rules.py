@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.job_emulator import IMAGE, job, pool
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.checks import image_rules
+from vertex_emulator.custom_jobs.network import addresses
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
-from vertex_emulator.custom_jobs.supervisor import starting
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.rpc import descriptors, filters, payload
@@ -209,22 +209,22 @@ def test_the_words_of_a_failure() -> None:
 
 
 def test_ports_are_distinct_free_and_held() -> None:
-    first = starting.claim(20)
-    second = starting.claim(20)
+    first = addresses.claim(20)
+    second = addresses.claim(20)
     try:
         numbers = [each.port for each in (*first, *second)]
         assert len(set(numbers)) == 40
         for each in first:
             with socket.socket() as taken, pytest.raises(OSError, match="in use"):
-                taken.bind((starting.HOST, each.port))
+                taken.bind((addresses.HOST, each.port))
         first[0].release()
-        with socket.create_server((starting.HOST, first[0].port)):
+        with socket.create_server((addresses.HOST, first[0].port)):
             pass
-        assert starting._take(first[0].port) is None, "still claimed against other jobs"
+        assert addresses._take(first[0].port) is None, "still claimed against other jobs"
     finally:
         for each in (*first, *second):
             each.close()
-    again = starting._take(first[0].port)
+    again = addresses._take(first[0].port)
     assert again is not None
     again.close()
 

@@ -9,6 +9,7 @@ from typing import Any
 from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers, seconds, whole_number
 
 _LARGEST = 1_000_000
+_LAST_PORT = 65_535
 
 
 def add_to(emulator: Parser, actions: Subparsers, *, parents: list[argparse.ArgumentParser]) -> None:
@@ -21,7 +22,7 @@ def add_to(emulator: Parser, actions: Subparsers, *, parents: list[argparse.Argu
     quota = emulator.command(actions, "quota", "limit the accelerators that jobs can have")
     _add_quota(quota, quota.add_subparsers(metavar="COMMAND", dest="quota_action", required=True), parents)
     _add_settings(emulator, actions, parents)
-    replica = emulator.command(actions, "replica", "kill or preempt a replica of a job")
+    replica = emulator.command(actions, "replica", "kill or preempt a replica of a job, or reach its ports")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
     _add_replica(replica, commands, parents)
     export = emulator.command(actions, "export", "write all data of the emulator to a file", parents=parents)
@@ -60,6 +61,12 @@ def _add_settings(emulator: Parser, actions: Subparsers, parents: list[argparse.
         "set CLUSTER_SPEC as in real jobs, or as documented",
         "contract",
         choices=("observed", "documented"),
+    )
+    add(
+        "network",
+        "set the network of replicas: that of this machine, or one for each job (Linux)",
+        "network",
+        choices=("host", "namespace"),
     )
 
 
@@ -108,9 +115,23 @@ def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.A
         "preempt the replica's machine as a Spot VM: SIGTERM, then SIGKILL",
         parents=parents,
     )
-    for one in (kill, preempt):
+    forward = replica.command(
+        commands,
+        "forward",
+        "connect a port of this machine to a port of a replica in a network of its own",
+        parents=parents,
+    )
+    for one in (kill, preempt, forward):
         one.add_argument("job", metavar="JOB", help=JOB_HELP)
         one.add_argument("replica", metavar="REPLICA", help="such as workerpool1-0")
+    forward.add_argument("port", type=_port, metavar="PORT", help="port at which the replica listens")
+    forward.add_argument(
+        "--local-port",
+        type=_local_port,
+        metavar="N",
+        help="port on 127.0.0.1; 0 for a free one (default: PORT)",
+    )
+    for one in (kill, preempt):
         one.add_argument(
             "--after",
             type=seconds,
@@ -126,6 +147,14 @@ def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.A
             help="do this after each of the next N starts (default: 1)",
         )
     kill.add_argument("--out-of-memory", action="store_true", help="kill it as if it ran out of memory")
+
+
+def _port(text: str) -> int:
+    return whole_number(text, least=1, most=_LAST_PORT)
+
+
+def _local_port(text: str) -> int:
+    return whole_number(text, least=0, most=_LAST_PORT)
 
 
 def _factor(text: str) -> float:

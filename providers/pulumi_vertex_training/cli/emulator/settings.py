@@ -185,6 +185,17 @@ _SETTINGS = {
             else "New jobs get the same CLUSTER_SPEC as real jobs."
         ),
     ),
+    "network": _Setting(
+        argument="network",
+        key="network",
+        read=lambda control: control.network(),
+        write=lambda control, network: control.set_network(network),
+        sentence=lambda network: (
+            "New jobs get a network of their own: each replica has its own address."
+            if network == "namespace"
+            else "New jobs use the network of this machine."
+        ),
+    ),
     "replica-limit": _Setting(
         argument="replicas",
         key="replicas",
@@ -212,7 +223,7 @@ def setting(options: argparse.Namespace, output: Output) -> None:
 def replica(options: argparse.Namespace, output: Output) -> None:
     """Order that a replica is killed or preempted."""
     with control_of(options) as control:
-        job_id = _job_id(options.job, control.jobs())
+        job_id = job_id_of(options.job, control.jobs())
         if options.replica_action == "preempt":
             order = control.preempt_replica(job_id, options.replica, after=options.after, times=options.times)
         else:
@@ -240,7 +251,7 @@ def _effect(order: Mapping[str, Any]) -> str:
     return f"{what}{when}{often}"
 
 
-def _job_id(text: str, jobs: Sequence[Mapping[str, Any]]) -> str:
+def job_id_of(text: str, jobs: Sequence[Mapping[str, Any]]) -> str:
     """Return the id of the job with this id, name or display name. Raises InputError."""
     found = [each for each in jobs if text in (each["name"], each["id"])]
     found = found or [each for each in jobs if each["displayName"] == text]

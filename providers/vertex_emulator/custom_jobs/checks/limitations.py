@@ -46,11 +46,10 @@ FIELDS: Mapping[str, str | None] = {
     "job_spec.service_account": (
         "the replicas have no credentials for {0}; they run as the user who runs the emulator."
     ),
-    "job_spec.network": "the replicas are not in {0}; they have this machine's network.",
-    "job_spec.reserved_ip_ranges": "no address is taken from {0}; the replicas are at 127.0.0.1.",
+    "job_spec.network": "the replicas are not in {0}; the emulator has no peered networks.",
+    "job_spec.reserved_ip_ranges": "no address is taken from {0}.",
     "job_spec.psc_interface_config": (
-        "the emulator has no Private Service Connect interface and no DNS peering; the replicas have this "
-        "machine's network and names."
+        "the emulator has no Private Service Connect interface and no DNS peering."
     ),
     "job_spec.protected_artifact_location_id": "the output of the job stays on this machine, not in {0}.",
     "job_spec.tensorboard": "nothing is uploaded to {0}; the event files stay in AIP_TENSORBOARD_LOG_DIR.",

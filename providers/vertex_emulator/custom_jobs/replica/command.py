@@ -16,11 +16,13 @@ from pathlib import Path
 
 from vertex_cluster.legacy import use_legacy_environment
 from vertex_emulator.addresses import REDIRECT, replica_variables
+from vertex_emulator.custom_jobs.network.addresses import ReplicaAddress
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import preparation, private_python, unpacked_image
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
+from vertex_emulator.custom_jobs.sandbox.network_namespace import NetworkNamespace
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
 from vertex_emulator.kernel import data_folder
@@ -109,10 +111,23 @@ def make_folder(buckets_dir: Path, address: str) -> None:
             folder.mkdir(exist_ok=True)
 
 
-_LOCAL = "127.0.0.1,localhost"
+_LOCAL = ("127.0.0.1", "localhost")
 
 
-def addresses_by_pool(pools: Sequence[WorkerPoolSpec], addresses: Sequence[str]) -> list[list[str]]:
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """The network of a replica: `addresses` of all replicas in their order, and how it reaches the emulator.
+
+    `network` is its network namespace, and `resolver` its /etc/resolv.conf; None for those of the machine.
+    """
+
+    addresses: Sequence[ReplicaAddress]
+    services: Services | None
+    network: NetworkNamespace | None = None
+    resolver: str | None = None
+
+
+def _addresses_by_pool(pools: Sequence[WorkerPoolSpec], addresses: Sequence[str]) -> list[list[str]]:
     """Split the addresses of all replicas into one list for each pool."""
     rest = iter(addresses)
     return [[next(rest) for _ in range(pool.replica_count)] for pool in pools]
@@ -123,7 +138,7 @@ def replica_command(
     spec: CustomJobSpec,
     replica: ReplicaPlan,
     *,
-    addresses: Sequence[Sequence[str]],
+    placement: Placement,
     packages: SharedPackages | None,
     folder: Path,
 ) -> Command:
@@ -148,7 +163,8 @@ def replica_command(
             *([certificates] if certificates.is_dir() else ()),
         ),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
-        hosts=_hosts(names),
+        hosts=_hosts({name: each.ip for name, each in zip(names, placement.addresses, strict=True)}),
+        resolver=placement.resolver,
         image=unpacked_image.image_view(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
         shown={
@@ -160,7 +176,9 @@ def replica_command(
     from_service = replica_environment(
         spec=spec,
         pools=spec.worker_pool_specs,
-        addresses=addresses,
+        addresses=_addresses_by_pool(
+            spec.worker_pool_specs, [each.published for each in placement.addresses]
+        ),
         pool=replica.pool,
         index=replica.index,
         job_id=plan.job_id,
@@ -175,13 +193,14 @@ def replica_command(
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     context = _context(plan, replica.image, view, interpreter, packages or SharedPackages())
-    services = services_of(plan)
+    services = placement.services
+    direct = list(dict.fromkeys([*names, *(each.ip for each in placement.addresses)]))
     chosen = {**plan.environment, **from_service}
     own = {**context.variables, **chosen}
-    exempt = _exceptions(own, names)
+    exempt = _exceptions(own, direct)
     proxied: dict[str, str] = {}
     if services is not None and not variables.names_a_proxy(own):
-        proxied = proxy_variables(plan, services, own_root=context.own, names=names, environment=own)
+        proxied = proxy_variables(plan, services, own_root=context.own, names=direct, environment=own)
         exempt.update({name: value for name, value in proxied.items() if name in exempt})
     found = (
         {}
@@ -204,6 +223,7 @@ def replica_command(
         make_cwd=context.cwd != view.folder / "work",
         sandbox=plan.sandbox,
         view=view if plan.sandbox.kind == "namespaces" else None,
+        network=placement.network,
     )
 
 
@@ -327,13 +347,14 @@ def _exceptions(environment: Mapping[str, str], names: Sequence[str]) -> dict[st
     TensorFlow and JAX send even that traffic to a proxy that the environment names.
     """
     exempt = ("no_proxy", "NO_PROXY")
-    return {name: ",".join(filter(None, [environment.get(name, ""), _LOCAL, *names])) for name in exempt}
+    added = [name for name in names if name not in _LOCAL]
+    return {name: ",".join(filter(None, [environment.get(name, ""), *_LOCAL, *added])) for name in exempt}
 
 
-def _hosts(names: Sequence[str]) -> str:
-    """Return the host's /etc/hosts with the names of the job's machines added."""
+def _hosts(addresses: Mapping[str, str]) -> str:
+    """Return the host's /etc/hosts with the names of the job's machines added, at their addresses."""
     try:
         text = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = "127.0.0.1 localhost\n"
-    return text.rstrip("\n") + "\n" + "".join(f"127.0.0.1 {name}\n" for name in names)
+    return text.rstrip("\n") + "\n" + "".join(f"{ip} {name}\n" for name, ip in addresses.items())

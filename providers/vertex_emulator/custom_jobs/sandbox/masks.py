@@ -99,3 +99,10 @@ def make_run(root: Path) -> None:
     with contextlib.suppress(OSError), ns.mount_point(root, "var/run", create=False) as target:
         if target is not None:  # a folder, not the usual link to /run
             ns.mount("tmpfs", target, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
+
+
+def replace_resolver(root: Path, source: Path, *, own: bool) -> None:
+    """Show `source` as the file of the name servers; `own`: the root is an image's own."""
+    with contextlib.suppress(OSError):  # the image is read-only and lacks the path, or the machine has none
+        path = "etc/resolv.conf" if own else str(_RESOLVER.resolve(strict=True))
+        ns.bind_at(root, path, source, file=True)

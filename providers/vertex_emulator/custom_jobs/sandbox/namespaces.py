@@ -25,6 +25,7 @@ CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
 
 MS_RDONLY = 0x1
 MS_NOSUID = 0x2
@@ -72,9 +73,9 @@ def unshare(flags: int) -> None:
     checked(libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
 
 
-def join(users: int) -> None:
-    """Enter a user namespace by its descriptor. Raises `OSError`."""
-    checked(libc().setns(ctypes.c_int(users), ctypes.c_int(CLONE_NEWUSER)), "setns")
+def join(namespace: int, kind: int = CLONE_NEWUSER) -> None:
+    """Enter a namespace of a kind by its descriptor. Raises `OSError`."""
+    checked(libc().setns(ctypes.c_int(namespace), ctypes.c_int(kind)), "setns")
 
 
 def forbid_user_namespaces() -> None:

@@ -14,6 +14,7 @@ from typing import NoReturn
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox import privileges
 from vertex_emulator.custom_jobs.sandbox.idmaps import HostUser
+from vertex_emulator.custom_jobs.sandbox.network_namespace import NetworkNamespace
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, apply_view
 from vertex_emulator.job_folder.outcome import START_ERROR
 
@@ -25,7 +26,8 @@ _NOT_FOUND = 127
 class Command:
     """A program to run. `environment` is its whole environment; `argv[0]` is looked up in its PATH.
 
-    `make_cwd`: create the folder `cwd` in the replica's root if it is missing.
+    `make_cwd`: create the folder `cwd` in the replica's root if it is missing. `network` is None for the
+    machine's own network.
     """
 
     argv: tuple[str, ...]
@@ -34,6 +36,7 @@ class Command:
     make_cwd: bool = False
     sandbox: Sandbox = field(default_factory=lambda: Sandbox(kind="process"))
     view: View | None = None
+    network: NetworkNamespace | None = None
     limits: privileges.Limits = privileges.DEFAULT_LIMITS
 
 

@@ -94,7 +94,7 @@ class View:
     emulator's data folder. `visible` are paths to show read-only, even below `hidden` or /tmp. `hosts` is the
     text of /etc/hosts. `image` is the unpacked image, None for a stand-in alone. `shares` are folders by
     their mount points in the replica. `shown` are further folders by their paths in a root of the image's
-    own.
+    own. `resolver` is the text of /etc/resolv.conf, None for the machine's.
     """
 
     folder: Path
@@ -106,16 +106,19 @@ class View:
     image: ImageView | None = None
     shares: Mapping[str, Path] = field(default_factory=dict)
     shown: Mapping[Path, Path] = field(default_factory=dict)
+    resolver: str | None = None
 
 
 def make_folders(view: View) -> None:
     """Create the folders of a replica."""
     for name in ("home", "work", "tmp", "var-tmp", "root"):
         (view.folder / name).mkdir(parents=True, exist_ok=True)
-    hosts = view.folder / "hosts"
-    hosts.unlink(missing_ok=True)  # a restarted replica may have replaced it by a link
-    with hosts.open("x", encoding="utf-8") as file:
-        file.write(view.hosts)
+    for name, text in (("hosts", view.hosts), ("resolv.conf", view.resolver)):
+        path = view.folder / name
+        path.unlink(missing_ok=True)  # a restarted replica may have replaced it by a link
+        if text is not None:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
     if view.image is not None:  # a restarted replica gets the image's original files
         remove_tree(view.image.scratch)
         view.image.scratch.mkdir()
@@ -199,6 +202,8 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
         if (root / "etc/hosts").is_file():
             ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
             ns.set_hostname(view.hostname)
+    if view.resolver is not None:
+        masks.replace_resolver(root, view.folder / "resolv.conf", own=image is not None and image.own)
     ns.bind_at(root, "gcs", view.buckets, writable=True)
     for at, folder in view.shares.items():
         _mount_share(root, at, folder)

@@ -47,8 +47,10 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    status, lifeline, out, err = _keep_descriptors(status, lifeline, out, err)
     try:
+        if command.network is not None:
+            command.network.enter()
+        status, lifeline, out, err = keep_descriptors(status, lifeline, out, err)
         user = unshare_namespaces(command.sandbox, command.view)
         init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
         ns.adopt_orphans()
@@ -82,7 +84,7 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
     os._exit(0)
 
 
-def _keep_descriptors(*ends: int) -> tuple[int, ...]:
+def keep_descriptors(*ends: int) -> tuple[int, ...]:
     """Move the ends to 3 and up, close everything else, open the standard streams on /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     high = [_move_high(end) for end in (*ends, null)]
@@ -205,8 +207,8 @@ def _exit_code(wait_status: int) -> int:
 _STRAY_SECONDS = 5.0
 
 
-def kill_strays(shims: Collection[int]) -> None:
-    """Kill all children of this process except for the shims (Linux): a killed shim left them behind.
+def kill_strays(kept: Collection[int]) -> None:
+    """Kill all children of this process except for those to keep (Linux): a killed shim left them behind.
 
     Needs `adopt_orphans`. The wait is short for each and for all together: the first process of a process
     namespace ends after its members.
@@ -214,7 +216,7 @@ def kill_strays(shims: Collection[int]) -> None:
     import psutil
 
     until = time.monotonic() + _STRAY_SECONDS
-    while strays := [one for one in psutil.Process().children() if one.pid not in shims]:
+    while strays := [one for one in psutil.Process().children() if one.pid not in kept]:
         for stray in strays:
             for process in (stray, *_descendants(stray)):
                 _kill(process)

@@ -46,12 +46,16 @@ class Running:
 
 
 class Loop:
-    """The children of one supervisor. `on_wake` is called before events are handled."""
+    """The children of one supervisor. `on_wake` is called before events are handled.
+
+    `kept` are processes of the supervisor that are no children of the loop.
+    """
 
     def __init__(self, doorbell: Path, *, on_wake: Callable[[], None] = lambda: None) -> None:
         self._on_wake = on_wake
         self.running: dict[str, Running] = {}
         self.stop_requested = False
+        self.kept: set[int] = set()
         self._selector = selectors.DefaultSelector()
         self._watch_signals()
         bell = os.open(doorbell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -104,7 +108,7 @@ class Loop:
             self._selector.unregister(one.child.status)
             one.shim_killed = one.child.finish()
             if one.shim_killed:
-                kill_strays({each.child.shim for each in self.unfinished()})
+                kill_strays({*self.kept, *(each.child.shim for each in self.unfinished())})
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)

@@ -1,24 +1,20 @@
-"""Start the replicas of a job, each with a port of its own, and detect kills for lack of memory.
-
-Each replica gets one free loopback port, claimed so that no other job of this machine gets the same one. The
-ports lie outside the range from which the kernel picks ports for outgoing connections, so that none is taken
-by chance between its release and the moment the program listens. The claim is a UDP socket on the same
-number, held until the job ends: the programs use TCP, other supervisors see the claim, and the kernel
-releases it when the supervisor dies. TCP is held until just before the program starts, because some
-frameworks (TensorFlow) refuse a port on which any process listens, whatever the address.
-"""
+"""Start the replicas of a job at their addresses, and detect kills for lack of memory."""
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from vertex_emulator.custom_jobs.network import job_network
+from vertex_emulator.custom_jobs.network.addresses import Addresses, LoopbackAddresses
+from vertex_emulator.custom_jobs.network.job_network import JobNetwork
+from vertex_emulator.custom_jobs.network.relay import Target
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica.command import addresses_by_pool, replica_command
+from vertex_emulator.custom_jobs.replica.command import Placement, Services, replica_command, services_of
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
@@ -27,87 +23,8 @@ from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.proxy import variables
+from vertex_training.environment.replica import host_name
 from vertex_training.job.custom_job import CustomJobSpec
-
-HOST = "127.0.0.1"
-_FIRST, _LAST = 10_000, 65_000
-_DEFAULT_EPHEMERAL = (32_768, 65_535)
-
-
-class NoPortError(Exception):
-    """No free port is left."""
-
-
-@dataclass(kw_only=True)
-class Claim:
-    """A claimed port; see the module."""
-
-    port: int
-    _udp: socket.socket = field(repr=False)
-    _tcp: socket.socket = field(repr=False)
-
-    @property
-    def address(self) -> str:
-        return f"{HOST}:{self.port}"
-
-    def release(self) -> None:
-        """Let the program listen on the port; the claim against other jobs stays."""
-        self._tcp.close()
-
-    def close(self) -> None:
-        self._tcp.close()
-        self._udp.close()
-
-
-def claim(count: int) -> list[Claim]:
-    """Claim `count` ports. Raises `NoPortError`."""
-    claims: list[Claim] = []
-    for port in _candidates():
-        if len(claims) == count:
-            break
-        if (taken := _take(port)) is not None:
-            claims.append(taken)
-    if len(claims) < count:
-        for one in claims:
-            one.close()
-        raise NoPortError(
-            f"{count} free ports are needed, one for each replica, and only {len(claims)} between {_FIRST} "
-            f"and {_LAST} are free. End other jobs, or declare fewer replicas."
-        )
-    return claims
-
-
-def _candidates() -> Iterator[int]:
-    low, high = _ephemeral_range()
-    ports = [port for port in range(_FIRST, _LAST) if not low <= port <= high]
-    start = int.from_bytes(os.urandom(4), "big") % len(ports)
-    yield from ports[start:]
-    yield from ports[:start]
-
-
-def _ephemeral_range() -> tuple[int, int]:
-    try:
-        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
-    except (OSError, ValueError):
-        return _DEFAULT_EPHEMERAL
-    wide = int(low) <= _FIRST and int(high) >= _LAST - 1
-    return _DEFAULT_EPHEMERAL if wide else (int(low), int(high))
-
-
-def _take(port: int) -> Claim | None:
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        udp.bind((HOST, port))
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as everywhere:
-            everywhere.bind(("", port))  # check that it is free on all addresses
-        tcp.bind((HOST, port))
-    except OSError:
-        udp.close()
-        tcp.close()
-        return None
-    return Claim(port=port, _udp=udp, _tcp=tcp)
-
 
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -137,8 +54,8 @@ class NotStartedError(Exception):
 class Starter:
     """Starts the replicas of one job.
 
-    `packages` has the installed packages of replicas by their names. Claims a port for each replica until
-    `close`. Raises `NoPortError`.
+    `packages` has the installed packages of replicas by their names. The replicas have addresses until
+    `close`. Raises `NoPortError`, `NetworkError`.
     """
 
     def __init__(
@@ -156,9 +73,10 @@ class Starter:
         self._loop = loop
         self._packages = packages
         self._time = time
-        claims = claim(len(plan.replicas))
-        self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
-        self._addresses = addresses_by_pool(spec.worker_pool_specs, [one.address for one in claims])
+        self._services = services_of(plan)
+        self._addresses = _open_addresses(plan, job_folder, self._services)
+        self._index = {replica.name: index for index, replica in enumerate(plan.replicas)}
+        self._loop.kept.update(self._addresses.processes)
         self._logs: dict[str, LogWriter] = {}
         self._oom_kills: dict[str, int] = {}
 
@@ -191,9 +109,24 @@ class Starter:
             self._plan,
             self._spec,
             replica,
-            addresses=self._addresses,
+            placement=self._placement(self._index[replica.name]),
             packages=self._packages.get(replica.name),
             folder=self._folder.replica(replica.name),
+        )
+
+    def _placement(self, index: int) -> Placement:
+        """Return the addresses of all replicas, and what the replica at `index` has beside its own.
+
+        In a network of the job's own, the emulator stays where it was when the network was made.
+        """
+        services, namespace = services_of(self._plan), self._addresses.namespace(index)
+        if namespace is not None and services is not None and self._services is not None:
+            services = replace(services, url=self._services.url, proxy=self._services.proxy)
+        return Placement(
+            addresses=self._addresses.addresses,
+            services=services,
+            network=namespace,
+            resolver=None if namespace is None else job_network.RESOLVER,
         )
 
     def _launch(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
@@ -205,7 +138,7 @@ class Starter:
         log.forget_tail()
         log.hide(variables.secret_of(command.environment))
         log.write(replica.notice if attempt == 1 else f"Emulator: attempt {attempt}.", severity="NOTICE")
-        self._claims[replica.name].release()
+        self._addresses.release(self._index[replica.name])
         self._oom_kills[replica.name] = oom_kills()
         self._loop.launch(replica.name, command, log)
 
@@ -219,9 +152,40 @@ class Starter:
             remove_tree(self._folder.replica(replica.name))
 
     def close(self) -> None:
-        """Release the ports."""
-        for claim in self._claims.values():
-            claim.close()
+        """Release the addresses."""
+        self._loop.kept.difference_update(self._addresses.processes)
+        self._addresses.close()
+
+
+def _open_addresses(plan: Plan, job_folder: JobFolder, services: Services | None) -> Addresses:
+    """Open the addresses of a job's replicas. Raises `NoPortError`, `NetworkError`."""
+    if plan.network == "host":
+        return LoopbackAddresses(len(plan.replicas))
+    return JobNetwork(
+        names=[each.name for each in plan.replicas],
+        hosts=[host_name(plan.job_id, each.pool, each.index) for each in plan.replicas],
+        targets={} if services is None else _targets(plan, services),
+        sandbox=plan.sandbox,
+        path=job_folder.network,
+    )
+
+
+def _targets(plan: Plan, services: Services) -> dict[int, Target]:
+    """Return how the ports that the replicas know lead to the emulator and its proxy."""
+
+    def now(choose: Callable[[Services], str]) -> tuple[str, int]:
+        return _host_and_port(choose(services_of(plan) or services))
+
+    choices: tuple[Callable[[Services], str], ...] = (lambda each: each.url, lambda each: each.proxy)
+    return {
+        _host_and_port(choose(services))[1]: partial(now, choose) for choose in choices if choose(services)
+    }
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """Split an address with or without a scheme."""
+    parts = urlsplit(address if "//" in address else f"//{address}")
+    return parts.hostname or "", parts.port or 0
 
 
 @contextmanager

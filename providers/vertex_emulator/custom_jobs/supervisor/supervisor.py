@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vertex_emulator.custom_jobs.network.addresses import NoPortError
+from vertex_emulator.custom_jobs.network.job_network import NetworkError
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import preparation
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
@@ -30,7 +32,7 @@ from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
 from vertex_emulator.custom_jobs.supervisor.private_files import PrivateFiles
 from vertex_emulator.custom_jobs.supervisor.restarts import consequence_of
-from vertex_emulator.custom_jobs.supervisor.starting import NoPortError, NotStartedError, Starter
+from vertex_emulator.custom_jobs.supervisor.starting import NotStartedError, Starter
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.job_folder.outcome import Outcome
@@ -94,6 +96,11 @@ class Supervisor:
                 self._starter = Starter(self.plan, self.spec, self.folder, self.loop, packages, self.clock)
             except NoPortError as error:
                 self.outcome = outcome.broken(str(error))
+            except NetworkError as error:
+                self.outcome = outcome.broken(
+                    f"The network of the job could not be made: {error}. To use the machine's network, run "
+                    "`vertex-training emulator network host` and create the job again."
+                )
         while self.outcome is None and self._starter is not None:
             self._attempt(self._starter)
             if self._job_restarts:

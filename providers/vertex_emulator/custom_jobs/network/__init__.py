@@ -1,0 +1,1 @@
+"""The addresses of a job's replicas: loopback addresses of this machine, or a network of the job's own."""

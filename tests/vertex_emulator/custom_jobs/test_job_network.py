@@ -1,0 +1,243 @@
+"""Jobs with a network of their own, run as this user and, by root, as an ordinary user too."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import job_network
+from support.job_emulator import JobEmulator, running_jobs
+from vertex_emulator import forwarding
+from vertex_emulator.control import Control, ControlError
+from vertex_emulator.custom_jobs.network.job_network import JobNetwork, NetworkError
+from vertex_emulator.custom_jobs.network.probe import problem_with
+from vertex_emulator.custom_jobs.sandbox.children import spawn
+from vertex_emulator.custom_jobs.sandbox.probe import candidates
+from vertex_emulator.custom_jobs.sandbox.program import Command
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+
+NOBODY = 65534
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+PLAIN = Sandbox(kind="process", reason="of a test")
+KINDS = list(candidates())
+
+
+def name_of(sandbox: Sandbox) -> str:
+    return "-".join(["user" * sandbox.user, "pids" * sandbox.pids, "apart" * bool(sandbox.host_id)])
+
+
+def usable(python: Path) -> bool:
+    """Return whether another Python can load the packages of this one."""
+    if not python.exists():
+        return False
+    code = "import sys; print(sys.version_info[:2])"
+    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    return said.strip() == str(sys.version_info[:2])
+
+
+def observed_by_nobody() -> dict[str, Any]:
+    """Return the observation of an ordinary user, who cannot use this Python below root's folders."""
+    folder = Path("/var/tmp") / f"vertex-training-test-network-{os.getpid()}"
+    folder.mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+    outside = [each for each in sys.path if each and not Path(each).is_relative_to(sys.base_prefix)]
+    try:
+        done = subprocess.run(
+            [SYSTEM_PYTHON, "-m", "support.job_network", folder],
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            cwd="/",
+            env={
+                "PATH": "/usr/bin:/bin",
+                "HOME": str(folder),
+                "TMPDIR": str(folder),
+                "PYTHONPATH": os.pathsep.join(outside),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def observations(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Return what the replicas of this user found, then those of an ordinary user if this one is root."""
+    found = [job_network.observe(tmp_path_factory.mktemp("network"))]
+    if os.geteuid() == 0 and usable(SYSTEM_PYTHON):
+        found.append(observed_by_nobody())
+    return found
+
+
+def test_replicas_reach_each_other_by_the_names_in_cluster_spec(observations: list[dict[str, Any]]) -> None:
+    """Expect that all listen on all interfaces at Google's port, and that another job is not among them."""
+    for found in observations:
+        names = [each.removesuffix(":2222") for each in found["hosts"]]
+        assert all(each.startswith("cmle-training-workerpool") for each in names)
+        assert found["answers"] == ["job workerpool0-0", "job workerpool1-0", "job workerpool1-1"]
+        assert found["addresses"] == ["10.128.0.2", "10.128.0.3", "10.128.0.4"]
+        assert found["own address"] == ["10.128.0.2", "10.128.0.2"]
+        for exceptions in found["no_proxy"]:
+            assert {*names, *found["addresses"], "127.0.0.1", "localhost"} <= {*exceptions}
+
+
+def test_replicas_reach_the_emulator(observations: list[dict[str, Any]]) -> None:
+    for found in observations:
+        assert (found["storage"], found["metadata"]) == ("storage#buckets", "local")
+
+
+def test_replicas_reach_nothing_else(observations: list[dict[str, Any]]) -> None:
+    for found in observations:
+        assert found["local service"] == ["ConnectionRefusedError"] * 2
+        assert {found["another job"], found["public address"]} <= {"OSError", "TimeoutError"}
+        assert found["public name"] == "gaierror"
+        assert [each for each in found["log"] if "other hosts only with HTTPS through the proxy" in each]
+
+
+def test_replicas_have_no_rights(observations: list[dict[str, Any]]) -> None:
+    for found in observations:
+        rights = dict(found["rights"])
+        assert rights.pop("Seccomp") == "2"
+        rights.pop("Seccomp_filters", None)
+        assert {int(each, 16) for each in rights.values()} == {0}
+
+
+def test_a_port_of_a_replica_is_forwarded(observations: list[dict[str, Any]]) -> None:
+    for found in observations:
+        line = {"job": found["job id"], "replica": "workerpool1-0", "port": 2222}
+        assert found["forwarded"] == [line, "job workerpool1-0", 130]
+        assert found["loopback of a replica"] == "job workerpool1-1"
+        assert found["no replica"].endswith("at port 2222: no such replica.")
+        assert found["closed port"].endswith("at port 2223: Connection refused.")
+        assert found["host network"].startswith("The job ID uses the network of this machine: connect")
+
+
+def test_a_restarted_replica_has_the_same_address(observations: list[dict[str, Any]]) -> None:
+    for found in observations:
+        assert found["after a restart"] == "larger workerpool1-0"
+        assert found["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_a_killed_supervisor_leaves_no_interface(observations: list[dict[str, Any]]) -> None:
+    """Expect none of a killed job and an ended one. The observation has waited until no process was left."""
+    assert [found["interfaces"] for found in observations] == [[]] * len(observations)
+
+
+@pytest.mark.parametrize("sandbox", KINDS, ids=[name_of(each) for each in KINDS])
+def test_a_network_in_every_sandbox(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Let a program in a replica connect to a port of the test, through the relay."""
+    with socket.create_server(("127.0.0.1", 0)) as service:
+        here = ("127.0.0.1", int(service.getsockname()[1]))
+        network = JobNetwork(
+            names=("a", "b"),
+            hosts=("a", "b"),
+            targets={4711: lambda: here, 4712: lambda: ("127.0.0.1", 9)},
+            sandbox=sandbox,
+            path=tmp_path / "network.sock",
+        )
+        child = spawn(
+            Command(
+                argv=("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4711; echo from a replica >&3; read -u 3"),
+                environment={"PATH": "/usr/bin:/bin"},
+                cwd=Path("/"),
+                sandbox=sandbox,
+                network=network.namespace(1),
+            )
+        )
+        connection, _ = service.accept()
+        with connection:
+            assert connection.recv(100) == b"from a replica\n"
+            assert closed(tmp_path, "b", 4712), "the relay has nowhere to connect to"
+            with pytest.raises(forwarding.ForwardError, match="refused"):
+                forwarding.connect(tmp_path, "b", 4713)
+        child.kill()
+        child.finish()
+        network.close()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(forwarding.NetworkGoneError, match="has not started, or has ended"):
+        forwarding.connect(tmp_path, "b", 4711)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        connect = functools.partial(forwarding.connect, tmp_path, "b", 4711)
+        with pytest.raises(forwarding.NetworkGoneError):
+            forwarding.serve(listener, connect, pytest.fail)
+
+
+def closed(folder: Path, replica: str, port: int) -> bool:
+    """Return whether a connection ends without data: before it is complete, or as soon as it is."""
+    try:
+        with forwarding.connect(folder, replica, port) as connection:
+            return connection.recv(1) == b""
+    except (ConnectionResetError, forwarding.ForwardError):
+        return True
+
+
+def test_a_job_too_large_for_a_network(tmp_path: Path) -> None:
+    names = [str(each) for each in range(1001)]
+    with pytest.raises(NetworkError, match="at most 1000 replicas, and the job has 1001"):
+        JobNetwork(names=names, hosts=names, targets={}, sandbox=KINDS[0], path=tmp_path / "s")
+
+
+WITHOUT_NETWORKS = """
+import json, os, sys
+from pathlib import Path
+from vertex_emulator.custom_jobs.network.probe import problem_here
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+own = os.geteuid(), os.getegid()
+ns.unshare(ns.CLONE_NEWUSER)
+ns.map_own_ids(*own)
+Path("/proc/sys/user/max_net_namespaces").write_text("0")
+print(problem_here(Sandbox(kind="namespaces", user=True)))
+"""
+
+
+def test_a_machine_without_network_namespaces() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NETWORKS],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert "No space left on device" in done.stdout, "the kernel's answer to one namespace too many"
+
+
+def test_a_network_is_refused_without_namespaces(tmp_path: Path) -> None:
+    assert problem_with(PLAIN) == "of a test"
+    with running_jobs(tmp_path, sandbox=PLAIN) as emulator:
+        control = control_of(emulator)
+        with pytest.raises(ControlError) as error:
+            control.set_network("namespace")
+        assert "cannot have a network of their own on this machine: of a test." in str(error.value)
+        assert "`vertex-training emulator network host`" in str(error.value)
+        assert (error.value.status, control.network()) == (400, "host")
+
+
+def test_the_setting(idle: JobEmulator) -> None:
+    control = control_of(idle)
+    assert control.network() == "host"
+    control.set_network("namespace")
+    assert control.network() == "namespace"
+    with pytest.raises(ControlError, match="network must be host or namespace"):
+        control.set_network("bridge")
+    control.reset()
+    assert control.network() == "host"
+
+
+def control_of(emulator: JobEmulator) -> Control:
+    return Control(url=emulator.daemon.url, token=emulator.daemon.token)
