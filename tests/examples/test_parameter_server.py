@@ -118,13 +118,13 @@ def test_the_evaluator_scores_the_last_checkpoint(steps: Steps) -> None:
 
 
 def test_a_killed_worker_joins_again_while_the_training_continues(steps: Steps) -> None:
-    """The other worker and the chief are not restarted: they print their lines once."""
+    """Restart that worker alone: the other one and the chief print their lines once."""
     assert steps.reading_after_kill == {"workerpool1-0": 1, "workerpool1-1": 2}
     before, after = steps.epochs_before_and_after_kill
     assert after >= before + 2
 
 
 def test_the_job_fails_when_the_parameter_server_is_killed(steps: Steps) -> None:
-    """The variables are lost, which the chief notices."""
+    """Lose the variables, which the chief notices."""
     assert steps.deployment_failed
     assert "The replica workerpool0-0 exited with a non-zero status of 1" in steps.printed_at_failure
