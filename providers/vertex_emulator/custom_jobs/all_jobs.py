@@ -123,6 +123,7 @@ class AllJobs:
         self._end_all()
         for record in self._store.everywhere():
             if record.state in store.TERMINAL:  # otherwise it was created just now
+                self._reconciler.await_exit(record.id)  # nothing of before is left after a reset
                 self._store.delete(record.id)
                 self._reconciler.remove(record.id)
         self.before_removal()  # again, for resources that were created meanwhile

@@ -12,6 +12,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -99,6 +100,7 @@ def _has_ended(pid: int) -> bool:
 
 
 _LAST_LINES = 5
+_EXIT_SECONDS = 5.0
 DELETED = ".deleted-"
 """Prefix of the folders to remove. A folder that is left over is removed after the next start."""
 
@@ -326,6 +328,12 @@ class Reconciler:
         The job's supervisor, which has reported the end, may still be removing files of large replicas.
         """
         self._put_away(job_id)
+
+    def await_exit(self, job_id: str) -> None:
+        """Wait a few seconds until the supervisor of a job that has ended has exited."""
+        deadline = time.monotonic() + _EXIT_SECONDS
+        while self._supervisors.is_alive(job_id, self.folder(job_id)) and time.monotonic() < deadline:
+            time.sleep(0.005)
 
     def _put_away(self, name: str) -> None:
         """Rename a folder, so that it is removed in the background."""
