@@ -42,4 +42,6 @@ my_custom_job.run()
 print("two machines:", my_custom_job.state.name)
 
 job.delete()
+for each in aiplatform.CustomJob.list(filter='display_name="flowers-multi-gpu-custom-job"'):
+    each.delete()  # the custom job of the training pipeline
 my_custom_job.delete()
