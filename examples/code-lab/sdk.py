@@ -41,7 +41,7 @@ my_custom_job = aiplatform.CustomJob(
 my_custom_job.run()
 print("two machines:", my_custom_job.state.name)
 
-job.delete()
-for each in aiplatform.CustomJob.list(filter='display_name="flowers-multi-gpu-custom-job"'):
-    each.delete()  # the custom job of the training pipeline
+custom_job = job.gca_resource.training_task_metadata["backingCustomJob"]
+job.delete()  # leaves the custom job that the training pipeline has run
+aiplatform.CustomJob.get(custom_job).delete()
 my_custom_job.delete()
