@@ -41,5 +41,7 @@ my_custom_job = aiplatform.CustomJob(
 my_custom_job.run()
 print("two machines:", my_custom_job.state.name)
 
-job.delete()
+custom_job = job.gca_resource.training_task_metadata["backingCustomJob"]
+job.delete()  # leaves the custom job that the training pipeline has run
+aiplatform.CustomJob.get(custom_job).delete()
 my_custom_job.delete()
