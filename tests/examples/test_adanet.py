@@ -91,7 +91,7 @@ def built(report: dict[str, Any]) -> tuple[bool, list[int]]:
 
 
 def optimized_variable(name: str) -> str:
-    """Return the variable that an optimizer's variable belongs to, and is placed with; else the name itself."""
+    """Return the variable that an optimizer's variable is placed with; any other name as it is."""
     return re.sub(r"^(.+)/\1/(\w+)/Adagrad$", r"\1/\2", name)
 
 
