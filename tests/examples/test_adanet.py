@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 from dataclasses import dataclass
@@ -89,6 +90,11 @@ def built(report: dict[str, Any]) -> tuple[bool, list[int]]:
     return "/ensemble_" in names, sorted({int(each) for each in subnetworks})
 
 
+def optimized_variable(name: str) -> str:
+    """Return the variable that an optimizer's variable is placed with; any other name as it is."""
+    return re.sub(r"^(.+)/\1/(\w+)/Adagrad$", r"\1/\2", name)
+
+
 def test_every_worker_builds_and_trains_what_the_plan_says(runs: Runs) -> None:
     for run in runs.all():
         for iteration in iterations(run):
@@ -141,13 +147,18 @@ def test_every_variable_is_on_the_parameter_server_that_the_plan_names(runs: Run
         )
         groups = run.plan["parameterServerGroups"]
         for report in run.reports:
-            for name, device in report["devices"].items():
+            for name, named in report["devices"].items():
+                device = named.removesuffix("/device:CPU:0")
                 found = re.search(r"iteration_\d+/subnetwork_t\d+_dnn(\d)/", name)
                 if not found:
                     assert device in {f"/job:ps/task:{each}" for each in range(SERVERS)}, name
+                    if "/ensemble_" in name:
+                        assert device == vertex_cluster.ensemble_variable_device(worker, name), name
                     continue
                 subnetwork = int(found[1])
-                expected = vertex_cluster.subnetwork_variable_device(strategy, worker, subnetwork, name)
+                expected = vertex_cluster.subnetwork_variable_device(
+                    strategy, worker, subnetwork, optimized_variable(name)
+                )
                 assert device == expected, (run.strategy, name)
                 assert int(device.rpartition(":")[2]) in groups[subnetwork]
 
@@ -160,7 +171,7 @@ def test_a_larger_cluster_continues_where_the_smaller_one_ended(runs: Runs) -> N
 
 
 def test_the_ensembles_read_digits(runs: Runs) -> None:
-    assert runs.round_robin.metrics["accuracy"] > 0.5
-    assert runs.larger.metrics["accuracy"] > 0.7
-    assert runs.larger.metrics["loss"] < runs.round_robin.metrics["loss"]
-    assert runs.replication.metrics["accuracy"] > 0.5
+    guessing = math.log(10)
+    for run in runs.all():
+        assert run.metrics["accuracy"] > 0.5
+        assert run.metrics["loss"] < guessing * 0.6
