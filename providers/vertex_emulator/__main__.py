@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
         log.error("%s", problem)
         _report(options.ready_fd, {"error": problem})
         return 1
-    code = lookup.of_this_process()  # before more of it is loaded
+    code = lookup.code_of_this_process()  # before more of it is loaded
     from vertex_emulator.daemon import Daemon, Settings
     from vertex_emulator.gateways import PortError
     from vertex_emulator.kernel.data_folder import DataFolderError, no_room

@@ -69,7 +69,7 @@ class Settings:
 
     Without a `port`, it is the last one if that is free, or else any. With `lock_until_exit`, the folder
     stays locked until the process ends, so that a free lock means that it has ended. `code` is the result of
-    `installed_code` for the running code, or "" if the emulator is not replaced when the code changes, as in
+    `code_of_this_process`, or "" if the emulator is not replaced when the code changes, as in
     a process with other tasks. `step_hook` is called before each step of the object store; tests interrupt
     the emulator there.
     """

@@ -35,12 +35,12 @@ PACKAGES = ("vertex_emulator", "vertex_training", "vertex_cluster")
 
 
 @functools.lru_cache(maxsize=1)
-def of_this_process() -> str:
+def code_of_this_process() -> str:
     """Return the code as of the first call in this process: `HASH FOLDER`, with the hash of `source_hash`."""
     return _marked(FOLDER)
 
 
-def has_changed(recorded: str | None, folder: Path = FOLDER, *, own: str | None = None) -> bool:
+def code_has_changed(recorded: str | None, folder: Path = FOLDER, *, own: str | None = None) -> bool:
     """Return whether the code in `folder` has changed since a process recorded it as `recorded`.
 
     None means a process without such a record, and counts as changed. A record of another installation, or
@@ -51,7 +51,7 @@ def has_changed(recorded: str | None, folder: Path = FOLDER, *, own: str | None 
     if not recorded or recorded.partition(" ")[2] != str(folder):
         return False
     # Without this, a process that started before the change would replace a newer emulator.
-    known = own or (of_this_process() if folder == FOLDER else None)
+    known = own or (code_of_this_process() if folder == FOLDER else None)
     return recorded != known and recorded != _marked(folder)
 
 
@@ -124,7 +124,7 @@ class Emulator:
     @property
     def is_outdated(self) -> bool:
         """True if it runs another version than this one, or if its code has changed since it started."""
-        return self.version != __version__ or has_changed(self.code)
+        return self.version != __version__ or code_has_changed(self.code)
 
 
 def find(data_dir: Path | None = None, *, probe_seconds: float = PROBE_SECONDS) -> Emulator | None:

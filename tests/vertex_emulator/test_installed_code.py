@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.views.output import Output
 from support.emulator import running
 from vertex_emulator import launcher
-from vertex_emulator.lookup import FOLDER, PACKAGES, has_changed, of_this_process, source_hash
+from vertex_emulator.lookup import FOLDER, PACKAGES, code_has_changed, code_of_this_process, source_hash
 
 OLD = f"0123456789abcdef {FOLDER}"
 ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
@@ -78,22 +78,22 @@ def test_what_is_no_code_is_no_change(package: Path, change: Callable[[Path], No
     [
         pytest.param(OLD, True, id="other code of this installation"),
         pytest.param(None, True, id="before there were such records"),
-        pytest.param(of_this_process(), False, id="this code"),
+        pytest.param(code_of_this_process(), False, id="this code"),
         pytest.param(ELSEWHERE, False, id="another installation"),
         pytest.param("", False, id="none"),
     ],
 )
 def test_a_record(recorded: str | None, changed: bool) -> None:
-    assert has_changed(recorded) is changed
+    assert code_has_changed(recorded) is changed
 
 
 def test_a_process_older_than_the_emulator_does_not_take_that_for_old() -> None:
-    assert not has_changed(of_this_process(), own=OLD)
+    assert not code_has_changed(code_of_this_process(), own=OLD)
 
 
 def test_a_package_that_is_no_folder_has_no_record(package: Path) -> None:
     (package / "a.py").write_text("")
-    assert not has_changed(f"0123456789abcdef {package}", package / "a.py")
+    assert not code_has_changed(f"0123456789abcdef {package}", package / "a.py")
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,12 @@ def test_an_emulator_that_records(start: Callable[..., launcher.Emulator], recor
     path.write_text(json.dumps({**record, **recorded}))
     second = start()
     assert second.pid != first.pid
-    assert second.code == of_this_process()
+    assert second.code == code_of_this_process()
 
 
-@pytest.mark.parametrize("code", [of_this_process(), ELSEWHERE], ids=["this code", "another installation"])
+@pytest.mark.parametrize(
+    "code", [code_of_this_process(), ELSEWHERE], ids=["this code", "another installation"]
+)
 def test_another_is_left_alone(tmp_path: Path, code: str) -> None:
     with running(tmp_path, code=code) as daemon:
         assert launcher.ensure(tmp_path).url == daemon.url
@@ -122,7 +124,9 @@ def status(data_dir: Path, *, as_json: bool = False) -> None:
     emulator_commands.status(argparse.Namespace(data_dir=data_dir), output)
 
 
-@pytest.mark.parametrize(("code", "lines"), [(OLD, 3), (of_this_process(), 2)], ids=["older", "this code"])
+@pytest.mark.parametrize(
+    ("code", "lines"), [(OLD, 3), (code_of_this_process(), 2)], ids=["older", "this code"]
+)
 def test_the_status_of_older_code_has_one_line_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, lines: int
 ) -> None:

@@ -131,8 +131,8 @@ class DataFolder:
 class Record:
     """The content of emulator.json, which describes the daemon that wrote it.
 
-    `started` is RFC 3339 in UTC. `code` is the result of `installed_code` for the daemon's code, or None if
-    the daemon is older than that module. `grpc` and `proxy` are host and port; both may take a moment until
+    `started` is RFC 3339 in UTC. `code` is the daemon's `code_of_this_process`, or None if
+    the daemon is older than that function. `grpc` and `proxy` are host and port; both may take a moment until
     they answer.
     """
 
