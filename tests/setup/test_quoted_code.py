@@ -42,7 +42,7 @@ def test_quoted_code_is_that_of_the_file(guide: Path) -> None:
         assert is_quoted(part, (ROOT / file).read_text(encoding="utf-8")), f"not in {file}:\n{part}"
 
 
-@pytest.mark.parametrize("name", ["jax", "xgboost-and-lightgbm", "mxnet"])
+@pytest.mark.parametrize("name", ["jax", "xgboost-and-lightgbm", "mxnet", "pytorch", "adanet", "tensorflow"])
 def test_guides_of_examples_have_quotations(name: str) -> None:
     assert list(quotations((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")))
 

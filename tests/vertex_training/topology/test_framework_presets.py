@@ -211,7 +211,7 @@ DIGESTS = {
     "pytorch": "355cab862e08",
     "jax": "56b094176816",
     "xgboost": "7930039d4cdc",
-    "lightgbm": "53d8819c472a",
+    "lightgbm": "d1ef144299b0",
     "mxnet": "4f0f659d84a6",
     "horovod": "ab9a37e15f91",
 }

@@ -105,7 +105,10 @@ give(DMLC_TRACKER_URI=address_of(host), DMLC_TRACKER_PORT=port, DMLC_TASK_ID="%0
 )
 
 _LIGHTGBM = """
-machines = [(address_of(one), at) for one, at in map(split, trainers)]
+def known(address):  # LightGBM looks for itself among the addresses of interfaces; loopback's is this one
+    return "127.0.0.1" if address.startswith("127.") else address
+
+machines = [(known(address_of(one)), at) for one, at in map(split, trainers)]
 settings = {
     "machines": ",".join(one + ":" + at for one, at in machines),
     "num_machines": size,
