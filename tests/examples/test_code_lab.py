@@ -53,7 +53,7 @@ machine = {
 }
 container = {"image_uri": image, "command": ["python3", "-c", program]}
 pool = {"machine_spec": machine, "replica_count": 1, "container_spec": container}
-job = aiplatform.CustomJob(display_name="flowers-devices", worker_pool_specs=[pool])
+job = aiplatform.CustomJob(display_name="devices-of-lab", worker_pool_specs=[pool])
 job.run()
 """
 """The strategy of the lab's first program on the same machine and image. It names its devices in no log."""
@@ -105,7 +105,7 @@ def steps(example: NewExample, tmp_path_factory: pytest.TempPathFactory) -> Step
     models_of_sdk = load(made, pictures, bucket)
 
     in_notebook(made, SHOW_DEVICES, outputs, DEVICES)
-    devices = made.lines(made.job("flowers-devices", "SUCCEEDED").name, "devices ")
+    devices = made.lines(made.job("devices-of-lab", "SUCCEEDED").name, "devices ")
     log = "\n".join(logged(made, job))
     made.destroy().ok()
     return Steps(
