@@ -53,7 +53,6 @@ pulumi.export("trainer", trainer.object_name)
 pulumi.export("retained", retained.uri)
 """
 TASK = """
-import sys
 import os
 import helper.text, net, vertex_cluster
 assert (helper.text.WORD, net.__name__) == ('trained', 'net')

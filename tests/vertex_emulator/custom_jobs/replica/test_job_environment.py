@@ -33,7 +33,6 @@ MACHINE = {
     "OMP_NUM_THREADS",
     "no_proxy",
     "NO_PROXY",
-} | {
     "PIP_CACHE_DIR",
     "PYTHONUSERBASE",
     *(name for name in ("PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX") if name in os.environ),
