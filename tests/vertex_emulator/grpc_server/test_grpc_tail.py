@@ -74,7 +74,7 @@ def test_the_lines_of_a_job_arrive(channel: grpc.Channel, daemon: Daemon) -> Non
 
 def test_googles_client(channel: grpc.Channel, daemon: Daemon) -> None:
     client = LoggingServiceV2Client(transport=LoggingServiceV2GrpcTransport(channel=channel))
-    with tailing(channel) as begun:
+    with tailing(channel, f'logName="{PARENT}/logs/mine"') as begun:
         # The client itself waits for a first response before it returns.
         write(daemon, "before the client")
         assert texts(begun, 1) == ["before the client"]
