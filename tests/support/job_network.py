@@ -108,15 +108,17 @@ def observe(folder: Path) -> dict[str, Any]:
         control = Control(url=emulator.daemon.url, token=emulator.daemon.token)
         control.set_network("namespace")
         larger = emulator.create(task("larger"), task("larger", replicas=3))
-        ready = ["larger-workerpool0-0-0", *(f"larger-workerpool1-{each}-0" for each in range(3))]
+        larger_ready = ["larger-workerpool0-0-0", *(f"larger-workerpool1-{each}-0" for each in range(3))]
+        ready = [*larger_ready, "job-workerpool1-0-0", "job-workerpool1-1-0"]
         chief = task("job", wait_for_flags(*ready) + LOOKS, service=service.getsockname()[1])
         name = emulator.create(chief, task("job", replicas=2))
         eventually(
             lambda: emulator.printed(name) or emulator.get(name)["state"] in DONE,
             what=lambda: str(emulator.get(name)),
         )
-        (line,) = emulator.printed(name)  # else the program's error
-        found: dict[str, Any] = json.loads(line)
+        printed = emulator.printed(name)
+        assert len(printed) == 1, f"the program's error: {printed}"
+        found: dict[str, Any] = json.loads(printed[0])
         found["job id"] = job_id(name)
         found["log"] = messages(emulator.entries(name, 'resource.labels.task_name="service"'))
         found["forwarded"] = forwarded(emulator, name)

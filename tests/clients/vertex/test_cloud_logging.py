@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Mapping
 from typing import Any
 
@@ -108,7 +109,10 @@ def test_insert_ids_are_unique(results: Mapping[str, Any]) -> None:
     assert len(set(ids)) == len(ids) > LINES
 
 
-WRITER = """
+WRITER = f"""
+import sys; sys.path.append({sysconfig.get_path("purelib")!r})  # more than Google's image has
+"""
+WRITER += """
 import logging as standard, os
 from datetime import datetime, timezone
 from google.cloud import logging

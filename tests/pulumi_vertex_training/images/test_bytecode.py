@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.images import Wheel, WheelFolder, WheelLayer
-from pulumi_vertex_training.images.wheels import wheel_layer
-from pulumi_vertex_training.images.wheels.wheel_layer import compile_modules, find_compiler, write_wheel_layer
+from pulumi_vertex_training.images.wheels import bytecode
+from pulumi_vertex_training.images.wheels.bytecode import compile_modules, find_compiler
+from pulumi_vertex_training.images.wheels.wheel_layer import write_wheel_layer
 from support.builds.wheels import make_wheel, sha256
 
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -49,7 +50,7 @@ def test_the_bytes_are_the_same_each_time(tmp_path: Path, monkeypatch: pytest.Mo
     digests = set()
     for number, (seed, processors) in enumerate([("1", 1), ("2", 2), ("random", 7)]):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        monkeypatch.setattr(wheel_layer.os, "cpu_count", lambda count=processors: count)
+        monkeypatch.setattr(bytecode.os, "cpu_count", lambda count=processors: count)
         (tmp_path / str(number)).mkdir()
         digests.add(written(tmp_path / str(number)).digest)
     assert len(digests) == 1
@@ -95,7 +96,7 @@ def test_another_version_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
         path.symlink_to(sys.executable)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert find_compiler("3.7") is None, "its name is not its version"
-    monkeypatch.setattr(wheel_layer.platform, "python_version", lambda: "3.7.0")
+    monkeypatch.setattr(bytecode.platform, "python_version", lambda: "3.7.0")
     found = find_compiler(OWN)
     assert found is not None
     assert found.path == str(tmp_path / "bin" / f"python{OWN}")

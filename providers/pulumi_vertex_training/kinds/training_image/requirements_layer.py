@@ -25,7 +25,7 @@ from pulumi_vertex_training.cloud.container_registry.http import registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.images import ImagePlan, WheelLayer, fetch_wheels
-from pulumi_vertex_training.images.wheels.wheel_layer import find_compiler
+from pulumi_vertex_training.images.wheels.bytecode import find_compiler
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_emulator import extras
 from vertex_training.findings.problems import Problem

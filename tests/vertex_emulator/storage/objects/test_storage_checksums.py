@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.waiting import eventually
 from vertex_emulator.storage.disk import checksums
 from vertex_emulator.storage.disk.checksums import Checksums
 
@@ -68,6 +69,7 @@ def test_the_caller_works_while_the_other_thread_is_busy(one_thread: Threads) ->
         assert not one_thread
     finally:
         release.set()
+    eventually(lambda: one_thread, what=lambda: "the thread is not idle again")
 
 
 def test_a_thread_that_cannot_work_is_replaced(one_thread: Threads) -> None:
