@@ -31,7 +31,7 @@ trialJobSpec:
   - machineSpec: {{machineType: n1-standard-4}}
     replicaCount: 1
     containerSpec:
-      imageUri: python:3.11
+      imageUri: us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest
       command: [sh, -c]
       args:
       - |

@@ -16,11 +16,13 @@ from google.cloud.aiplatform import hyperparameter_tuning as tuning
 
 aiplatform.init(staging_bucket="gs://train")
 
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"  # it has cloudml-hypertune
+
 def pools(*command):
     return [{
         "machine_spec": {"machine_type": "n1-standard-4"},
         "replica_count": 1,
-        "container_spec": {"image_uri": "python:3.11", "command": list(command)},
+        "container_spec": {"image_uri": IMAGE, "command": list(command)},
     }]
 
 def until(job, *states):

@@ -36,7 +36,7 @@ from vertex_emulator.control import Control
 pytestmark = pytest.mark.slow
 
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
-HOLD = Path(real.__file__).parent / "hold"
+HOLD = Path(real.__file__).parent / "kills" / "hold"
 GROUPS = (
     ("StackKeyProvider",),
     ("StagingBucketProvider",),
