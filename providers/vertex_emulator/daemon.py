@@ -57,6 +57,9 @@ IDLE_MINUTES = 30.0
 _RESERVE_SECONDS = 30.0
 """Interval between checks whether there is space for the reserve again."""
 
+_TIDY_SECONDS = 5.0
+"""Time for the removal of unpacked images when the emulator stops: images of frameworks take minutes."""
+
 _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""
 
@@ -291,7 +294,7 @@ class Daemon:
         """Delete unpacked images that no job uses, if the registry has no images."""
         unpacked = self.folder.images
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
-            image_folders.clean(unpacked, keep_bytes=0)
+            image_folders.clean(unpacked, keep_bytes=0, seconds=_TIDY_SECONDS)
 
     def _leave(self) -> None:
         log.info("The emulator is idle and stops. The next use starts it again.")

@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,8 +120,12 @@ def ensure(images: Path, key: str, fill: Fill) -> tuple[Document, bool]:
     return document, True
 
 
-def clean(images: Path, *, keep_bytes: int = KEPT_BYTES) -> None:
-    """Remove unfinished folders, and the least recently used ones beyond `keep_bytes`. Raises `OSError`."""
+def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None = None) -> None:
+    """Remove unfinished folders, and the least recently used ones beyond `keep_bytes`. Raises `OSError`.
+
+    Begin no removal of a filled folder after `seconds`: each takes some, and the rest stays for the next time.
+    """
+    started = time.monotonic()
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(images / _FOLDERS_LOCK):
         for place in images.glob(f"{_NEW}*"):
@@ -129,7 +134,7 @@ def clean(images: Path, *, keep_bytes: int = KEPT_BYTES) -> None:
     found = sorted(_filled(images))
     total = sum(size for _, size, _ in found)
     for _, size, key in found:
-        if total <= keep_bytes:
+        if total <= keep_bytes or (seconds is not None and time.monotonic() - started >= seconds):
             break
         if _remove(images, key):
             total -= size

@@ -86,7 +86,9 @@ def test_what_is_used_stays(tmp_path: Path) -> None:
     unpacking.ensure(folder, [two], keep_bytes=0)
     assert images(folder) == [image.key_of([one])]
     os.close(held)
-    folders.clean(folder, keep_bytes=0)
+    folders.clean(folder, keep_bytes=0, seconds=0.0)
+    assert images(folder) == [image.key_of([one])], "no time is left to remove it"
+    folders.clean(folder, keep_bytes=0, seconds=60.0)
     assert images(folder) == []
 
 
