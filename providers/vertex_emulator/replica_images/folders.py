@@ -123,7 +123,7 @@ def ensure(images: Path, key: str, fill: Fill) -> tuple[Document, bool]:
 def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None = None) -> None:
     """Remove unfinished folders, and the least recently used ones beyond `keep_bytes`. Raises `OSError`.
 
-    Begin no removal of a filled folder after `seconds`: each takes some, and the rest stays for the next time.
+    Begin no removal of a filled folder after `seconds`: the rest stays for the next time.
     """
     started = time.monotonic()
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
