@@ -216,6 +216,7 @@ def test_a_change_of_notifications_reruns_nothing(steps: Steps) -> None:
     steps.results["refreshed"].ok()
     assert steps.jobs["changed"] == steps.jobs["first"]
     assert "~ 1 updated" in steps.results["changed"].output
+    assert '"succeeded, failed, cancelled: webhook"' in steps.results["changed"].output
     assert steps.jobs["none"] == steps.jobs["repaired"] == steps.jobs["again"] != steps.jobs["first"]
     assert "- 1 deleted" in steps.results["none"].output
 

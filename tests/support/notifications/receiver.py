@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -29,12 +29,16 @@ class Posted:
 
 @dataclass
 class Receiver:
-    """A server on loopback. It answers with the statuses of `answers`, one each, and then with 200."""
+    """A server on loopback. It answers with the statuses of `answers`, one each, and then with 200.
+
+    It records a request before it answers. While `may_answer` is clear, no request gets an answer.
+    """
 
     url: str = ""
     answers: list[int] = field(default_factory=list)
     location: str = ""
     posted: list[Posted] = field(default_factory=list)
+    may_answer: threading.Event = field(default_factory=threading.Event)
 
     def wait(self, count: int) -> Sequence[Posted]:
         """Wait until there were that many requests. Return them."""
@@ -45,6 +49,7 @@ class Receiver:
 @contextmanager
 def receiver() -> Iterator[Receiver]:
     found = Receiver()
+    found.may_answer.set()
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -54,6 +59,11 @@ def receiver() -> Iterator[Receiver]:
                 status = found.answers.pop(0) if found.answers else 200
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 found.posted.append(Posted(self.path, headers, json.loads(body)))
+            found.may_answer.wait()
+            with suppress(OSError):  # the client may have been killed meanwhile
+                self.answer(status)
+
+        def answer(self, status: int) -> None:
             self.send_response(status)
             if 300 <= status < 400:
                 self.send_header("Location", found.location)
@@ -77,6 +87,7 @@ def receiver() -> Iterator[Receiver]:
     try:
         yield found
     finally:
+        found.may_answer.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from support.job_emulator import JobEmulator, job_id, pool, running_jobs
+from support.emulator import call, is_alive, kill
+from support.job_emulator import PARENT, JobEmulator, job_id, pool, running_jobs
+from support.job_emulator import job as custom_job
 from support.notifications.receiver import Receiver, receiver
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.lookup import Emulator
 from vertex_emulator.notifications import subscriptions
 from vertex_emulator.notifications.service import PAUSES
 from vertex_emulator.notifications.subscriptions import Subscription
@@ -227,7 +230,7 @@ def test_a_command_gets_the_facts_and_no_shell(
     assert found["document"]["display_name"] == hostile
     assert found["variables"]["VERTEX_TRAINING_RUN_DISPLAY_NAME"] == hostile
     assert found["variables"]["VERTEX_TRAINING_RUN_EVENT"] == "succeeded"
-    assert found["folder"] == os.path.realpath(os.environ["HOME"])
+    assert found["folder"] == str(Path.home().resolve())
     assert "s3cr3t" not in str(found["variables"])
 
 
@@ -326,22 +329,30 @@ def test_a_job_that_ends_without_an_emulator_is_reported_after_the_next_start(
         subscribe(emulator.data_dir, Notification(webhook=hook.url))
         name = emulator.create(pool(code), labels=LABELS)
         emulator.wait(name, "JOB_STATE_RUNNING")
-        supervisor = emulator.supervisor(name)
+        supervisor = psutil.Process(emulator.supervisor(name))
     assert hook.posted == []
     (emulator.flags / "go").touch()
-    eventually(lambda: not Path(f"/proc/{supervisor}").exists() or _is_zombie(supervisor))
+    eventually(lambda: not is_alive(supervisor))
     with running_jobs(tmp_path / "data", sandbox=sandbox) as emulator:
         settle(emulator, name, "delivered")
     assert [one.run["event"] for one in hook.posted] == ["succeeded"]
 
 
-def _is_zombie(pid: int) -> bool:
-    import psutil
-
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+def test_a_kill_during_an_attempt_repeats_it(
+    start: Callable[..., Emulator], tmp_path: Path, hook: Receiver
+) -> None:
+    hook.may_answer.clear()
+    daemon = start()
+    subscribe(tmp_path / "data", Notification(webhook=hook.url))
+    job = {**custom_job(pool("pass")), "labels": LABELS}
+    created = call(daemon.url, "POST", f"{PARENT}/customJobs", body=job, token=daemon.token)
+    assert created.status == 200, created.body
+    hook.wait(1)
+    kill(daemon.pid)
+    hook.may_answer.set()
+    start()
+    first, second = hook.wait(2)
+    assert first.run == second.run
 
 
 def test_no_log_has_an_address(

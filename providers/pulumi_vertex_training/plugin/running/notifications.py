@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,8 @@ class NotificationsInputs:
     """The inputs of `Notifications`.
 
     `run` is the part of a run's key that all runs of a declaration share. `adopt` is the id or full name of
-    a job that was adopted.
+    a job that was adopted. `sends` describes the notifications in words for previews: the notifications
+    themselves are secret as a whole if one of them has a secret. Check fills it in.
     """
 
     run: str
@@ -51,6 +52,7 @@ class NotificationsInputs:
     project: str
     location: str
     adopt: str | None = None
+    sends: tuple[str, ...] = ()
 
 
 class NotificationsProvider(Provider):
@@ -61,7 +63,8 @@ class NotificationsProvider(Provider):
         decoded = _decoded(inbound(news))
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
-        return CheckResult(outbound(complete(decoded.spec, unknown=decoded.unknown)), [])
+        described = replace(decoded.spec, sends=tuple(map(_in_words, decoded.spec.notifications)))
+        return CheckResult(outbound(complete(described, unknown=decoded.unknown)), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -101,6 +104,12 @@ def _decoded(props: Mapping[str, Any]) -> Decoded[NotificationsInputs]:
         return list(_problems(inputs))
 
     return decode(NotificationsInputs, props).then(lambda inputs: inputs, found)
+
+
+def _in_words(one: Notification) -> str:
+    """Describe a notification, such as "succeeded, failed: webhook, command"; "" if none is sent."""
+    targets = [name for name in ("webhook", "command") if getattr(one, name)]
+    return f"{', '.join(one.on)}: {', '.join(targets)}" if targets else ""
 
 
 def _problems(inputs: NotificationsInputs) -> Iterator[Problem]:

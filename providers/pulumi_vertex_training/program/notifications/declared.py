@@ -11,7 +11,7 @@ from pulumi import _types
 
 from pulumi_vertex_training.program.arguments.checks import plain
 from pulumi_vertex_training.program.arguments.run_options import NotificationsLike
-from vertex_training.fields.decode import decode
+from vertex_training.fields.decode import Decoded, decode
 from vertex_training.findings.problems import Problem
 from vertex_training.notifications.notification import Notifications, problems
 
@@ -37,11 +37,18 @@ def read(given: NotificationsLike | None, *, on_google: bool) -> DeclaredNotific
         what = "an Output" if isinstance(wrong[0], pulumi.Output) else f"a {type(wrong[0]).__name__}"
         return DeclaredNotifications((), (f"{NAME} has {what}; give a NotificationArgs or a dictionary",))
     items = [_inputs(one) for one in several]
-    decoded = decode(Notifications, {NAME: [plain(one) for one in items]}).then(
-        lambda known: known, lambda known: list(problems(known, on_google=on_google))
-    )
-    findings = [_finding(problem, len(items)) for problem in decoded.problems if problem.level == "error"]
+    found = decoded({NAME: [plain(one) for one in items]}, on_google=on_google).problems
+    findings = [_finding(problem, len(items)) for problem in found if problem.level == "error"]
     return DeclaredNotifications(tuple(map(_with_secrets, items)), tuple(findings))
+
+
+def decoded(declared: Mapping[str, Any], *, on_google: bool) -> Decoded[Notifications]:
+    """Return the notifications as they are known in the program, with the findings about them."""
+
+    def found(known: Notifications) -> list[Problem]:
+        return list(problems(known, on_google=on_google))
+
+    return decode(Notifications, declared).then(lambda known: known, found)
 
 
 def path_of(index: int, count: int) -> str:

@@ -12,14 +12,9 @@ from typing import Any
 import pulumi
 
 from pulumi_vertex_training.program.arguments.checks import require
-from pulumi_vertex_training.program.notifications.declared import path_of
+from pulumi_vertex_training.program.notifications.declared import NAME, decoded, path_of
 from vertex_training.fields.labels import ownership_label_value
-from vertex_training.notifications.notification import (
-    EVENTS,
-    Notification,
-    Notifications,
-    problems,
-)
+from vertex_training.notifications.notification import EVENTS
 
 STATE_LABEL = "ml.googleapis.com/job_state"
 PUBLISHER = "roles/pubsub.publisher"
@@ -177,9 +172,8 @@ class _Parts:
 
     def _checked(self, name: str, value: Any) -> Any:
         """Return the value of an argument that was perhaps an output. Raises `pulumi.RunError`."""
-        one = Notification(**{name: tuple(value) if isinstance(value, list) else value})
-        found = problems(Notifications(notifications=(one,)), on_google=True)
-        require(self._name, [f"{self._path}{str(each).removeprefix('notifications[0]')}" for each in found])
+        found = decoded({NAME: [{name: value}]}, on_google=True).problems
+        require(self._name, [f"{self._path}{str(each).removeprefix(f'{NAME}[0]')}" for each in found])
         return value
 
 
