@@ -158,15 +158,15 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         sent: DeclaredNotifications,
         declaration: Mapping[str, Any],
         adopt: pulumi.Input[str] | None,
-    ) -> Sequence[pulumi.Resource]:
+    ) -> pulumi.Resource | None:
         """Declare the notifications that the emulator sends: before the job, which may end at once."""
         if not sent.items or stack_settings().endpoint == "google":
-            return ()
+            return None
         from pulumi_vertex_training.program.notifications import emulator  # imported only if needed
 
         if not emulator.is_sent(sent.items):
-            return ()
-        made = emulator.Notifications(
+            return None
+        return emulator.Notifications(
             resource_name,
             run=run,
             items=sent.items,
@@ -174,7 +174,6 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             target=declaration,
             adopt=adopt,
         )
-        return (made,)
 
     def _unsent(self, sent: DeclaredNotifications) -> str | None:
         """Return a finding about a kind of job whose end Google Cloud does not report."""

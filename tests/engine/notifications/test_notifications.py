@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +102,7 @@ class Steps:
     reports: list[dict[str, str]]
     deliveries: tuple[Delivery, ...]
     status: str
+    document: dict[str, Any]
     subscriptions: dict[str, int]
     logs: str
 
@@ -153,6 +157,7 @@ def steps(shared_engine: Engine, hook: Receiver, tmp_path_factory: pytest.TempPa
     sent = delivered(engine.outputs()["job"], 2)
     note("first", first)
     shown = command(engine, "status", jobs["first"])
+    document = json.loads(command(engine, "status", jobs["first"], "--json"))
     results["unchanged"] = engine.preview("--expect-no-changes")
     results["refreshed"] = engine.run(
         "refresh", "--yes", "--skip-preview", "--non-interactive", "--expect-no-changes"
@@ -184,6 +189,7 @@ def steps(shared_engine: Engine, hook: Receiver, tmp_path_factory: pytest.TempPa
         reports=[json.loads(path.read_text()) for path in target.iterdir() if not path.suffix],
         deliveries=sent,
         status=shown,
+        document=document,
         subscriptions=files,
         logs=(engine.data_dir / "emulator.log").read_text(),
     )
@@ -209,6 +215,13 @@ def test_status_shows_the_deliveries(steps: Steps) -> None:
     ]
     assert "Notified: notifications[0].webhook: delivered\n" in steps.status
     assert "          notifications[1].command: delivered\n" in steps.status
+
+
+def test_the_document_of_status_has_the_documented_keys(steps: Steps) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
+    documented = re.findall(r"^\| `notifications\[\]\.(\w+)`", page, re.MULTILINE)
+    for one in steps.document["notifications"]:
+        assert sorted(one) == sorted(documented)
 
 
 def test_a_change_of_notifications_reruns_nothing(steps: Steps) -> None:
