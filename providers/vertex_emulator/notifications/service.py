@@ -159,14 +159,19 @@ class Notifier(Service):
             one.target,
             ended_run.variables(one.facts, delivery=one.id),
             document,
-            output=subscriptions.output_folder(self._data_dir) / f"{one.id}.log",
+            output=self._output_of(one),
         )
+
+    def _output_of(self, one: Delivery) -> Path:
+        """Return the file of what a command prints; it is kept if the command fails."""
+        return subscriptions.output_folder(self._data_dir) / f"{one.id}.log"
 
     def _note(self, one: Delivery, number: int, error: str) -> None:
         what = f"job {one.job_id} {one.event}: {one.path}"
         now = times.now(self._clock)
         if not error:
             self._deliveries.end(one.id, DeliveryState.DELIVERED, at=now)
+            self._output_of(one).unlink(missing_ok=True)
             log.info("%s: delivered", what)
         elif number >= _ATTEMPTS:
             self._deliveries.end(one.id, DeliveryState.FAILED, error=error, at=now)

@@ -56,9 +56,9 @@ def post(address: str, document: Mapping[str, Any], *, delivery: str, seconds: f
         error.close()
         return _answer(error.code)
     except urllib.error.URLError as error:
-        return _reason(error.reason)
+        return _reason(error.reason, seconds)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return _reason(error)
+        return _reason(error, seconds)
 
 
 def _opener(*, direct: bool) -> urllib.request.OpenerDirector:
@@ -88,12 +88,12 @@ def _answer(status: int) -> str:
     return f"the webhook answered {words}"
 
 
-def _reason(error: object) -> str:
+def _reason(error: object, seconds: float) -> str:
     """Describe an error by its kind: its own text may contain the address."""
     if isinstance(error, ssl.SSLError):
         return f"no secure connection to the webhook: {error.reason or 'TLS failed'}"
     if isinstance(error, TimeoutError):
-        return f"the webhook did not answer within {SECONDS:g} s"
+        return f"the webhook did not answer within {seconds:g} s"
     if isinstance(error, OSError) and error.strerror:
         return f"no connection to the webhook: {error.strerror}"
     return f"no answer of the webhook: {type(error).__name__}"
