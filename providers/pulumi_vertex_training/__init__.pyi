@@ -115,6 +115,7 @@ from .program.arguments.job_args import PythonPackageSpecArgs as PythonPackageSp
 from .program.arguments.job_args import ReservationAffinityArgs as ReservationAffinityArgs
 from .program.arguments.job_args import SchedulingArgs as SchedulingArgs
 from .program.arguments.job_args import WorkerPoolSpecArgs as WorkerPoolSpecArgs
+from .program.arguments.notification_args import NotificationArgs as NotificationArgs
 from .program.arguments.worker_pools import chief_worker_pool as chief_worker_pool
 from .program.arguments.worker_pools import topology as topology
 from .program.resource import location as location

@@ -84,8 +84,12 @@ ENTRIES = (
 RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
 """Runnable kinds, custom jobs first."""
 
+NOTIFICATIONS = "Notifications"
+"""The resource class of the notifications that the emulator sends, one for each job that has any."""
+
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
+        f"{NOTIFICATIONS}Provider": f"{__package__}.plugin.running.notifications",
         "RunProvider": f"{__package__}.plugin.running.run",
         "StackKeyProvider": f"{__package__}.plugin.stack_key",
         **{
@@ -98,7 +102,13 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
 """Module of every provider class that a state may name."""
 
 TYPES: Mapping[str, str] = MappingProxyType(
-    {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
+    {
+        type_token(name): name
+        for name in (
+            *(name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))),
+            NOTIFICATIONS,
+        )
+    }
 )
 """Name of every resource class by its type token, without `StackKey`, which is no resource of a user."""
 

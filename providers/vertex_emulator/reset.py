@@ -16,6 +16,7 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
+from vertex_emulator.notifications import subscriptions
 
 _JOBS_END_SECONDS = 60.0
 _POLL_SECONDS = 0.05
@@ -104,6 +105,7 @@ def _delete(folder: DataFolder) -> bool:
         found = found or (path.is_dir() and any(path.iterdir()))
         if path.exists():
             shutil.rmtree(path)
+    subscriptions.remove_all(folder.root)
     folder.clock.unlink(missing_ok=True)
     for path in folder.root.glob(f"{folder.database.name}*"):
         found = True

@@ -20,6 +20,7 @@ from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import methods as logging_methods
 from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
+from vertex_emulator.notifications.service import Notifier
 from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
@@ -97,6 +98,9 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobBacking(self.tuning),
         )
+        notifier = Notifier(data_dir, self.jobs, database=database, clock=clock, scheduler=scheduler)
+        for runs in (self.jobs, self.tuning, pipelines):
+            runs.report_ends(notifier.ended)
         self._logging = CloudLogging(database, clock, self._log_sources)
         self._services: Sequence[Service] = (
             persistent_resources,
@@ -105,6 +109,7 @@ class VertexService:
             datasets,
             pipelines,
             self._logging,
+            notifier,
         )
         everything = self.jobs.all_jobs()
         everything.before_removal = self._remove_services

@@ -21,6 +21,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipeline
 from vertex_training.fields.effects import FieldTable
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.notifications import notification
 from vertex_training.study import study
 from vertex_training.topology import pools
 from vertex_training.topology.rules import resource_pools
@@ -51,6 +52,7 @@ ARGS_MODULES: Mapping[str, Mapping[str, type]] = {
         job_spec.PscInterfaceConfig,
         job_spec.EncryptionSpec,
     ),
+    "program.arguments.notification_args": _named(notification.Notification),
     "kinds.hyperparameter_tuning_job.args": {
         **_named(
             study.SafetyMetricConfig,

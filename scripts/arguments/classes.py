@@ -34,6 +34,7 @@ _HEADER = "Typed arguments of {subject}. Written by `make generate` from the mes
 
 _SUBJECTS = {
     "program.arguments.job_args": "a job",
+    "program.arguments.notification_args": "notifications",
     "kinds.hyperparameter_tuning_job.args": "a tuning job",
     "kinds.model.args": "models and data",
     "kinds.persistent_resource.args": "a persistent resource",
@@ -52,10 +53,13 @@ _HOMES = {
     "WorkerPool": f"{_PROVIDERS}.program.arguments.worker_pools",
     "BucketLike": f"{_PROVIDERS}.program.arguments.references",
     "ImageLike": f"{_PROVIDERS}.program.arguments.references",
+    "TopicLike": f"{_PROVIDERS}.program.arguments.references",
+    "ChannelLike": f"{_PROVIDERS}.program.arguments.references",
     "ServiceAccountLike": f"{_PROVIDERS}.program.arguments.references",
     "PersistentResource": f"{_PROVIDERS}.kinds.persistent_resource.resource",
     "Wait": f"{_PROVIDERS}.program.arguments.run_options",
     "OnInterrupt": f"{_PROVIDERS}.program.arguments.run_options",
+    "NotificationsLike": f"{_PROVIDERS}.program.arguments.run_options",
     **{name: f"{_PROVIDERS}.{module}" for module, classes in ARGS_MODULES.items() for name in classes},
 }
 """The module of each name that a generated module uses."""

@@ -45,6 +45,7 @@ _WORDS = {
     "ResourceOptions": "`pulumi.ResourceOptions`",
     "WorkerPool": "[WorkerPoolSpecArgs](CustomJob.md#workerpoolspecargs)",
     "Wait": '`"none"`, `"running"` or `"done"`',
+    "NotificationsLike": "NotificationArgs or dictionary, or a list of these",
     "OnInterrupt": '`"leave"` or `"cancel"`',
     **{resource.name: f"[{resource.name}]({resource.name}.md)" for resource in RESOURCES},
 }

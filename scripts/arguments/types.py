@@ -25,6 +25,8 @@ _ACCEPTED: Mapping[str, str] = {
     "JobSpec.worker_pool_specs": "Input[Sequence[Input[WorkerPool]]]",
     "JobSpec.service_account": "ServiceAccountLike",
     "JobSpec.persistent_resource_id": "PersistentResource | Input[str]",
+    "Notification.pubsub_topic": "TopicLike",
+    "Notification.channel": "ChannelLike",
     "TrainingPipelineSpec.custom_task": "Input[Mapping[str, Any]]",
     "TrainingPipelineSpec.tuning_task": "Input[Mapping[str, Any]]",
     "TrainingPipelineSpec.parent_model": "Model | Input[str]",

@@ -48,6 +48,50 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """A notification of the end of a job, sent to one target of its declaration.
+
+    `target` is the target's place there, such as "notifications[0].webhook". `state` is pending, delivered or
+    failed, that is, given up after `most_attempts`. `error` is about the last attempt, "" if it succeeded.
+    """
+
+    target: str
+    event: str
+    state: str
+    attempts: int
+    most_attempts: int
+    error: str = ""
+    next_attempt: str = ""
+    end_time: str = ""
+
+
+def deliveries(endpoint: Endpoint, job: str) -> tuple[Delivery, ...]:
+    """Return the notifications of the end of a job, by its full name; none on Google Cloud.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    if not endpoint.is_emulator:
+        return ()
+    collection, job_id = job.split("/")[-2:]
+    with translated(endpoint, f"read the notifications of job {job_id}"):
+        url = f"{endpoint.vertex_url}/_local/notifications/{collection}/{job_id}"
+        answer = rest.call(endpoint, "GET", url)
+    return tuple(
+        Delivery(
+            target=str(one["target"]),
+            event=str(one["event"]),
+            state=str(one["state"]),
+            attempts=int(one["attempts"]),
+            most_attempts=int(one["mostAttempts"]),
+            error=str(one.get("error", "")),
+            next_attempt=str(one.get("nextAttempt", "")),
+            end_time=str(one.get("endTime", "")),
+        )
+        for one in answer.get("deliveries", [])
+    )
+
+
 def waits_for(endpoint: Endpoint, job_id: str) -> str:
     """Return what a custom job on the emulator waits for, such as space on its disk; usually "".
 

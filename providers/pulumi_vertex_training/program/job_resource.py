@@ -18,6 +18,8 @@ from pulumi_vertex_training.program import links
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
 from pulumi_vertex_training.program.arguments.run_options import RunOptions
+from pulumi_vertex_training.program.notifications import declared as notifications
+from pulumi_vertex_training.program.notifications.declared import DeclaredNotifications
 from pulumi_vertex_training.program.preview import prerequisites as lookups
 from pulumi_vertex_training.program.resource import (
     ProviderReference,
@@ -80,7 +82,12 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         """
         waits = options.wait_policy
         declaration = options.declaration(spec)
-        findings = [finding for finding in (*self._misplaced(), *options.findings()) if finding]
+        sent = notifications.read(options.notifications, on_google=stack_settings().endpoint == "google")
+        findings = [
+            finding
+            for finding in (*self._misplaced(), *options.findings(), *sent.findings, self._unsent(sent))
+            if finding
+        ]
         if findings:
             # The provider will not see this declaration, so report its findings with these.
             findings += arguments.problems_in(
@@ -108,13 +115,22 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             *("display_name", DIRECTORY),
             *self.own_outputs,
         )
-        immutable = pulumi.ResourceOptions(delete_before_replace=True)
+        own = pulumi.ResourceOptions(
+            delete_before_replace=True,
+            depends_on=self._notifications(resource_name, run, sent, declaration, options.adopt),
+        )
         super().__init__(
             ProviderReference(self.kind.providers[0]),
             resource_name,
             props,
-            pulumi.ResourceOptions.merge(options.opts, immutable),
+            pulumi.ResourceOptions.merge(options.opts, own),
         )
+        if sent.items and stack_settings().endpoint == "google":
+            from pulumi_vertex_training.program.notifications import google  # imported only if needed
+
+            google.declare(
+                self, resource_name, sent.items, job_id=self.job_id, project=declaration["project"]
+            )
         if options.adopt is None:
             lookups.look_up_new_job(self, run, self.kind.collection, resource_name, declaration, options.opts)
         self._chooses_directory = declaration.get(DIRECTORY) is None
@@ -134,6 +150,39 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
                     _hold_run
                 )
             _ = self.completion
+
+    def _notifications(
+        self,
+        resource_name: str,
+        run: Run,
+        sent: DeclaredNotifications,
+        declaration: Mapping[str, Any],
+        adopt: pulumi.Input[str] | None,
+    ) -> pulumi.Resource | None:
+        """Declare the notifications that the emulator sends: before the job, which may end at once."""
+        if not sent.items or stack_settings().endpoint == "google":
+            return None
+        from pulumi_vertex_training.program.notifications import emulator  # imported only if needed
+
+        if not emulator.is_sent(sent.items):
+            return None
+        return emulator.Notifications(
+            resource_name,
+            run=run,
+            items=sent.items,
+            collection=self.kind.collection,
+            target=declaration,
+            adopt=adopt,
+        )
+
+    def _unsent(self, sent: DeclaredNotifications) -> str | None:
+        """Return a finding about a kind of job whose end Google Cloud does not report."""
+        if not sent.items or self.kind is not registry.PIPELINE or stack_settings().endpoint != "google":
+            return None
+        return (
+            "notifications are not possible for a training pipeline on Google Cloud: no log entry of its end "
+            "names the pipeline. Leave them out there (`if not vt.on_google()`), or declare a CustomJob"
+        )
 
     def _misplaced(self) -> list[str]:
         """Return a finding for each argument that the constructor does not have."""

@@ -235,6 +235,14 @@ class JobService:
         """Let jobs run on persistent resources."""
         self._queue.allocator = allocator
 
+    def recorded_live(self) -> Sequence[Record]:
+        """Return the jobs that have not ended, as they were last refreshed."""
+        return self._store.live()
+
+    def report_ends(self, ended: Callable[[Record], object]) -> None:
+        """Call `ended` with each job that ends, within the transaction of its end."""
+        self._store.ended = ended
+
     def holding_machines(self) -> Sequence[Record]:
         """Return the jobs that have not ended and are not queued."""
         self._reconciler.live()

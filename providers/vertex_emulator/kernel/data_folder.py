@@ -19,6 +19,7 @@ proxy/              0700, the key of the proxy's authority; certificates/ in it 
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images and layers
 venvs/HASH/         requirements of job packages; the packages themselves are in venvs/code/HASH
+notifications/      0700, where the ends of runs are reported to, and what commands printed about them
 file-shares/        the content of /mnt/nfs and /mnt/lustre in replicas, by server and path
 """
 

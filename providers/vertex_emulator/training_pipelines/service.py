@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf.message import Message
@@ -43,6 +43,7 @@ from vertex_emulator.vertex.operations import (
     cannot_delete,
     not_found,
 )
+from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Archived, Service
 
 _FIELD_OF_JOB = re.compile(
@@ -118,6 +119,10 @@ class PipelineService(Service):
 
     def live(self) -> int:
         return len(self.store.live())
+
+    def report_ends(self, ended: Callable[[Record], object]) -> None:
+        """Call `ended` with each pipeline that ends, within the transaction of its end."""
+        self.store.ended = ended
 
     def archived(self) -> Sequence[Archived]:
         """Return the pipelines."""

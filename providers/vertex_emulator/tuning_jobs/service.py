@@ -8,7 +8,7 @@ memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -137,6 +137,10 @@ class TuningService(Service):
     def live(self) -> int:
         """Return the number of live jobs."""
         return len(self._records.live())
+
+    def report_ends(self, ended: Callable[[Record], object]) -> None:
+        """Call `ended` with each job that ends, within the transaction of its end."""
+        self._records.ended = ended
 
     def archived(self) -> Sequence[Archived]:
         """Return the jobs with their trials."""

@@ -170,6 +170,8 @@ class Records:
         self._message: type[Any] = type(descriptors.message(collection.message))
         self._table = table
         self._history: ChangeHistory[sqlite3.Row] = ChangeHistory(clock=time.seconds)
+        self.ended: Callable[[Record], object] = lambda _: None
+        """Called with each resource that ends, within the transaction of its end."""
         database.migrate(component or table, schema or (_schema(table),))
 
     def transaction(self) -> AbstractContextManager[object]:
@@ -262,7 +264,10 @@ class Records:
                 ),
             )
             self._history.record(_key(record.place, record.id), before=row, counts=False)
-            return self._record(self._locked(connection, resource_id, place))
+            changed = self._record(self._locked(connection, resource_id, place))
+            if record.live and not changed.live:
+                self.ended(changed)
+            return changed
 
     def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
         """Delete a resource. Return False if it did not exist."""

@@ -40,8 +40,10 @@ from pulumi_vertex_training.kinds.training_image.provider import TrainingImagePr
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
+from pulumi_vertex_training.plugin.running.notifications import NotificationsProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from pulumi_vertex_training.plugin.stack_key import StackKeyProvider
+from pulumi_vertex_training.program.notifications.emulator import Notifications
 from pulumi_vertex_training.program.resource import ProviderReference
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.stack_key import StackKey
@@ -54,6 +56,7 @@ PROVIDERS = (
     HyperparameterTuningJobProvider,
     ImageRepositoryProvider,
     ModelProvider,
+    NotificationsProvider,
     PersistentResourceProvider,
     RunProvider,
     StackKeyProvider,
@@ -101,6 +104,7 @@ def test_a_declared_job_imports_no_provider() -> None:
         HyperparameterTuningJob,
         HyperparameterTuningRun,
         ImageRepository,
+        Notifications,
         PersistentResource,
         Run,
         StackKey,

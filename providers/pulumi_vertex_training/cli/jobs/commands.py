@@ -35,6 +35,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
     record = job_lookup.find(endpoint, options.job)
     replicas = status_view.replicas(endpoint, record)
     waits_for = status_view.waits_for(endpoint, record)
+    deliveries = status_view.deliveries(endpoint, record)
     cancelled = job_lookup.cancelled_jobs(endpoint, [record])
     diagnosis = examine(endpoint, record) if has_failed(record) else None
     report = status_view.report_of(endpoint, record)
@@ -46,12 +47,21 @@ def status(options: argparse.Namespace, output: Output) -> None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
         if waits_for:
             document["waitsFor"] = waits_for
+        if deliveries:
+            document["notifications"] = [status_view.delivery_json(one) for one in deliveries]
         if replicas is not None:
             document["replicas"] = [_replica(one) for one in replicas]
         output.document(document)
         return
     status_view.print_status(
-        record, replicas, diagnosis, cancelled, output, report=report, waits_for=waits_for
+        record,
+        replicas,
+        diagnosis,
+        cancelled,
+        output,
+        report=report,
+        waits_for=waits_for,
+        deliveries=deliveries,
     )
 
 

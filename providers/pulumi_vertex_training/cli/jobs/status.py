@@ -9,7 +9,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import emulator_api
-from pulumi_vertex_training.cloud.emulator_api import ReplicaState
+from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
@@ -47,7 +47,7 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
 
 
 _WIDTH = 10
-_OF_LINES = frozenset({"Error", "Log end"})
+_OF_LINES = frozenset({"Error", "Log end", "Notified"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 
 
@@ -60,6 +60,7 @@ def print_status(
     *,
     report: Report | None = None,
     waits_for: str = "",
+    deliveries: Sequence[Delivery] = (),
 ) -> None:
     """Print a job as text.
 
@@ -79,6 +80,7 @@ def print_status(
         ("Progress", in_words(report) if report else ""),
         ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
         *view_of(record).facts(record),
+        ("Notified", "\n".join(map(delivery_in_words, deliveries))),
         *(_diagnosis(record, diagnosis) if diagnosis else _error(record)),
     ]
     for name, value in facts:
@@ -99,6 +101,37 @@ def print_status(
             for one in replicas
         ]
         output.table(("REPLICA", "ROLE", "STATE", "EXIT CODE", "ATTEMPT"), rows, state_column=2)
+
+
+def deliveries(endpoint: Endpoint, record: JobRecord) -> Sequence[Delivery]:
+    """Return the notifications of the end of a job; none while it is live."""
+    return emulator_api.deliveries(endpoint, record.name) if record.state.is_terminal else ()
+
+
+def delivery_in_words(one: Delivery) -> str:
+    """Describe a delivery, such as "notifications[0].webhook: attempt 2 of 5 failed: ..."."""
+    if one.state == "delivered":
+        return f"{one.target}: delivered"
+    if one.state == "failed":
+        return f"{one.target}: given up after {one.attempts} attempts: {one.error}"
+    if not one.error:
+        return f"{one.target}: not delivered yet"
+    again = f"; the next one is at {moment(one.next_attempt)}" if one.next_attempt else ""
+    return f"{one.target}: attempt {one.attempts} of {one.most_attempts} failed: {one.error}{again}"
+
+
+def delivery_json(one: Delivery) -> dict[str, Any]:
+    """Return the JSON of a delivery, see docs/json.md."""
+    return {
+        "target": one.target,
+        "event": one.event,
+        "state": one.state,
+        "attempts": one.attempts,
+        "mostAttempts": one.most_attempts,
+        "error": one.error,
+        "nextAttempt": one.next_attempt or None,
+        "endTime": one.end_time or None,
+    }
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pulumi_vertex_training.program.arguments.job_args import (
     SchedulingArgs,
 )
 from pulumi_vertex_training.program.arguments.references import BucketLike, ServiceAccountLike
-from pulumi_vertex_training.program.arguments.run_options import OnInterrupt, Wait
+from pulumi_vertex_training.program.arguments.run_options import NotificationsLike, OnInterrupt, Wait
 
 
 class JobOptions(TypedDict, total=False):
@@ -125,3 +125,8 @@ class JobOptions(TypedDict, total=False):
     """
     keep_runs: int
     """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""
+    notifications: NotificationsLike | None
+    """Notifications of the ends of runs, one or several: to a webhook, and on Google Cloud to a Pub/Sub topic
+    or channels of Cloud Monitoring, on the emulator to a local command. A change reruns nothing
+    (docs/notifications.md).
+    """

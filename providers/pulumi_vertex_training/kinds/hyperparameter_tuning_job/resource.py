@@ -22,6 +22,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.references import BucketLike
 from pulumi_vertex_training.program.arguments.run_options import (
     DEFAULT_WAIT_TIMEOUT,
+    NotificationsLike,
     OnInterrupt,
     RunOptions,
     Wait,
@@ -135,6 +136,7 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         stream_logs: bool = False,
         on_replace: Literal["keep", "delete"] = "keep",
         keep_runs: int = DEFAULT_KEEP_RUNS,
+        notifications: NotificationsLike | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -189,6 +191,9 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
             `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
         :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
             have ended.
+        :param notifications: Notifications of the ends of runs, one or several: to a webhook, and on Google
+            Cloud to a Pub/Sub topic or channels of Cloud Monitoring, on the emulator to a local command. A
+            change reruns nothing (docs/notifications.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -227,6 +232,7 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
                 stream_logs=stream_logs,
                 on_replace=on_replace,
                 keep_runs=keep_runs,
+                notifications=notifications,
                 project=project,
                 location=location,
                 opts=opts,

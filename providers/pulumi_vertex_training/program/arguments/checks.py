@@ -81,20 +81,20 @@ def problems_in(
     declaration: Mapping[str, object], decode: Callable[[dict[str, Any]], Decoded[Any]]
 ) -> list[str]:
     """Return the errors that a provider's check would find in a declaration, as far as it is known."""
-    given = {name: _plain(value) for name, value in declaration.items()}
+    given = {name: plain(value) for name, value in declaration.items()}
     found = decode({**given, "run": UNKNOWN, "marks": {}}).problems
     return [str(problem) for problem in found if problem.level == "error"]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as a provider gets it, with UNKNOWN for each output."""
     if isinstance(value, (pulumi.Output, pulumi.Resource, Awaitable)):
         return UNKNOWN
     if _types.is_input_type(type(value)):
         value = _types.input_type_to_dict(value)
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items() if item is not None}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: plain(item) for key, item in value.items() if item is not None}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def not_none(resource: str, name: str, value: T, *, remedy: str) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import pulumi
@@ -76,6 +77,13 @@ RepositoryLike = WithUrl | GcpRepository | pulumi.Input[str]
 ImageLike = WithUri | WithRef | WithRepoDigest | pulumi.Input[str]
 BucketLike = NamedBucket | pulumi.Input[str]
 ServiceAccountLike = WithEmail | pulumi.Input[str]
+TopicLike = pulumi.CustomResource | pulumi.Input[str]
+ChannelLike = (
+    pulumi.CustomResource
+    | pulumi.Input[str]
+    | pulumi.Output[Sequence[str]]
+    | Sequence[pulumi.CustomResource | pulumi.Input[str]]
+)
 
 
 def bucket_name(bucket: BucketLike) -> pulumi.Input[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import pulumi
 
 from pulumi_vertex_training.program.arguments.checks import flag, one_of, seconds, whole_number
+from pulumi_vertex_training.program.arguments.notification_args import NotificationArgs
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_location, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete, OnReplace
@@ -16,6 +17,7 @@ from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT, Policy
 
 Wait = Literal["none", "running", "done"]
 OnInterrupt = Literal["leave", "cancel"]
+NotificationsLike = NotificationArgs | Mapping[str, Any] | Sequence[NotificationArgs | Mapping[str, Any]]
 
 DEFAULT_WAIT_TIMEOUT = 24 * 3600.0
 
@@ -114,6 +116,11 @@ class RunOptions:
     """
     stream_logs: bool = False
     """Show the log of all replicas while the deployment waits."""
+    notifications: NotificationsLike | None = None
+    """Notifications of the ends of runs, one or several: to a webhook, and on Google Cloud to a Pub/Sub
+    topic or channels of Cloud Monitoring, on the emulator to a local command. A change reruns nothing
+    (docs/notifications.md).
+    """
     project: pulumi.Input[str] | None = None
     """Project id. Default: the stack's project."""
     location: pulumi.Input[str] | None = None

@@ -56,7 +56,7 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     assert "Remedy:   Add it to the package's dependencies" in text.out
 
     document = run("status", "digits", "--json", env=env).json
-    elsewhere = {"waitsFor", *(key for key in KEYS if key.startswith("progress."))}
+    elsewhere = {"waitsFor", *(key for key in KEYS if key.startswith(("progress.", "notifications")))}
     assert set(paths(document)) == KEYS - elsewhere
     assert document["progress"] is None
     diagnosis = document["diagnosis"]

@@ -1,0 +1,1 @@
+"""Notifications of the ends of runs, which the emulator sends itself."""

@@ -1,0 +1,1 @@
+"""Notifications of the end of a run."""
