@@ -1,4 +1,4 @@
-"""What a promotion records in a stack's configuration: the images and packages that the stack uses unbuilt.
+"""The promotion in a stack's configuration: images and packages that the stack uses without building them.
 
 `vertex-training promote` writes the key `vertex-training:promoted`. The program hands the entry of a resource
 to its provider as the input `promoted`, and the provider uses the recorded content instead of the source.
@@ -127,14 +127,14 @@ def _read(value: str) -> Promotion:
     if decoded.spec is not None:
         problems += map(str, _faults(decoded.spec))
     if problems or decoded.spec is None:
-        raise SettingsError(_remedy(". ".join(each.rstrip(".") for each in problems)))
+        raise SettingsError(_remedy(". ".join(each.rstrip(".?") for each in problems)))
     return decoded.spec
 
 
 def _remedy(fault: str) -> str:
     return (
-        f"{fault}. `vertex-training promote` writes this key: promote again, or run `pulumi config rm {KEY}` "
-        "to build here."
+        f"{fault}. `vertex-training promote` writes this key: promote again without --run, or run "
+        f"`pulumi config rm {KEY}` to build here."
     )
 
 

@@ -135,7 +135,7 @@ class Project:
 
 @dataclass(kw_only=True)
 class Steps:
-    """What the commands of the steps printed, and the outputs of the stacks after each deployment."""
+    """The output of the commands of the steps, and the outputs of the stacks after each deployment."""
 
     no_stack: Ended
     no_run: Ended
@@ -157,7 +157,7 @@ class Steps:
     prod: list[dict[str, Any]]
     secret: Result
     images: dict[str, bool]
-    """Whether `prod` has the tag `latest` at the image that it runs at last, and each package."""
+    """True if `prod` has the tag `latest` at the image that it runs at last; and each package."""
 
 
 @pytest.fixture(scope="module")

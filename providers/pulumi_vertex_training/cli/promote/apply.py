@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +15,9 @@ from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.promote import chosen
 from pulumi_vertex_training.cli.promote.artifacts import IMAGE, PACKAGE, Image, Package
 from pulumi_vertex_training.cli.promote.plan import Plan, Step
-from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry import copying
-from pulumi_vertex_training.cloud.errors import NotFound, PermissionDenied
-from pulumi_vertex_training.kinds.staged.spec import NO_KEY, PROMOTED, SHARED_KEY, STAGED_KEY
+from pulumi_vertex_training.kinds.staged import promoted
+from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.views.failure import CommandError
 
@@ -63,33 +61,17 @@ def _copy_image(plan: Plan, step: Step, image: Image) -> Sent:
 
 
 def _copy_package(plan: Plan, package: Package) -> None:
-    """Copy a package, and keep the copy or the source from being deleted with its resource."""
     endpoint = plan.target.endpoint_of(plan.target.of_kind(PACKAGE).get(package.name))
-    place = package.target or package.entry.source_uri
-    there = objects.find(endpoint, place.bucket, place.name)
-    if there is not None and there.metadata.get(objects.SHA256_KEY) == package.entry.sha256:
-        if SHARED_KEY not in there.metadata:
-            # Whoever may only read the other stack's bucket can promote all the same.
-            with suppress(PermissionDenied):
-                objects.add_metadata(endpoint, place.bucket, place.name, {SHARED_KEY: PROMOTED})
+    if package.target is None:
+        promoted.keep_source(endpoint, package.entry)
         return
-    source = package.entry.source_uri
-    found = objects.find(endpoint, source.bucket, source.name)
-    if found is None:
-        raise NotFound(
-            f"package {package.name}: {source} was deleted meanwhile. Run the same command again.",
-            code=404,
-            resource=str(source),
-            endpoint=endpoint,
-        )
-    objects.copy(
-        endpoint,
-        found,
-        place.name,
-        bucket=place.bucket,
-        metadata={STAGED_KEY: NO_KEY, SHARED_KEY: PROMOTED, objects.SHA256_KEY: package.entry.sha256},
-        if_generation_match=there.generation if there is not None else 0,
+    spec = StagedObjectSpec(
+        bucket=package.target.bucket,
+        object_name=package.target.name,
+        sha256=package.entry.sha256,
+        size=package.entry.size,
     )
+    promoted.ensure(endpoint, spec, package.entry)
 
 
 def _write(plan: Plan, folder: Path) -> None:

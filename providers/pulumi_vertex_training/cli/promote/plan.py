@@ -1,4 +1,4 @@
-"""What a promotion does: the artifacts to copy, the configuration to write, and what is there already."""
+"""The plan of a promotion: artifacts to copy, configuration to write, and what is there already."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pulumi_vertex_training.cloud.container_registry import copying
 from pulumi_vertex_training.cloud.container_registry.copying import Missing
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.plugin.promotion import Promotion
 from pulumi_vertex_training.plugin.settings import SettingsError
@@ -86,7 +87,7 @@ def make(folder: Path, source: str, target: str, run: str | None) -> Plan:
         ]
         old, new = (one.result() for one in reading)
     _require_one_place(old, new)
-    before = _promotion(new)
+    before, broken = _promotion(new, is_replaced=run is None)
     runs = [tried.named_run(old, run, target)] if run is not None else tried.last_runs(old, target)
     found: list[Image | Package] = [
         *artifacts.images(old, runs, new, named=run is not None),
@@ -102,7 +103,7 @@ def make(folder: Path, source: str, target: str, run: str | None) -> Plan:
         run=runs[0].run if run is not None else "",
         steps=tuple(_step(one, new) for one in found),
         settings=tuple(settings),
-        notes=tuple(notes),
+        notes=(*broken, *notes),
         before=before,
         after=after,
     )
@@ -129,11 +130,17 @@ def _require_one_place(source: Stack, target: Stack) -> None:
         )
 
 
-def _promotion(stack: Stack) -> Promotion:
+def _promotion(stack: Stack, *, is_replaced: bool) -> tuple[Promotion, tuple[str, ...]]:
+    """Return the present promotion of a stack, and a note about one that cannot be read.
+
+    Raises CommandError for the latter, unless the promotion replaces all of it.
+    """
     value = stack.config.get(promotion.KEY)
     try:
-        return promotion.read(value.text if value is not None else None)
+        return promotion.read(value.text if value is not None else None), ()
     except SettingsError as error:
+        if is_replaced:
+            return Promotion(), (f"The promotion of stack {stack.name} cannot be read, and is replaced.",)
         raise CommandError(f"stack {stack.name}: {error}", path=promotion.KEY) from None
 
 
@@ -211,7 +218,7 @@ def _package_step(one: Package, endpoint: Endpoint) -> Step:
     places = [one.entry.source_uri] if one.target is None else [one.target, one.entry.source_uri]
     for place in places:
         record = objects.find(endpoint, place.bucket, place.name)
-        if record is not None and record.metadata.get(objects.SHA256_KEY) == one.entry.sha256:
+        if record is not None and promoted.has_content(record, one.entry):
             if one.target is None:
                 return Step(artifact=one, copy="later")
             return Step(artifact=one, copy="there" if place == one.target else "copy")

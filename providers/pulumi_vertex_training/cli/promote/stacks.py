@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.fields import timestamps
 
 _TIMEOUT = 300.0
+_PAGE = 100
+_MOST_PAGES = 20
 _JOBS = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
 
 
@@ -136,20 +139,25 @@ def values_of(document: object) -> dict[str, Value]:
 
 def config_at(folder: Path, name: str, moment: str, *, secrets: bool = False) -> dict[str, Value] | None:
     """Return the configuration of the last deployment that began by a moment (RFC 3339), None without one."""
-    words = ["stack", "history", "--json", "--full-dates", "--stack", name]
-    listed = _json(folder, [*words, *(["--show-secrets"] if secrets else [])], path="--from")
+    words = ["stack", "history", "--json", "--stack", name, "--page-size", str(_PAGE)]
+    words += ["--show-secrets"] if secrets else []
     at = timestamps.parse(moment)
-    for one in listed if isinstance(listed, list) else []:  # newest first
-        if not isinstance(one, Mapping) or one.get("kind") != "update":
-            continue
-        try:
-            began = timestamps.parse(str(one.get("startTime")))
-        except ValueError:
-            continue
-        # The backend records whole seconds.
-        if began.replace(microsecond=0) <= at:
-            return values_of(one.get("config"))
+    for page in range(1, _MOST_PAGES + 1):
+        listed = _json(folder, [*words, "--page", str(page)], path="--from")
+        if not isinstance(listed, list) or not listed:
+            return None
+        for one in listed:  # newest first
+            if isinstance(one, Mapping) and one.get("kind") == "update" and _began(one) <= at:
+                return values_of(one.get("config"))
     return None
+
+
+def _began(deployment: Mapping[str, Any]) -> datetime:
+    """Return when a deployment began; one without a time never did."""
+    try:
+        return timestamps.parse(str(deployment.get("startTime")))
+    except ValueError:
+        return datetime.max.replace(tzinfo=timezone.utc)
 
 
 def _resources(listed: list[Any]) -> Iterator[Resource]:

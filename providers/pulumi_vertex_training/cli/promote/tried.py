@@ -44,7 +44,7 @@ class Tried:
 def last_runs(stack: Stack, to: str) -> list[Tried]:
     """Return the last run of each job in a stack's state.
 
-    Raises CommandError, with every fault, if there is none or one has not succeeded.
+    Raises CommandError, with every fault, if the state has no job, or one has not succeeded.
     """
     jobs = [one for one in stack.resources if one.is_job]
     if not jobs:

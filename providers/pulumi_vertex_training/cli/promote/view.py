@@ -39,7 +39,8 @@ class Row:
 
 def rows(plan: Plan) -> list[Row]:
     """Return the artifacts, then the configuration."""
-    return [*(_row(step) for step in plan.steps), *(_setting_row(one) for one in plan.settings)]
+    own = f"{plan.source.project}:"
+    return [*(_row(step) for step in plan.steps), *(_setting_row(one, own) for one in plan.settings)]
 
 
 def _row(step: Step) -> Row:
@@ -68,11 +69,11 @@ def _copy(step: Step) -> str:
     )
 
 
-def _setting_row(one: Setting) -> Row:
+def _setting_row(one: Setting, own: str) -> Row:
     then = _shown(one.new)
     return Row(
         what="config",
-        name=one.key,
+        name=one.key.removeprefix(own),
         now=_shown(one.old),
         then=then if one.changes else f"{then} (the same)",
     )
@@ -126,13 +127,11 @@ def show(
     output.paragraph(f"{title(plan)}: {summary(plan, done=done)}.", style="bold")
     output.line()
     output.table(_HEADINGS, [row.cells for row in rows(plan)])
-    if sent:
-        output.line()
-        for name, one in sent.items():
-            if one.mounted or one.sent_bytes:
-                mounted = f"{counted(one.mounted, 'blob')} mounted, " if one.mounted else ""
-                output.paragraph(f"{name}: {mounted}{one.sent_bytes:,} bytes sent.")
     output.line()
+    for name, one in (sent or {}).items():
+        if one.mounted or one.sent_bytes:
+            mounted = f"{counted(one.mounted, 'blob')} mounted, " if one.mounted else ""
+            output.paragraph(f"{name}: {mounted}{one.sent_bytes:,} bytes sent.")
     for note in (*plan.notes, *next_steps(plan, arguments, done=done)):
         output.paragraph(note)
 

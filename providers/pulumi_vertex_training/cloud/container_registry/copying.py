@@ -56,7 +56,7 @@ class ImageTree:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """What a repository lacks of an image: manifests, blobs, and the bytes that a copy has to send.
+    """The parts of an image that a repository lacks: manifests, blobs, and the bytes that a copy has to send.
 
     `is_sent` is false if the blobs can be mounted, because the repositories are in one registry.
     """

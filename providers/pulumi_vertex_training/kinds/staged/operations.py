@@ -13,6 +13,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.kinds.staged.spec import (
     NO_KEY,
     PROMOTED,
@@ -138,9 +139,10 @@ def delete_object(props: Mapping[str, Any]) -> None:
         if record is None:
             return
         if SHARED_KEY in record.metadata:
-            promoted = record.metadata[SHARED_KEY] == PROMOTED
-            why = "was promoted, so an earlier" if promoted else "was staged more than once, so another"
-            say(f"{spec.uri} is kept: it {why} {'run' if promoted else 'stack'} may need it")
+            is_promoted = record.metadata[SHARED_KEY] == PROMOTED
+            why = "was promoted" if is_promoted else "was staged more than once"
+            who = "a rollback may need it" if is_promoted else "another stack may use it"
+            say(f"{spec.uri} is kept: it {why}, so {who}")
             return
         begun_work.note(str(spec.uri))
         try:
@@ -161,71 +163,33 @@ def delete_object(props: Mapping[str, Any]) -> None:
 
 
 def promoted_problems(
-    inputs: Any, spec: StagedObjectSpec, promoted: PromotedPackage, *, unknown: Collection[str]
+    inputs: Any, spec: StagedObjectSpec, entry: PromotedPackage, *, unknown: Collection[str]
 ) -> list[Problem]:
     """Return the problem of a promoted package that exists nowhere any more.
 
     Its bucket is looked up as far as it is known. A service that does not answer gives a warning.
     """
     target = None if {"endpoint", "project", "location"} & set(unknown) else target_of(vars(inputs))
-    source = promoted.source_uri
+    source = entry.source_uri
     places = [source] if {"bucket", "prefix"} & set(unknown) else [spec.uri, source]
 
     def exists(endpoint: Endpoint) -> bool:
         records = (objects.find(endpoint, place.bucket, place.name) for place in places)
-        return any(record is not None and _has_content(record, promoted) for record in records)
+        return any(record is not None and promoted.has_content(record, entry) for record in records)
 
     unanswered = f"whether the promoted package {source} still exists"
     if QUERIES.ask_endpoint(target, exists, unknown=unanswered) is not False:
         return []
-    return [Problem(path="promoted", message=_gone(promoted, spec if len(places) > 1 else None))]
+    return [Problem(path="promoted", message=promoted.gone(entry, spec if len(places) > 1 else None))]
 
 
-def copy_promoted(props: Mapping[str, Any], promoted: PromotedPackage) -> dict[str, Any]:
+def copy_promoted(props: Mapping[str, Any], entry: PromotedPackage) -> dict[str, Any]:
     """Copy a promoted package to its bucket unless it is there. Return the outputs to record.
 
     Raises NotFound if it exists nowhere.
     """
     spec, endpoint = _spec_of(props), endpoint_of(props)
     OPERATION.note_made(str(spec.uri))
-    record = ensure_promoted(endpoint, spec, promoted)
+    record = promoted.ensure(endpoint, spec, entry)
     begun_work.forget(str(spec.uri))
     return {"crc32c": record.crc32c}
-
-
-def ensure_promoted(endpoint: Endpoint, spec: StagedObjectSpec, promoted: PromotedPackage) -> ObjectRecord:
-    """Copy a promoted package unless it is there, and mark it: no stack deletes it with its resource.
-
-    An earlier run may need it again. Raises NotFound if it exists nowhere.
-    """
-    there = objects.find(endpoint, spec.bucket, spec.object_name)
-    if there is not None and _has_content(there, promoted):
-        if SHARED_KEY in there.metadata:
-            return there
-        return objects.add_metadata(endpoint, spec.bucket, spec.object_name, {SHARED_KEY: PROMOTED})
-    source = promoted.source_uri
-    found = objects.find(endpoint, source.bucket, source.name)
-    if found is None or not _has_content(found, promoted):
-        raise NotFound(_gone(promoted, spec), code=404, resource=promoted.source, endpoint=endpoint)
-    return objects.copy(
-        endpoint,
-        found,
-        spec.object_name,
-        bucket=spec.bucket,
-        metadata={STAGED_KEY: NO_KEY, SHARED_KEY: PROMOTED, objects.SHA256_KEY: promoted.sha256},
-        if_generation_match=there.generation if there is not None else 0,
-    )
-
-
-def _has_content(record: ObjectRecord, promoted: PromotedPackage) -> bool:
-    """Return whether an object has the promoted content, by its size and the hash in its metadata."""
-    return record.size == promoted.size and record.metadata.get(objects.SHA256_KEY) == promoted.sha256
-
-
-def _gone(promoted: PromotedPackage, spec: StagedObjectSpec | None) -> str:
-    where = f"neither as {spec.uri} nor as {promoted.source}" if spec else f"not as {promoted.source}"
-    return (
-        f"the package {promoted.file} with the hash {promoted.sha256}, {promoted.words}, no longer exists, "
-        f"{where}. Promote another run with `vertex-training promote --from {promoted.stack} --to STACK "
-        f"--run RUN`, or deploy stack {promoted.stack} again and promote that."
-    )
