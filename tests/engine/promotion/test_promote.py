@@ -146,6 +146,8 @@ class Steps:
     preview: Result
     unchanged: Result
     again: Ended
+    interrupted: Ended
+    interrupted_file: str
     second: Ended
     second_preview: Result
     rolled_back: Ended
@@ -191,6 +193,9 @@ def steps(shared_engine: Engine) -> Steps:
 
     project.on("dev").set("epochs", "2")
     dev.append(project.up("dev"))
+    add_fault(engine, "registry.manifests.put")
+    interrupted = project.promote("--yes")
+    interrupted_file = project.config_file("prod").read_text()
     second = project.promote("--json", "--yes")
     second_preview = project.on("prod").preview()
     prod.append(project.up("prod"))
@@ -215,6 +220,8 @@ def steps(shared_engine: Engine) -> Steps:
         preview=preview,
         unchanged=unchanged,
         again=again,
+        interrupted=interrupted,
+        interrupted_file=interrupted_file,
         second=second,
         second_preview=second_preview,
         rolled_back=rolled_back,
@@ -226,6 +233,12 @@ def steps(shared_engine: Engine) -> Steps:
         secret=secret,
         images={"latest": latest == digest(prod[2]), "packages": None not in packages},
     )
+
+
+def add_fault(engine: Engine, method: str) -> None:
+    """Let the next call of a method of the emulator fail."""
+    words = ["vertex-training", "emulator", "fault", "add", method, "--status", "403"]
+    subprocess.run(words, cwd=engine.folder, env=engine.environment, check=True, capture_output=True)
 
 
 def address(uri: str) -> tuple[str, str]:
@@ -303,7 +316,6 @@ def test_a_second_promotion_copies_without_sending(steps: Steps) -> None:
     image, _ = steps.second.document["artifacts"]
     assert steps.second.copies == {"image": "mount", "package": "copy"}
     assert (image["sentBytes"], image["old"]) == (0, digest(steps.dev[0]))
-    assert image["mountedBlobs"] > 0
     assert (digest(steps.prod[1]), steps.prod[1]["sha256"]) == (digest(steps.dev[1]), steps.dev[1]["sha256"])
     assert digest(steps.prod[1]) != digest(steps.prod[0])
     assert steps.prod[1]["job"] != steps.prod[0]["job"]
@@ -311,6 +323,14 @@ def test_a_second_promotion_copies_without_sending(steps: Steps) -> None:
     said = mentions(steps.second_preview.ok().output, "chief: image")
     assert was in said
     assert becomes in said
+
+
+def test_an_interrupted_promotion_changes_no_configuration_and_is_continued(steps: Steps) -> None:
+    assert steps.interrupted.code == 1
+    assert "Could not push image" in steps.interrupted.err
+    assert steps.interrupted_file == steps.texts[2]
+    image, _ = steps.second.document["artifacts"]
+    assert image["mountedBlobs"] == 0, "the first try has mounted them"
 
 
 def test_an_earlier_run_is_rolled_back_to_with_its_configuration(steps: Steps) -> None:

@@ -7,6 +7,7 @@ what it ran before.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.views.failure import CommandError
 
 _TIMEOUT = 300.0
+_TELL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,7 @@ def carry_out(plan: Plan, folder: Path, tell: Callable[[str], None]) -> dict[str
         if isinstance(one, Image):
             if step.copy in ("mount", "send") and one.target is not None:
                 tell(f"Copying image {one.name} to {one.target.repository} ...")
-            sent[f"image/{one.name}"] = _copy_image(plan, step, one)
+            sent[f"image/{one.name}"] = _copy_image(plan, step, one, tell)
         else:
             _copy_package(plan, one)
     if plan.writes_configuration:
@@ -52,11 +54,20 @@ def carry_out(plan: Plan, folder: Path, tell: Callable[[str], None]) -> dict[str
     return sent
 
 
-def _copy_image(plan: Plan, step: Step, image: Image) -> Sent:
+def _copy_image(plan: Plan, step: Step, image: Image, tell: Callable[[str], None]) -> Sent:
     if image.target is None or step.copy not in ("mount", "send"):
         return Sent()
     endpoint = plan.target.endpoint_of(plan.target.of_kind(IMAGE).get(image.name))
-    copied = copying.copy(endpoint, copying.read(endpoint, image.source), image.target)
+    told = time.monotonic()
+
+    def report(sent: int, _wanted: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _TELL_SECONDS:
+            told = time.monotonic()
+            tell(f"{sent / 1e6:.0f} of {step.missing.sent_bytes / 1e6:.0f} MB sent")
+
+    tree = copying.read(endpoint, image.source)
+    copied = copying.copy(endpoint, tree, image.target, on_progress=report)
     return Sent(sent_bytes=copied.sent_bytes, mounted=copied.mounted)
 
 

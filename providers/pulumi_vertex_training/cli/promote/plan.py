@@ -162,25 +162,31 @@ def _settings(
 ) -> tuple[list[Setting], list[str]]:
     """Return the configuration to copy: that of the present, or that with which an earlier run was made."""
     names = chosen.declared(source.config, source.name, source.project)
-    if not names.config and not names.secrets:
-        return [], []
     secrets = bool(names.secrets)
-    now = source.config
     theirs = target.config
     if secrets:
-        now = stacks.read_config(folder, source.name, path="--from", secrets=True)
         theirs = stacks.read_config(folder, target.name, path="--to", secrets=True)
-    if run is not None:
-        created = run.record.create_time or ""
-        then = stacks.config_at(folder, source.name, created, secrets=secrets) if created else None
-        if then is None:
-            note = (
-                f"The configuration of run {run.run} is not in the history of stack {source.name}. That of "
-                f"stack {target.name} stays as it is."
-            )
-            return [], [note]
-        now = then
-    return chosen.settings(names, now, theirs, source.name)
+    if run is None:
+        now = source.config
+        if secrets:
+            now = stacks.read_config(folder, source.name, path="--from", secrets=True)
+        return chosen.settings(names, now, theirs, source.name)
+    created = run.record.create_time or ""
+    then = stacks.deployment_at(folder, source.name, created, secrets=secrets) if created else None
+    if then is None:
+        note = (
+            f"The configuration of run {run.run} is not in the history of stack {source.name}. That of stack "
+            f"{target.name} stays as it is."
+        )
+        return [], [note] if names.config or names.secrets else []
+    settings, notes = chosen.settings(names, then.config, theirs, source.name)
+    if then.commit:
+        changed = " with uncommitted changes" if then.is_dirty else ""
+        notes.append(
+            f"Run {run.run} was deployed from commit {then.commit[:12]}{changed}. To deploy its program as "
+            "well, check it out."
+        )
+    return settings, notes
 
 
 def _after(before: Promotion, found: Sequence[Image | Package]) -> Promotion:

@@ -137,8 +137,20 @@ def values_of(document: object) -> dict[str, Value]:
     return found
 
 
-def config_at(folder: Path, name: str, moment: str, *, secrets: bool = False) -> dict[str, Value] | None:
-    """Return the configuration of the last deployment that began by a moment (RFC 3339), None without one."""
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """A deployment in a stack's history.
+
+    `commit` is the one that was checked out, "" if not known, `is_dirty` true if files differed from it.
+    """
+
+    config: Mapping[str, Value]
+    commit: str = ""
+    is_dirty: bool = False
+
+
+def deployment_at(folder: Path, name: str, moment: str, *, secrets: bool = False) -> Deployment | None:
+    """Return the last deployment of a stack that began by a moment (RFC 3339), None without one."""
     words = ["stack", "history", "--json", "--stack", name, "--page-size", str(_PAGE)]
     words += ["--show-secrets"] if secrets else []
     at = timestamps.parse(moment)
@@ -148,7 +160,13 @@ def config_at(folder: Path, name: str, moment: str, *, secrets: bool = False) ->
             return None
         for one in listed:  # newest first
             if isinstance(one, Mapping) and one.get("kind") == "update" and _began(one) <= at:
-                return values_of(one.get("config"))
+                found = one.get("environment")
+                facts = found if isinstance(found, Mapping) else {}
+                return Deployment(
+                    config=values_of(one.get("config")),
+                    commit=str(facts.get("git.head") or ""),
+                    is_dirty=facts.get("git.dirty") == "true",
+                )
     return None
 
 
