@@ -6,8 +6,6 @@ version, and roll back to the first.
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,8 @@ import yaml
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
+from support import command
+from support.command import Ended
 from support.engine import Engine, Result
 from support.shared_engine import mentions
 
@@ -74,25 +74,17 @@ DECLARED = """  vertex-training:promote:
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ended:
-    """A command that ended: its exit code and both outputs."""
+def document(ended: Ended) -> dict[str, Any]:
+    """Return the JSON of a promotion that worked."""
+    assert ended.code == 0, ended.err + ended.out
+    found = ended.json
+    assert isinstance(found, dict)
+    return found
 
-    code: int
-    out: str
-    err: str
 
-    @property
-    def document(self) -> dict[str, Any]:
-        assert self.code == 0, self.err + self.out
-        document = json.loads(self.out)
-        assert isinstance(document, dict)
-        return document
-
-    @property
-    def copies(self) -> dict[str, str]:
-        """How each artifact is copied, by its kind."""
-        return {one["kind"]: one["copy"] for one in self.document["artifacts"]}
+def copies(ended: Ended) -> dict[str, str]:
+    """Return how each artifact is copied, by its kind."""
+    return {one["kind"]: one["copy"] for one in document(ended)["artifacts"]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,16 +101,11 @@ class Project:
         return self.engine.folder / f"Pulumi.{stack}.yaml"
 
     def promote(self, *arguments: str) -> Ended:
-        done = subprocess.run(
-            ["vertex-training", "promote", "--from", "dev", "--to", "prod", *arguments],
-            cwd=self.engine.folder,
-            env=self.engine.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        return Ended(code=done.returncode, out=done.stdout, err=done.stderr)
+        words = ("promote", "--from", "dev", "--to", "prod", *arguments)
+        return self.command(*words)
+
+    def command(self, *words: str) -> Ended:
+        return command.run(*words, env=self.engine.environment, folder=self.engine.folder, timeout=300)
 
     def version(self, number: int) -> None:
         """Write the sources of a version."""
@@ -193,7 +180,7 @@ def steps(shared_engine: Engine) -> Steps:
 
     project.on("dev").set("epochs", "2")
     dev.append(project.up("dev"))
-    add_fault(engine, "registry.manifests.put")
+    project.command("emulator", "fault", "add", "registry.manifests.put", "--status", "403")
     interrupted = project.promote("--yes")
     interrupted_file = project.config_file("prod").read_text()
     second = project.promote("--json", "--yes")
@@ -235,12 +222,6 @@ def steps(shared_engine: Engine) -> Steps:
     )
 
 
-def add_fault(engine: Engine, method: str) -> None:
-    """Let the next call of a method of the emulator fail."""
-    words = ["vertex-training", "emulator", "fault", "add", method, "--status", "403"]
-    subprocess.run(words, cwd=engine.folder, env=engine.environment, check=True, capture_output=True)
-
-
 def address(uri: str) -> tuple[str, str]:
     bucket, _, name = uri.removeprefix("gs://").partition("/")
     return bucket, name
@@ -261,9 +242,9 @@ def test_without_a_stack_or_a_run_the_error_names_the_remedy(steps: Steps) -> No
 
 
 def test_a_plan_changes_nothing(steps: Steps) -> None:
-    plan = steps.planned.document
+    plan = document(steps.planned)
     assert (plan["changes"], plan["done"]) == (True, False)
-    assert steps.planned.copies == {"image": "later", "package": "later"}
+    assert copies(steps.planned) == {"image": "later", "package": "later"}
     image, package = plan["artifacts"]
     assert (image["new"], image["source"]) == (digest(steps.dev[0]), steps.dev[0]["image"])
     assert (package["new"], package["source"]) == (steps.dev[0]["sha256"], steps.dev[0]["package"])
@@ -308,13 +289,13 @@ def test_the_other_stack_runs_what_was_tried_and_not_what_the_checkout_has(steps
     assert prod["image"].partition("@")[0] != dev["image"].partition("@")[0]
     assert (prod["state"], prod["sent"]) == ("SUCCEEDED", 0)
     steps.unchanged.ok()
-    assert not steps.again.document["changes"]
-    assert steps.again.copies == {"image": "there", "package": "there"}
+    assert not document(steps.again)["changes"]
+    assert copies(steps.again) == {"image": "there", "package": "there"}
 
 
 def test_a_second_promotion_copies_without_sending(steps: Steps) -> None:
-    image, _ = steps.second.document["artifacts"]
-    assert steps.second.copies == {"image": "mount", "package": "copy"}
+    image, _ = document(steps.second)["artifacts"]
+    assert copies(steps.second) == {"image": "mount", "package": "copy"}
     assert (image["sentBytes"], image["old"]) == (0, digest(steps.dev[0]))
     assert (digest(steps.prod[1]), steps.prod[1]["sha256"]) == (digest(steps.dev[1]), steps.dev[1]["sha256"])
     assert digest(steps.prod[1]) != digest(steps.prod[0])
@@ -329,13 +310,13 @@ def test_an_interrupted_promotion_changes_no_configuration_and_is_continued(step
     assert steps.interrupted.code == 1
     assert "Could not push image" in steps.interrupted.err
     assert steps.interrupted_file == steps.texts[2]
-    image, _ = steps.second.document["artifacts"]
+    image, _ = document(steps.second)["artifacts"]
     assert image["mountedBlobs"] == 0, "the first try has mounted them"
 
 
 def test_an_earlier_run_is_rolled_back_to_with_its_configuration(steps: Steps) -> None:
-    assert steps.rolled_back.document["run"] == "train/1"
-    assert steps.rolled_back.copies == {"image": "there", "package": "there"}
+    assert document(steps.rolled_back)["run"] == "train/1"
+    assert copies(steps.rolled_back) == {"image": "there", "package": "there"}
     assert steps.rolled_back_file["engine-test:epochs"] == "1"
     assert (digest(steps.prod[2]), steps.prod[2]["sha256"]) == (digest(steps.dev[0]), steps.dev[0]["sha256"])
     assert steps.prod[2]["state"] == "SUCCEEDED"

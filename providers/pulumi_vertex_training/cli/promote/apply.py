@@ -58,12 +58,12 @@ def _copy_image(plan: Plan, step: Step, image: Image, tell: Callable[[str], None
     if image.target is None or step.copy not in ("mount", "send"):
         return Sent()
     endpoint = plan.target.endpoint_of(plan.target.of_kind(IMAGE).get(image.name))
-    told = time.monotonic()
+    reported = time.monotonic()
 
     def report(sent: int, _wanted: int) -> None:
-        nonlocal told
-        if time.monotonic() - told >= _TELL_SECONDS:
-            told = time.monotonic()
+        nonlocal reported
+        if time.monotonic() - reported >= _TELL_SECONDS:
+            reported = time.monotonic()
             tell(f"{sent / 1e6:.0f} of {step.missing.sent_bytes / 1e6:.0f} MB sent")
 
     tree = copying.read(endpoint, image.source)
