@@ -65,6 +65,25 @@ config:
   engine-test:epochs: "{epochs}"
   engine-test:region: {project}-region
 """
+DONE = """
+import os, pathlib, time
+done = pathlib.Path(os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/"), "done")
+"""
+IMAGE_TASK = (
+    DONE
+    + """
+while not (done.exists() and done.read_text()):
+    time.sleep(0.05)
+print("image {number} with", done.read_text())
+"""
+)
+PACKAGE_TASK = (
+    DONE
+    + """
+done.parent.mkdir(parents=True, exist_ok=True)
+done.write_text("package {number}")
+"""
+)
 SECRET = "swordfish-of-dev"
 DECLARED = """  vertex-training:promote:
     config:
@@ -112,8 +131,8 @@ class Project:
         infra = self.engine.folder / "infra"
         for folder in ("trainer", "features"):
             (infra / folder).mkdir(exist_ok=True)
-        (infra / "trainer" / "task.py").write_text(f"print('image {number}')\n")
-        (infra / "features" / "task.py").write_text(f"print('package {number}')\n")
+        (infra / "trainer" / "task.py").write_text(IMAGE_TASK.format(number=number))
+        (infra / "features" / "task.py").write_text(PACKAGE_TASK.format(number=number))
 
     def up(self, stack: str) -> dict[str, Any]:
         self.on(stack).up().ok()
@@ -131,6 +150,8 @@ class Steps:
     """The configuration file of `prod`: before the plan, after it, and after the promotion."""
     promoted: Ended
     preview: Result
+    logs: Ended
+    """The log of the first job of `prod`, in which the image waits for the package."""
     unchanged: Result
     again: Ended
     interrupted: Ended
@@ -175,6 +196,7 @@ def steps(shared_engine: Engine) -> Steps:
     project.version(2)  # the checkout goes on before prod is deployed
     preview = project.on("prod").preview()
     prod = [project.up("prod")]
+    logs = project.command("logs", prod[0]["job"])
     unchanged = project.on("prod").preview("--expect-no-changes")
     again = project.promote("--json", "--yes")
 
@@ -205,6 +227,7 @@ def steps(shared_engine: Engine) -> Steps:
         texts=texts,
         promoted=promoted,
         preview=preview,
+        logs=logs,
         unchanged=unchanged,
         again=again,
         interrupted=interrupted,
@@ -288,6 +311,7 @@ def test_the_other_stack_runs_what_was_tried_and_not_what_the_checkout_has(steps
     assert (digest(prod), prod["sha256"]) == (digest(dev), dev["sha256"])
     assert prod["image"].partition("@")[0] != dev["image"].partition("@")[0]
     assert (prod["state"], prod["sent"]) == ("SUCCEEDED", 0)
+    assert "image 1 with package 1" in steps.logs.out
     steps.unchanged.ok()
     assert not document(steps.again)["changes"]
     assert copies(steps.again) == {"image": "there", "package": "there"}
