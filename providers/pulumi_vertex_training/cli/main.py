@@ -78,6 +78,7 @@ _COMMANDS = {
     "import": ("jobs.commands", "import_job"),
     "plan": ("plan.command", "plan"),
     "drift": ("drift.command", "drift"),
+    "promote": ("promote.command", "promote"),
     "gc": ("gc.command", "collect"),
 }
 """Module and function of each command."""

@@ -51,6 +51,7 @@ def build() -> Parser:
     _add_placement(parser, commands)
     _add_plan(parser, commands)
     _add_drift(parser, commands)
+    _add_promote(parser, commands)
     doctor = parser.command(
         commands,
         "doctor",
@@ -184,6 +185,31 @@ def _add_drift(parser: Parser, commands: Subparsers) -> None:
     )
     drift.add_argument("--markdown", action="store_true", help="print Markdown, for an issue or a comment")
     drift.add_argument("--exit-code", action="store_true", help="exit with code 1 if anything has drifted")
+
+
+def _add_promote(parser: Parser, commands: Subparsers) -> None:
+    promote = parser.command(
+        commands,
+        "promote",
+        "let a stack run exactly the images and packages that another stack has run; to roll back, name an "
+        "earlier run",
+        parents=[_json_options()],
+    )
+    promote.add_argument("--from", dest="source", metavar="S", required=True, help="stack that has run them")
+    promote.add_argument("--to", metavar="S", required=True, help="stack that is to run them")
+    promote.add_argument(
+        "--run",
+        metavar="RUN",
+        help="run to promote: NAME/NUMBER or NUMBER as `vertex-training runs NAME` prints it, or the id of "
+        "its job (default: the last run of each job)",
+    )
+    promote.add_argument("--yes", action="store_true", help="promote; without it, only show the plan")
+    promote.add_argument(
+        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
+    )
+    promote.add_argument(
+        "--markdown", action="store_true", help="print Markdown, for a comment of a pull request"
+    )
 
 
 def _add_placement(parser: Parser, commands: Subparsers) -> None:

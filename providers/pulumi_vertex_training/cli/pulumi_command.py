@@ -26,15 +26,23 @@ class Ran:
 
 
 def run(
-    arguments: Sequence[str], folder: Path, timeout: float, *, environment: Mapping[str, str] | None = None
+    arguments: Sequence[str],
+    folder: Path,
+    timeout: float,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdin: str | None = None,
 ) -> Ran:
-    """Run `pulumi` and return its result. Raises CommandError without a CLI, or after the timeout."""
+    """Run `pulumi` and return its result. Raises CommandError without a CLI, or after the timeout.
+
+    `stdin` is for what no list of processes may show.
+    """
     try:
         done = subprocess.run(  # noqa: S603
             ["pulumi", *arguments, "--non-interactive"],  # noqa: S607
             cwd=folder,
             env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **(environment or {})},
-            stdin=subprocess.DEVNULL,
+            input="" if stdin is None else stdin,
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -165,19 +165,21 @@ def copy(
     source: ObjectRecord,
     name: str,
     *,
+    bucket: str | None = None,
     metadata: Mapping[str, str] | None = None,
     if_generation_match: int | None = None,
 ) -> ObjectRecord:
-    """Copy an object within its bucket; the service does it, and no content is sent.
+    """Copy an object within its bucket, or to another one; the service does it, and no content is sent.
 
     The copy has the given custom metadata, not that of its source. Raises NotFound if the source is no longer
     as it was read, and Conflict as `upload` does.
     """
-    target = f"/b/{quote(source.bucket, safe='')}/o/{quote(name, safe='')}"
+    to = bucket or source.bucket
+    target = f"/b/{quote(to, safe='')}/o/{quote(name, safe='')}"
     url = f"{_url(endpoint, source.bucket, source.name)}/rewriteTo{target}"
     body = {"contentType": source.content_type, "metadata": dict(metadata or {})}
     query = {"sourceGeneration": source.generation, "ifGenerationMatch": if_generation_match}
-    with translated(endpoint, f"copy {source.uri} to gs://{source.bucket}/{name}"):
+    with translated(endpoint, f"copy {source.uri} to gs://{to}/{name}"):
         token: str | None = None
         while True:
             answer = rest.call(endpoint, "POST", url, query={**query, "rewriteToken": token}, body=body)

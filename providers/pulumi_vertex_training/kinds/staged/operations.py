@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,23 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.objects import ObjectRecord
-from pulumi_vertex_training.kinds.staged.spec import NO_KEY, SHARED_KEY, STAGED_KEY, StagedObjectSpec
+from pulumi_vertex_training.kinds.staged import promoted
+from pulumi_vertex_training.kinds.staged.spec import (
+    NO_KEY,
+    PROMOTED,
+    SHARED_KEY,
+    STAGED_KEY,
+    StagedObjectSpec,
+)
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.promotion import PromotedPackage
 from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.findings.problems import Problem
 
 _RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
@@ -129,7 +139,10 @@ def delete_object(props: Mapping[str, Any]) -> None:
         if record is None:
             return
         if SHARED_KEY in record.metadata:
-            say(f"{spec.uri} is kept: it was staged more than once, so another stack may use it")
+            is_promoted = record.metadata[SHARED_KEY] == PROMOTED
+            why = "was promoted" if is_promoted else "was staged more than once"
+            who = "a rollback may need it" if is_promoted else "another stack may use it"
+            say(f"{spec.uri} is kept: it {why}, so {who}")
             return
         begun_work.note(str(spec.uri))
         try:
@@ -147,3 +160,36 @@ def delete_object(props: Mapping[str, Any]) -> None:
                 "remove retention_policy, run `pulumi up`, and try again. If the object is on hold, "
                 "release the hold."
             ) from None
+
+
+def promoted_problems(
+    inputs: Any, spec: StagedObjectSpec, entry: PromotedPackage, *, unknown: Collection[str]
+) -> list[Problem]:
+    """Return the problem of a promoted package that exists nowhere any more.
+
+    Its bucket is looked up as far as it is known. A service that does not answer gives a warning.
+    """
+    target = None if {"endpoint", "project", "location"} & set(unknown) else target_of(vars(inputs))
+    source = entry.source_uri
+    places = [source] if {"bucket", "prefix"} & set(unknown) else [spec.uri, source]
+
+    def exists(endpoint: Endpoint) -> bool:
+        records = (objects.find(endpoint, place.bucket, place.name) for place in places)
+        return any(record is not None and promoted.has_content(record, entry) for record in records)
+
+    unanswered = f"whether the promoted package {source} still exists"
+    if QUERIES.ask_endpoint(target, exists, unknown=unanswered) is not False:
+        return []
+    return [Problem(path="promoted", message=promoted.gone(entry, spec if len(places) > 1 else None))]
+
+
+def copy_promoted(props: Mapping[str, Any], entry: PromotedPackage) -> dict[str, Any]:
+    """Copy a promoted package to its bucket unless it is there. Return the outputs to record.
+
+    Raises NotFound if it exists nowhere.
+    """
+    spec, endpoint = _spec_of(props), endpoint_of(props)
+    OPERATION.note_made(str(spec.uri))
+    record = promoted.ensure(endpoint, spec, entry)
+    begun_work.forget(str(spec.uri))
+    return {"crc32c": record.crc32c}

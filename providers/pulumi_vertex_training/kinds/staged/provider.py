@@ -17,9 +17,10 @@ from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin import conflicts
+from pulumi_vertex_training.plugin import conflicts, promotion
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
+from pulumi_vertex_training.plugin.promotion import PromotedPackage
 from pulumi_vertex_training.plugin.provider import (
     Provider,
     clean,
@@ -67,6 +68,7 @@ _PLACE = {field.name for field in dataclasses.fields(StagedInputs)} - {"source"}
 def decoded_inputs(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
     """Decode the inputs, and check the name of the bucket if it is known."""
     given, _ = conflicts.split(inbound(news))
+    given.pop(promotion.INPUT, None)
     return decode(cls, given).then(
         lambda inputs: inputs,
         lambda inputs: [Problem(path="bucket", message=fault) for fault in bucket_name_faults(inputs.bucket)],
@@ -106,8 +108,9 @@ class StagedProvider(Provider):
         OPERATION.note_recorded_id(_id)
         if not replaces and OPERATION.was_checked(_context_key(_id)):
             OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same object
+        changes = bool(replaces) or old.get(promotion.INPUT) != new.get(promotion.INPUT)
         return begun_work.made_good(
-            DiffResult(changes=bool(replaces), replaces=replaces),
+            DiffResult(changes=changes, replaces=replaces),
             _id,
             old,
             lambda endpoint: objects.find(endpoint, old["bucket"], old["object_name"]),
@@ -116,7 +119,8 @@ class StagedProvider(Provider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        return UpdateResult({**_olds, **_news})
+        kept = {name: value for name, value in _olds.items() if name != promotion.INPUT}
+        return UpdateResult({**kept, **_news})
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -179,6 +183,8 @@ class StagedPackageProvider(StagedProvider):
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         decoded = decoded_inputs(PackageInputs, news)
+        if (found := promotion.of_inputs(PromotedPackage, inbound(news))) is not None:
+            return _check_promoted(decoded, found, inbound(_olds), news)
         package, problems = made_from(decoded, _package)
         if decoded.spec is None or errors(problems):
             return CheckResult(news, failures([*decoded.problems, *problems]))
@@ -207,6 +213,9 @@ class StagedPackageProvider(StagedProvider):
         inputs = decode(PackageInputs, known).spec
         if inputs is None:
             raise ValueError("create received inputs of a package that check rejects; please report this")
+        if (promoted := promotion.entry_of(PromotedPackage, raw)) is not None:
+            facts = operations.copy_promoted(raw, promoted)
+            return CreateResult(raw["uri"], outbound({**raw, **facts}))
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder:
             facts = operations.upload(raw, package.save(Path(folder)), package.sha256)
@@ -232,14 +241,52 @@ def _package(inputs: PackageInputs) -> Package:
 
 
 def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
-    name = object_spec.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
+    return package_object(inputs, file_name=package.file_name, sha256=package.sha256, size=package.size)
+
+
+def package_object(inputs: PackageInputs, *, file_name: str, sha256: str, size: int) -> StagedObjectSpec:
+    """Return the spec of the object with a package."""
     return StagedObjectSpec(
         bucket=inputs.bucket,
-        object_name=name,
-        sha256=package.sha256,
-        size=package.size,
-        content_type="application/gzip" if package.file_name.endswith(".gz") else "application/zip",
+        object_name=object_spec.object_name(inputs.prefix, sha256=sha256, file_name=file_name),
+        sha256=sha256,
+        size=size,
+        content_type="application/gzip" if file_name.endswith(".gz") else "application/zip",
     )
+
+
+def _check_promoted(
+    decoded: Decoded[PackageInputs],
+    found: Decoded[PromotedPackage],
+    olds: Mapping[str, Any],
+    news: dict[str, Any],
+) -> CheckResult:
+    """Check a promoted package: no source is read. A new one has to be in its bucket or its source."""
+    problems, promoted = [*decoded.problems, *found.problems], found.spec
+    spec = None
+    if decoded.draft is not None and promoted is not None and not errors(problems):
+        spec = package_object(
+            decoded.draft, file_name=promoted.file, sha256=promoted.sha256, size=promoted.size
+        )
+        before = promotion.entry_of(PromotedPackage, olds)
+        if before is None or before.sha256 != promoted.sha256:
+            problems += operations.promoted_problems(decoded.draft, spec, promoted, unknown=decoded.unknown)
+        if not decoded.unknown:
+            problems += object_spec.validate(spec)
+    if faults := failures(problems):
+        return CheckResult(news, faults)
+    if decoded.spec is None or promoted is None or spec is None:
+        raise ValueError("a package's inputs cannot be read; please report this")
+    OPERATION.say_once(f"package {promoted.file}: {promoted.words}, and not packed here: {promoted.sha256}")
+    inputs = {
+        **complete(decoded.spec, unknown=decoded.unknown),
+        promotion.INPUT: promotion.as_input(promoted),
+    }
+    derived: dict[str, Any] = dict.fromkeys(DERIVED, UNKNOWN) if decoded.unknown else derived_inputs(spec)
+    if not decoded.unknown:
+        OPERATION.note_checked(_context_key(str(spec.uri)))
+    derived["python_module"] = promoted.python_module
+    return CheckResult(outbound({**inputs, **derived}), [])
 
 
 class StagedFileProvider(StagedProvider):

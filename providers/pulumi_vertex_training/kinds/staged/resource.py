@@ -10,9 +10,11 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.plugin.promotion import PromotedPackage
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.preview.local_files import check_files
+from pulumi_vertex_training.program.promotions import promoted_input
 from pulumi_vertex_training.program.resource import target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 
@@ -22,7 +24,8 @@ _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
 class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     """A Python package for `PythonPackageSpec.package_uris`.
 
-    `uri` is its gs:// URI and `python_module` the module to run; both are known in a preview.
+    `uri` is its gs:// URI and `python_module` the module to run; both are known in a preview. If the stack
+    has a promoted package for this resource, that package is used, and nothing is packed.
     """
 
     uri: pulumi.Output[str]
@@ -79,9 +82,10 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
         """
+        promoted = promoted_input(PromotedPackage, "package", resource_name)
         inputs = {
             "bucket": bucket_name(bucket),
-            "source": check_files(resource_name, source, extra_files=extra_files),
+            "source": source if promoted else check_files(resource_name, source, extra_files=extra_files),
             "package_name": package_name,
             "version": version,
             "requirements": requirements,
@@ -90,6 +94,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             "exclude": exclude,
             "format": format,
             "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,
+            **promoted,
             **unknown_arguments(self),
             **target_inputs(project, location),
         }

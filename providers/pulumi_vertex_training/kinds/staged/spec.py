@@ -27,7 +27,10 @@ NO_KEY = "1"
 """Value of `STAGED_KEY` for an object of a resource without a key."""
 
 SHARED_KEY = "vertex-training-shared"
-"""Key in the custom metadata of objects that were staged more than once."""
+"""Key in the custom metadata of objects that were staged more than once, or promoted."""
+
+PROMOTED = "promoted"
+"""Value of `SHARED_KEY` for a promoted object."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_TYPE = re.compile(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(;.*)?")

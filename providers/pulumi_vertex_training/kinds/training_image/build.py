@@ -96,7 +96,7 @@ def build_and_push(
                 before_push(image)
             manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
             pushed = registry_push.push(
-                endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell)
+                endpoint, target, manifest, _parts(built), on_progress=teller(target, tell)
             )
             return PushedImage(
                 image=image,
@@ -154,7 +154,7 @@ def _build_with_tool(
     image = target.at(manifest.digest)
     if before_push is not None:
         before_push(image)
-    pushed = registry_push.push(endpoint, target, manifest, parts, on_progress=_teller(target, tell))
+    pushed = registry_push.push(endpoint, target, manifest, parts, on_progress=teller(target, tell))
     return PushedImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
 
 
@@ -338,7 +338,7 @@ def _parts(built: BuiltImage) -> list[BlobUpload]:
     return [*unique.values(), config]
 
 
-def _teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.ProgressCallback:
+def teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.ProgressCallback:
     """Return a progress callback that reports every few seconds, so that a short push reports nothing."""
     last = time.monotonic()
 

@@ -15,9 +15,11 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.promotion import PromotedImage
 from pulumi_vertex_training.plugin.provider import (
     DRIFT,
     Provider,
@@ -30,12 +32,14 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.effects import Effect
-from vertex_training.findings.problems import Problem
+from vertex_training.findings.problems import Problem, errors
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.images import ImagePlan
+    from pulumi_vertex_training.kinds.training_image.build import PushedImage
     from pulumi_vertex_training.kinds.training_image.container_tools import Tool
 
 DERIVED = ("content_hash", "base_images", "tag_uris")
@@ -44,6 +48,8 @@ CONTENT = tuple(
     name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.REPLACE
 )  # fmt: skip
 UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
+_PLACE = ("endpoint", "repository", "name")
+"""Inputs whose change replaces a promoted image, beside its digest."""
 _TARGET_FIELDS = ("endpoint", "project", "location")
 _DESTINATION_FIELDS = (*_TARGET_FIELDS, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
 """Fields that do not change the content of the image: it can be planned before they are known."""
@@ -63,14 +69,17 @@ class TrainingImageProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news))
+        props = inbound(news)
+        decoded = _decode(props)
+        if (found := promotion.of_inputs(PromotedImage, props)) is not None:
+            return _check_promoted(decoded, found, inbound(_olds), news)
         plan, problems = _plan_if_known(decoded)
         builder: Tool | str | Problem | None = None
         if plan is not None:
             builder = _choose_builder(decoded.draft, plan, inbound(_olds))
             problems = [*problems, *plan.problems, *([builder] if isinstance(builder, Problem) else [])]
-        if found := failures(problems):
-            return CheckResult(news, found)
+        if faults := failures(problems):
+            return CheckResult(news, faults)
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
@@ -89,14 +98,21 @@ class TrainingImageProvider(Provider):
         def differs(name: str) -> bool:
             return is_unknown(new.get(name)) or _none_if_empty(old.get(name)) != _none_if_empty(new.get(name))
 
-        replaces = [name for name in REPLACING if differs(name)]
-        if "content_hash" in replaces:
-            replaces += [name for name in CONTENT if name not in replaces and differs(name)]
-        updates = [name for name in UPDATING if differs(name)]
+        promoted = promotion.entry_of(PromotedImage, new)
+        if promoted is None:
+            replaces = [name for name in REPLACING if differs(name)]
+            if "content_hash" in replaces:
+                replaces += [name for name in CONTENT if name not in replaces and differs(name)]
+        else:
+            # Content that is not built takes no part. The image of the digest may have been built here.
+            replaces = [name for name in _PLACE if differs(name)]
+            if parse(_id).digest != promoted.digest:
+                replaces.append("content_hash")
+        updates = [name for name in (*UPDATING, promotion.INPUT) if differs(name)]
         if not replaces and OPERATION.was_checked(_context_key(new)):
             # Keep the image if another resource with the same image is deleted in this deployment.
             OPERATION.note_made(_id)
-        if replaces and old.get("content_hash"):
+        if replaces and old.get("content_hash") and promoted is None:
             OPERATION.say_once(_describe_rebuild(new, replaces))
         return begun_work.made_good(
             DiffResult(changes=bool(replaces or updates), replaces=replaces),
@@ -112,11 +128,19 @@ class TrainingImageProvider(Provider):
 
         raw = inbound(props)
         inputs = _inputs(raw)
+        endpoint = endpoint_of(raw)
+        if (promoted := promotion.entry_of(PromotedImage, raw)) is not None:
+            from pulumi_vertex_training.kinds.training_image import promoted as promoted_image
+
+            OPERATION.note_made(str(inputs.image.at(promoted.digest)))
+            made = promoted_image.ensure(
+                endpoint, inputs, promoted, on_progress=lambda target: build.teller(target, say)
+            )
+            return _created(endpoint, inputs, raw, made)
         plan = _plan(inputs)
         if plan.content_hash != raw["content_hash"]:
             changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
             raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
-        endpoint = endpoint_of(raw)
         made = build.build_and_push(
             endpoint,
             plan,
@@ -128,23 +152,15 @@ class TrainingImageProvider(Provider):
         )
         for line in warnings(f"image {inputs.name}", made.problems):
             OPERATION.say_once(line)
-        build.set_tags(endpoint, made.image, inputs.tags)
-        facts: dict[str, Any] = {
-            "uri": str(made.image),
-            "digest": made.image.digest,
-            "base_digests": dict(made.base_digests),
-            "size": made.size,
-            "sent_bytes": made.sent_bytes,
-            DRIFT: [],
-        }
-        begun_work.forget(str(made.image))
-        return CreateResult(str(made.image), outbound({**raw, **facts}))
+        return _created(endpoint, inputs, raw, made)
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         from pulumi_vertex_training.kinds.training_image import build
 
         old, raw = inbound(_olds), inbound(_news)
+        if promotion.INPUT not in raw:
+            old.pop(promotion.INPUT, None)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
         endpoint, image = endpoint_of(raw), parse(_id)
         begun_work.note_tags(_id, becomes)
@@ -181,6 +197,56 @@ class TrainingImageProvider(Provider):
             say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
 
 
+def _check_promoted(
+    decoded: Decoded[ImageInputs],
+    found: Decoded[PromotedImage],
+    olds: Mapping[str, Any],
+    news: Mapping[str, Any],
+) -> CheckResult:
+    """Check a promoted image: no source is read. A new one has to be in its repository or its source."""
+    problems = [*decoded.problems, *found.problems]
+    promoted = found.spec
+    if decoded.draft is not None and promoted is not None and not errors(problems):
+        before = promotion.entry_of(PromotedImage, olds)
+        if before is None or before.digest != promoted.digest:
+            from pulumi_vertex_training.kinds.training_image import promoted as promoted_image
+
+            unknown = decoded.unknown
+            target = None if unknown & {*_TARGET_FIELDS} else target_of(vars(decoded.draft))
+            problems += promoted_image.problems(decoded.draft, promoted, target, unknown=unknown)
+    if faults := failures(problems):
+        return CheckResult(dict(news), faults)
+    if decoded.spec is None or promoted is None:
+        raise ValueError("an image's inputs cannot be read; please report this")
+    OPERATION.say_once(f"image {decoded.spec.name}: {promoted.words}, and not built here: {promoted.digest}")
+    inputs = {
+        **complete(decoded.spec, unknown=decoded.unknown),
+        promotion.INPUT: promotion.as_input(promoted),
+    }
+    checked = {**inputs, **_derived(inputs, None), "content_hash": promoted.digest, "base_images": []}
+    OPERATION.note_checked(_context_key(checked))
+    return CheckResult(outbound(checked), [])
+
+
+def _created(
+    endpoint: Endpoint, inputs: ImageInputs, raw: Mapping[str, Any], made: PushedImage
+) -> CreateResult:
+    """Tag a pushed image, and return what the state records of it."""
+    from pulumi_vertex_training.kinds.training_image import build
+
+    build.set_tags(endpoint, made.image, inputs.tags)
+    facts: dict[str, Any] = {
+        "uri": str(made.image),
+        "digest": made.image.digest,
+        "base_digests": dict(made.base_digests),
+        "size": made.size,
+        "sent_bytes": made.sent_bytes,
+        DRIFT: [],
+    }
+    begun_work.forget(str(made.image))
+    return CreateResult(str(made.image), outbound({**raw, **facts}))
+
+
 def _find_manifest(endpoint: Endpoint, name: str) -> object | None:
     from pulumi_vertex_training.cloud.container_registry import client as registry
 
@@ -188,7 +254,7 @@ def _find_manifest(endpoint: Endpoint, name: str) -> object | None:
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
-    recorded = {*DERIVED, "uri", "digest", "base_digests", "size", "sent_bytes", DRIFT}
+    recorded = {*DERIVED, promotion.INPUT, "uri", "digest", "base_digests", "size", "sent_bytes", DRIFT}
     known = {name: value for name, value in props.items() if name not in recorded}
     return decode(ImageInputs, known).then(training_image.normalise, training_image.validate)
 

@@ -9,6 +9,7 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_image.spec import image_name
+from pulumi_vertex_training.plugin.promotion import INPUT, PromotedImage
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
@@ -19,6 +20,7 @@ from pulumi_vertex_training.program.arguments.references import (
     repository_url,
 )
 from pulumi_vertex_training.program.preview.local_files import check_files
+from pulumi_vertex_training.program.promotions import known_in_preview, promoted_input
 from pulumi_vertex_training.program.resource import as_secret_as, target_inputs, with_outputs
 
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")
@@ -30,7 +32,8 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
     `uri`, which is also the id, is its name with its digest, HOST/PATH@sha256:...: a job that uses it runs
     exactly this build, even if tags move. Changed content replaces the image; tags are updated in place. The
     base image is resolved at build time. If its tag or a tag of the image moves later, a refresh shows it in
-    `drift`, and nothing else happens.
+    `drift`, and nothing else happens. If the stack has a promoted image for this resource, that image is
+    used, and nothing is built.
     """
 
     content_hash: pulumi.Output[str]
@@ -118,12 +121,13 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
         """
+        promoted = promoted_input(PromotedImage, "image", resource_name)
         inputs = {
             "repository": repository_url(repository),
             "name": image_name(resource_name) if name is None else name,
-            "source": check_files(
-                resource_name, source, requirements=requirements, build_contexts=build_contexts
-            ),
+            "source": source
+            if promoted
+            else check_files(resource_name, source, requirements=requirements, build_contexts=build_contexts),
             "dockerfile": dockerfile,
             "base_image": None if base_image is None else image_uri(base_image),
             "requirements": requirements,
@@ -144,19 +148,28 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             "on_delete": on_delete,
             "builder": builder,
             "build_bucket": None if build_bucket is None else bucket_name(build_bucket),
+            **promoted,
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
         # The hash of a short secret could be reversed by trying all values.
         props = {**with_outputs(inputs, *_OUTPUTS), "content_hash": as_secret_as(inputs)}
         super().__init__(TrainingImageProvider(), resource_name, props, opts)
+        self._promoted_uri = (
+            pulumi.Output.concat(inputs["repository"], "/", inputs["name"], "@", promoted[INPUT]["digest"])
+            if promoted
+            else None
+        )
 
     @property
     def uri(self) -> pulumi.Output[str]:
-        """The image's name with its digest. It is the id, so it stays known while tags are updated."""
-        return self.id
+        """The image's name with its digest. It is the id, so it stays known while tags are updated.
+
+        That of a promoted image is known in a preview, too.
+        """
+        return self.id if self._promoted_uri is None else known_in_preview(self, self._promoted_uri)
 
     @property
     def digest(self) -> pulumi.Output[str]:
         """The digest of the image's manifest, `sha256:...`."""
-        return self.id.apply(lambda name: name.rpartition("@")[2])
+        return self.uri.apply(lambda name: name.rpartition("@")[2])

@@ -1,0 +1,1 @@
+"""`promote`: run in one stack exactly the images and packages that another stack has run."""
