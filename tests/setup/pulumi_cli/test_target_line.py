@@ -13,8 +13,8 @@ def test_the_stacks_of_this_project() -> None:
     assert target(here, "local", {"VERTEX_TRAINING_DATA_DIR": "/data"}) == (
         "Stack local deploys to the emulator on this machine: data in /data."
     )
-    assert target(here, "vertex", {}) == (
-        "Stack vertex deploys to Google Cloud: project my-project, location us-central1."
+    assert target(here, "dev", {}) == (
+        "Stack dev deploys to Google Cloud: project my-dev-project, location us-central1."
     )
 
 
