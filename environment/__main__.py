@@ -4,15 +4,14 @@ The same program runs on the emulator, where it makes what exists there, and say
 docs/environments.md has its settings and the roles that it grants.
 """
 
-from environment_settings import Settings
-
 import pulumi_vertex_training as vt
+from environment_settings import Settings
 
 settings = vt.read_configuration(Settings)
 
 
 def part(text: str) -> str | bool:
-    """Return a part as `TrainingEnvironment` takes it: True to make it, False for none, or an existing one."""
+    """Return a part as `TrainingEnvironment` takes it: True for new, False for none, or an existing one."""
     return {"new": True, "none": False}.get(text, text)
 
 

@@ -1,13 +1,13 @@
-"""A distributed training job, its image, its package and its data: one program for the emulator and for Google.
+"""A distributed training job, its image, its package and its data: one program for both clouds.
 
-On the stack `local`, everything below runs on this machine. The stacks `dev`, `staging` and `prod` train on Google
-Cloud, in the environment that environment/ has made there. Copy this folder and edit it.
+On the stack `local`, everything below runs on this machine. The stacks `dev`, `staging` and `prod` train on
+Google Cloud, in the environment that environment/ has made there. Copy this folder and edit it.
 """
 
 import pulumi
-from training_settings import Settings
 
 import pulumi_vertex_training as vt
+from training_settings import Settings
 
 settings = vt.read_configuration(Settings)
 machine = vt.MachineSpecArgs(machine_type=settings.machine_type)
@@ -31,7 +31,10 @@ environment = (
     )
 )
 digits = vt.StagedFile("digits", bucket=environment.bucket, source="../examples/digits/data/digits.csv.gz")
-arguments: list[pulumi.Input[str]] = [digits.path.apply(lambda path: f"--data={path}"), f"--epochs={settings.epochs}"]
+arguments: list[pulumi.Input[str]] = [
+    digits.path.apply(lambda path: f"--data={path}"),
+    f"--epochs={settings.epochs}",
+]
 
 
 def trainers(replica_count: int) -> vt.WorkerPoolSpecArgs:

@@ -25,7 +25,7 @@ DATA_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
 """Command that the package prints instead of `vertex-training`."""
 VALIDATION_VARIABLE = "PULUMI_OPTION_SKIP_CONFIG_VALIDATION"
-"""Leaves the checks of a stack's configuration to the programs, which name value and remedy, and all at once."""
+"""Leaves the checks of the configuration to the programs, which name each wrong value and its remedy."""
 BYTECODE_VARIABLE = "PYTHONDONTWRITEBYTECODE"
 """Set in many containers. Importing this package takes 1.2 s without bytecode, 0.3 s with it."""
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Folders of a clone. Only `cache` is outside of it. `folder` has the Pulumi project, as seen from `root`."""
+    """Folders of a clone. Only `cache` is outside of it.
+
+    `folder` is the path of the Pulumi project below `root`.
+    """
 
     root: Path
     local: Path

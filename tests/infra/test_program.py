@@ -1,4 +1,4 @@
-"""The program of infra/ under Pulumi's mocks: on the emulator, on Google, and in an environment of its own."""
+"""The program of infra/ under Pulumi's mocks: on the emulator, on Google, and in an environment."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_an_environment_elsewhere_is_a_warning(dev: Program) -> None:
         stacks={NAME: ENVIRONMENT},
     )
     assert (
-        f"the environment {NAME} has the location 'europe-west4', and this stack 'us-east1'. If that is not what "
-        "you want, run `pulumi config set vertex-training:location europe-west4 --stack dev`."
+        f"the environment {NAME} has the location 'europe-west4', and this stack 'us-east1'. If that is not "
+        "what you want, run `pulumi config set vertex-training:location europe-west4 --stack dev`."
     ) in moved.printed
 
 

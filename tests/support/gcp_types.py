@@ -8,17 +8,23 @@ from __future__ import annotations
 import importlib
 import inspect
 import typing
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pulumi import _types
+
+SECRET_KEY, SECRET = "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"
+"""The key, and its value, of an object that represents a secret in what a program sends to the engine."""
 
 
 def resource_class(token: str) -> type[Any]:
     """Return the class of a token such as `gcp:projects/service:Service`."""
     package, module, name = token.split(":")
     assert package == "gcp", token
-    found: type[Any] = getattr(importlib.import_module(f"pulumi_gcp.{module.split('/')[0]}"), name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of classes that nobody uses here
+        found: type[Any] = getattr(importlib.import_module(f"pulumi_gcp.{module.split('/')[0]}"), name)
     return found
 
 
@@ -55,6 +61,8 @@ def _of_class(cls: type[Any], value: Any, path: str) -> Iterator[str]:
 def _of_type(hint: Any, value: Any, path: str) -> Iterator[str]:
     hint = _types.unwrap_type(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(value, Mapping) and value.get(SECRET_KEY) == SECRET:
+        value = value["value"]
     if value is None or hint is Any:
         return
     if _types.is_input_type(hint):

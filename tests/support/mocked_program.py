@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 _RUN = """
 import asyncio, json, os, runpy, sys
 import pulumi
+from pulumi_vertex_training.environment import values
 from pulumi.runtime import config, mocks
 from pulumi.runtime.stack import run_pulumi_func
 
@@ -27,6 +27,7 @@ class Mocks(mocks.Mocks):
         inputs = {key: value for key, value in args.inputs.items() if key != "__provider"}
         declared.append({"type": args.typ, "name": args.name, "inputs": inputs})
         outputs = dict(inputs)
+        outputs.setdefault("project", "my-project")
         kind = args.typ.rpartition(":")[2]
         if kind == "Account":
             email = args.inputs["accountId"] + "@my-project.iam.gserviceaccount.com"
@@ -43,6 +44,8 @@ class Mocks(mocks.Mocks):
             outputs |= {"url": "europe-west4-docker.pkg.dev/my-project/r"}
         if kind == "TrainingImage":
             return ["europe-west4-docker.pkg.dev/my-project/r/train@sha256:1", outputs]
+        if kind == "PersistentResource":
+            outputs["persistent_resource_id"] = "machines-of-" + args.name
         if kind in ("Run",):
             outputs |= {"key": "abc-1"}
         if kind == "StackReference":
@@ -71,7 +74,12 @@ if settings["without"]:
 async def program():
     def run():
         if settings["program"]:
-            exec(compile(settings["program"], "program", "exec"), {"__name__": "__main__"})
+            names = {"__name__": "__main__"}
+            exec(compile(settings["program"], "program", "exec"), names)
+            if "shown" in names:
+                fields = [*values.REQUIRED, *values.OPTIONAL]
+                found = pulumi.Output.all(*[getattr(names["shown"], each) for each in fields])
+                found.apply(lambda known: outputs.update(zip(fields, known)))
         else:
             runpy.run_path("__main__.py", run_name="__main__")
 
@@ -83,15 +91,19 @@ try:
 except pulumi.RunError as error:
     print(json.dumps({"error": str(error)}))
 else:
-    print(json.dumps({"declared": declared}, default=str))
+    print(json.dumps({"declared": declared, "values": outputs}, default=str))
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What a program declared, each resource with `type`, `name` and `inputs`; or the error that ended it."""
+    """What a program declared, each resource with `type`, `name` and `inputs`; or the error that ended it.
+
+    `values` are those of the environment that the program calls `shown`.
+    """
 
     declared: list[dict[str, Any]]
+    values: dict[str, Any]
     error: str
     printed: str
 
@@ -126,7 +138,6 @@ def run(
     process = subprocess.run(
         [sys.executable, "-c", _RUN, json.dumps(settings)],
         cwd=ROOT / folder,
-
         capture_output=True,
         text=True,
         timeout=120,
@@ -135,6 +146,7 @@ def run(
     found = json.loads(process.stdout.splitlines()[-1])
     return Program(
         declared=found.get("declared", []),
+        values=found.get("values", {}),
         error=found.get("error", ""),
         printed=process.stdout.rpartition("\n{")[0] + process.stderr,
     )

@@ -96,7 +96,9 @@ def read_configuration(settings: type[T]) -> T:
             problems.append(str(error))
     if problems:
         raise pulumi.RunError(
-            messages.masked("\n".join([f"The configuration of stack {pulumi.get_stack()} is wrong:", *problems]))
+            messages.masked(
+                "\n".join([f"The configuration of stack {pulumi.get_stack()} is wrong:", *problems])
+            )
         )
     return settings(**found)
 

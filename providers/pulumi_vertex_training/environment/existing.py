@@ -53,8 +53,8 @@ def get_training_environment(
     """
     if not isinstance(stack, str) or not _NAME.fullmatch(stack):
         raise pulumi.RunError(
-            f"the environment {stack!r} is not the full name of a stack; give ORGANIZATION/PROJECT/STACK, such "
-            f"as organization/training-environment/{pulumi.get_stack()}"
+            f"the environment {stack!r} is not the full name of a stack; give ORGANIZATION/PROJECT/STACK, "
+            f"such as organization/training-environment/{pulumi.get_stack()}"
         )
     reference = pulumi.StackReference(stack, opts=opts)
     checked = reference.outputs.apply(lambda outputs: _checked(stack, outputs))

@@ -1,4 +1,4 @@
-"""The settings of an environment's parts, as frozen dataclasses; a dictionary with the same names works too."""
+"""The settings of an environment's parts, as frozen dataclasses; dictionaries work, too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pulumi_vertex_training.program.arguments.references import BucketLike, Serv
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
-    """A VPC network with private access: Google's APIs and the machines of jobs are reached without the internet.
+    """A VPC network that reaches Google's APIs and the machines of jobs without the internet.
 
     :param ip_cidr_range: Addresses of the subnetwork in the environment's region.
     :param peering_prefix_length: Size of the range in which Google places the machines of jobs, as the length

@@ -71,5 +71,3 @@ def left_out(request: Request) -> Iterator[str]:
         part = getattr(request, name)
         if part not in (None, False) and existing(part) is None:
             yield word
-
-

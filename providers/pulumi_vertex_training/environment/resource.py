@@ -190,7 +190,9 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             "repository": repository_url(self._repository),
             "network": ground.network,
             "kms_key_name": ground.kms_key_name,
-            "persistent_resource_id": machines.ready if isinstance(machines, PersistentResource) else machines,
+            "persistent_resource_id": machines.persistent_resource_id
+            if isinstance(machines, PersistentResource)
+            else machines,
             **vars(access),
         }
         for name in (*REQUIRED, *OPTIONAL):
@@ -204,7 +206,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
         missing = [*left_out(request)]
         if missing:
             messages.info(
-                f"on the emulator, which has no such thing, the environment is made without {all_of(missing)}",
+                f"made without {all_of(missing)}, which the emulator does not have",
                 self,
             )
 

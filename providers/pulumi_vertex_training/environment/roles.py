@@ -38,7 +38,9 @@ ROLES = (
     ),
     _role("deployer", "logging.viewer", "project", "reads the logs of jobs, to report why one failed"),
     _role("deployer", "iam.serviceAccountUser", "replica account", "runs jobs as the replicas' account"),
-    _role("deployer", "storage.objectUser", "bucket", "stages packages and data, and reads metrics and models"),
+    _role(
+        "deployer", "storage.objectUser", "bucket", "stages packages and data, and reads metrics and models"
+    ),
     _role("deployer", "storage.legacyBucketReader", "bucket", "reads the bucket's location and settings"),
     _role("deployer", "artifactregistry.repoAdmin", "repository", "pushes images, and deletes old ones"),
     _role(
@@ -48,7 +50,9 @@ ROLES = (
         "reads and writes Pulumi's state, and its lock",
         "state_bucket",
     ),
-    _role("planner", "aiplatform.viewer", "project", "reads jobs and models, to show what a change does to them"),
+    _role(
+        "planner", "aiplatform.viewer", "project", "reads jobs and models, to show what a change does to them"
+    ),
     _role("planner", "logging.viewer", "project", "reads the logs of jobs, to report why one failed"),
     _role("planner", "storage.objectViewer", "bucket", "looks up packages, data and metrics"),
     _role("planner", "storage.legacyBucketReader", "bucket", "reads the bucket's location and settings"),
@@ -60,12 +64,14 @@ ROLES = (
         "reads Pulumi's state; a preview writes none",
         "state_bucket",
     ),
-    _role("replicas", "storage.objectUser", "bucket", "reads data and packages, writes checkpoints and models"),
+    _role(
+        "replicas", "storage.objectUser", "bucket", "reads data and packages, writes checkpoints and models"
+    ),
     _role(
         "replicas",
         "storage.legacyBucketReader",
         "bucket",
-        "reads the bucket's settings, as the clients of TensorFlow and of Cloud Storage do before they open it",
+        "reads the bucket's settings, as clients of Cloud Storage do before they open it",
     ),
     _role("replicas", "logging.logWriter", "project", "writes the log of the training program"),
     _role(

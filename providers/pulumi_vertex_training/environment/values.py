@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, cast
 
 import pulumi
-
-if TYPE_CHECKING:
-    from pulumi_vertex_training.kinds.custom_job.args import JobOptions
 
 REQUIRED = ("endpoint", "project", "location", "bucket", "repository")
 """Values that every environment has."""
@@ -19,6 +16,15 @@ OPTIONAL = (
     *("workload_identity_provider", "log_bucket"),
 )
 """Values of parts that an environment may lack: None, or an empty list of channels."""
+
+
+class EnvironmentOptions(TypedDict):
+    """Arguments of jobs that an environment decides."""
+
+    service_account: pulumi.Output[str]
+    network: pulumi.Input[str | None]
+    encryption_spec: pulumi.Input[Mapping[str, Any] | None]
+    tensorboard: pulumi.Input[str | None]
 
 
 class EnvironmentValues:
@@ -55,7 +61,7 @@ class EnvironmentValues:
     log_bucket: pulumi.Output[str | None]
     """Full name of the bucket for logs of jobs."""
 
-    def job_options(self) -> JobOptions:
+    def job_options(self) -> EnvironmentOptions:
         """Return arguments for jobs: service account, network, encryption key and TensorBoard.
 
         Pass them on with `**environment.job_options()`. The persistent resource is not among them: a job

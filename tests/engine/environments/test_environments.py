@@ -1,4 +1,4 @@
-"""An environment and a training that takes it by a stack reference, both on the emulator, on the real engine."""
+"""An environment, and a training that takes it by a stack reference, on the real engine and the emulator."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def test_the_environment_is_made_of_what_the_emulator_has(steps: Steps) -> None:
 
 def test_one_line_lists_what_the_emulator_does_not_have(steps: Steps) -> None:
     for result in (steps.preview, steps.environment):
-        (line,) = mentions(result.output, "is made without").splitlines()
-        assert "services, service accounts, roles, log bucket and TensorBoard" in line
+        (line,) = mentions(result.output, "made without").splitlines()
+        assert "services, service accounts, roles, log bucket and TensorBoard, which" in line
 
 
 def test_its_outputs_have_names_that_the_training_can_use(steps: Steps) -> None:
@@ -186,8 +186,9 @@ def test_all_wrong_settings_are_reported_at_once_with_their_commands(steps: Step
         "training-environment:repositry is no setting of this program; did you mean repository? Run "
         "`pulumi config rm training-environment:repositry --stack test`.",
         "run `pulumi config set --secret training-environment:alertWebhook --stack test`.",
-        "training-environment:alertEmails is '[\"ada\"]'; it must be a list; each item is an e-mail address. Run "
-        "`pulumi config set --path 'training-environment:alertEmails[0]' ml@example.com --stack test`.",
+        "training-environment:alertEmails is '[\"ada\"]'; it must be a list; each item is an e-mail "
+        "address. Run `pulumi config set --path 'training-environment:alertEmails[0]' ml@example.com "
+        "--stack test`.",
     ):
         assert line in said
     assert "7b0c1d" not in said

@@ -62,7 +62,14 @@ def test_defaults_and_values() -> None:
     assert read(Settings, {}) == Settings()
     found = read(
         Settings,
-        {"workers": "3", "machineType": "g2-standard-4", "members": '["a@b"]', "spot": "true", "note": "", "tier": ""},
+        {
+            "workers": "3",
+            "machineType": "g2-standard-4",
+            "members": '["a@b"]',
+            "spot": "true",
+            "note": "",
+            "tier": "",
+        },
     )
     assert found == Settings(workers=3, machine_type="g2-standard-4", members=("a@b",), spot=True)
 
@@ -116,8 +123,8 @@ def test_a_secret_is_a_secret_output() -> None:
         ),
         (
             {"token": "hunter2"},
-            "digits:token is stored in plain text; it must be a secret. Store a new one, because this one may be "
-            "in your history: run `pulumi config set --secret digits:token --stack dev`.",
+            "digits:token is stored in plain text; it must be a secret. Store a new one, because this one "
+            "may be in your history: run `pulumi config set --secret digits:token --stack dev`.",
         ),
     ],
 )
@@ -131,8 +138,8 @@ def test_a_secret_is_never_shown() -> None:
     with pytest.raises(pulumi.RunError) as raised:
         read(Settings, {"token": "Not Allowed"}, ("token",))
     assert str(raised.value) == (
-        "The configuration of stack dev is wrong:\n  digits:token has a value that does not fit; it must be a "
-        "text. Run `pulumi config set --secret digits:token --stack dev`."
+        "The configuration of stack dev is wrong:\n  digits:token has a value that does not fit; it must be "
+        "a text. Run `pulumi config set --secret digits:token --stack dev`."
     )
 
 

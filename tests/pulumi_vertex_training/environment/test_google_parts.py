@@ -41,14 +41,14 @@ environment = vt.TrainingEnvironment(
     },
     tensorboard=True,
 )
-environment.export()
+shown = environment
 """
 )
 PLAIN = HEAD + 'vt.TrainingEnvironment("team")\n'
 EXISTING = (
     HEAD
     + """
-vt.TrainingEnvironment(
+shown = vt.TrainingEnvironment(
     "team",
     services=False,
     bucket="gs://theirs",
@@ -62,14 +62,14 @@ vt.TrainingEnvironment(
     persistent_resource="machines",
     tensorboard="projects/p/locations/europe-west4/tensorboards/1",
     notifications={"channels": [gcp.monitoring.NotificationChannel("ours", type="email")]},
-).export()
+)
 """
 )
 
 
 @pytest.fixture(scope="module")
 def full() -> Program:
-    return run("prod", GOOGLE, program=FULL, project="training-environment")
+    return run("prod", GOOGLE, program=FULL, project="training-environment", preview=False)
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +79,7 @@ def plain() -> Program:
 
 @pytest.fixture(scope="module")
 def existing() -> Program:
-    return run("prod", GOOGLE, program=EXISTING, project="training-environment")
-
-
-def exports(program: Program) -> dict[str, Any]:
-    (component,) = program.of("TrainingEnvironment")
-    found: dict[str, Any] = component["outputs"]
-    return found
+    return run("prod", GOOGLE, program=EXISTING, project="training-environment", preview=False)
 
 
 def gcp_resources(program: Program) -> list[dict[str, Any]]:
@@ -104,26 +98,329 @@ def test_every_argument_fits_the_installed_package(name: str, request: pytest.Fi
 
 
 def test_the_comparison_finds_wrong_names_and_types() -> None:
-    token, wrong = "gcp:billing/budget:Budget", {"amount": {"units": 5}, "thresholdRules": [{"spendBasis": 1.0}]}
-    assert gcp_types.faults(token, wrong) == [
-        "billingAccount is missing",
+    wrong = {
+        "amount": {"units": 5},
+        "thresholdRules": [{"spendBasis": 1.0}],
+        "budgetFilter": {"projects": "p"},
+    }
+    assert sorted(gcp_types.faults("gcp:billing/budget:Budget", wrong)) == [
         "amount.units: BudgetAmountArgs has no such argument",
+        "billingAccount is missing",
+        "budgetFilter.projects is 'p', not a list",
         "thresholdRules[0].spendBasis is 1.0, not a str",
         "thresholdRules[0].thresholdPercent is missing",
-    ] or sorted(gcp_types.faults(token, wrong)) == sorted(
-        [
-            "amount.units: BudgetAmountArgs has no such argument",
-            "billingAccount is missing",
-            "thresholdRules[0].spendBasis is 1.0, not a str",
-            "thresholdRules[0].thresholdPercent is missing",
-        ]
+    ]
+
+
+KEY = "team-key-id"
+NETWORK = "team-network-id"
+DEPLOYER = "training-envir-197368-deployer"
+PLANNER = "training-enviro-d2a65c-planner"
+REPLICA = "training-enviro-53e69d-replica"
+IN_PROJECT = {"project": "my-project"}
+PARTS: dict[str, dict[str, Any]] = {
+    "Network team-network": {
+        **IN_PROJECT,
+        "autoCreateSubnetworks": False,
+        "description": "Peered with the machines of training jobs",
+    },
+    "Subnetwork team-subnetwork": {
+        **IN_PROJECT,
+        "region": "europe-west4",
+        "network": NETWORK,
+        "ipCidrRange": "10.0.0.0/24",
+        "privateIpGoogleAccess": True,
+    },
+    "GlobalAddress team-addresses": {
+        **IN_PROJECT,
+        "network": NETWORK,
+        "addressType": "INTERNAL",
+        "purpose": "VPC_PEERING",
+        "prefixLength": 16,
+    },
+    "Connection team-peering": {
+        "network": NETWORK,
+        "service": "servicenetworking.googleapis.com",
+        "reservedPeeringRanges": ["team-addresses-name"],
+    },
+    "KeyRing team-keys": {**IN_PROJECT, "location": "europe-west4"},
+    "CryptoKey team-key": {
+        "keyRing": "team-keys-id",
+        "purpose": "ENCRYPT_DECRYPT",
+        "rotationPeriod": "7776000s",
+        "versionTemplate": {"algorithm": "GOOGLE_SYMMETRIC_ENCRYPTION", "protectionLevel": "HSM"},
+    },
+    "ServiceIdentity team-aiplatform-agent": {**IN_PROJECT, "service": "aiplatform.googleapis.com"},
+    "ServiceIdentity team-artifactregistry-agent": {
+        **IN_PROJECT,
+        "service": "artifactregistry.googleapis.com",
+    },
+    "Account team-deployer": {
+        **IN_PROJECT,
+        "accountId": DEPLOYER,
+        "displayName": "Deploys trainings with Pulumi",
+    },
+    "Account team-planner": {
+        **IN_PROJECT,
+        "accountId": PLANNER,
+        "displayName": "Plans trainings, and reads only",
+    },
+    "Account team-replica": {
+        **IN_PROJECT,
+        "accountId": REPLICA,
+        "displayName": "Runs the replicas of training jobs",
+    },
+    "WorkloadIdentityPool team-pool": {
+        **IN_PROJECT,
+        "workloadIdentityPoolId": "training-environment-prod-ci",
+        "displayName": "Continuous integration",
+        "description": "Deploys trainings from acme/training",
+    },
+    "WorkloadIdentityPoolProvider team-provider": {
+        **IN_PROJECT,
+        "workloadIdentityPoolId": "training-environment-prod-ci",
+        "workloadIdentityPoolProviderId": "github",
+        "attributeMapping": {
+            "google.subject": "assertion.sub",
+            "attribute.repository": "assertion.repository",
+            "attribute.environment": "assertion.environment",
+        },
+        "attributeCondition": 'assertion.repository == "acme/training"',
+        "oidc": {"issuerUri": "https://token.actions.githubusercontent.com"},
+    },
+    "ProjectBucketConfig team-logs": {
+        **IN_PROJECT,
+        "location": "europe-west4",
+        "bucketId": "training-environment-prod-jobs",
+        "retentionDays": 400,
+        "description": "Logs of training jobs",
+        "cmekSettings": {"kmsKeyName": KEY},
+    },
+    "ProjectSink team-logs": {
+        **IN_PROJECT,
+        "name": "training-environment-prod-jobs",
+        "destination": "logging.googleapis.com/team-logs-name",
+        "filter": 'resource.type="ml_job"',
+        "description": "Keeps the logs of training jobs",
+        "uniqueWriterIdentity": True,
+    },
+    "NotificationChannel team-ml@example.com": {
+        **IN_PROJECT,
+        "type": "email",
+        "displayName": "Trainings: ml@example.com",
+        "labels": {"email_address": "ml@example.com"},
+    },
+    "NotificationChannel team-webhook": {
+        **IN_PROJECT,
+        "type": "webhook_tokenauth",
+        "displayName": "Trainings: webhook",
+        "labels": {
+            gcp_types.SECRET_KEY: gcp_types.SECRET,
+            "value": {"url": "https://example.com/?auth_token=1"},
+        },
+    },
+    "Budget team-budget": {
+        "billingAccount": "012345-567890-ABCDEF",
+        "displayName": "training-environment prod",
+        "budgetFilter": {"projects": ["projects/1234"], "calendarPeriod": "MONTH"},
+        "amount": {"specifiedAmount": {"units": "500", "currencyCode": "EUR"}},
+        "thresholdRules": [
+            {"thresholdPercent": 0.5},
+            {"thresholdPercent": 0.9},
+            {"thresholdPercent": 1},
+            {"thresholdPercent": 1, "spendBasis": "FORECASTED_SPEND"},
+        ],
+        "allUpdatesRule": {
+            "monitoringNotificationChannels": [
+                "team-ml@example.com-name",
+                "team-webhook-name",
+                "projects/my-project/notificationChannels/7",
+            ],
+            "disableDefaultIamRecipients": True,
+        },
+    },
+    "AiTensorboard team-tensorboard": {
+        **IN_PROJECT,
+        "region": "europe-west4",
+        "displayName": "training-environment prod",
+        "encryptionSpec": {"kmsKeyName": KEY},
+    },
+}
+"""Every resource of the full environment with all of its arguments, except services and grants."""
+
+
+def test_every_part_has_these_arguments(full: Program) -> None:
+    found = {
+        f"{one['type'].rpartition(':')[2]} {one['name']}": one["inputs"]
+        for one in gcp_resources(full)
+        if one["type"].rpartition(":")[2] != "Service" and not one["type"].casefold().endswith("member")
+    }
+    assert found == PARTS
+
+
+def member(account: str) -> str:
+    return f"serviceAccount:{account}@my-project.iam.gserviceaccount.com"
+
+
+def test_the_grants_are_those_of_the_table_and_no_more(full: Program) -> None:
+    accounts = {"deployer": DEPLOYER, "planner": PLANNER, "replicas": REPLICA}
+    where = {
+        "project": ("my-project",),
+        "bucket": ("my-project-bucket",),
+        "state bucket": ("states",),
+        "repository": ("europe-west4", "my-project", "r"),
+        "replica account": (f"projects/my-project/serviceAccounts/{member(REPLICA)[15:]}",),
+    }
+    wanted = {(member(accounts[role.who]), role.role, *where[role.scope]) for role in ROLES}
+    pool = "principalSet://iam.googleapis.com/team-pool-name/attribute.environment"
+    deployer, planner = (
+        f"projects/my-project/serviceAccounts/{member(name)[15:]}" for name in (DEPLOYER, PLANNER)
     )
-
-
-def test_every_resource_of_the_full_environment(full: Program) -> None:
-    found: dict[str, list[str]] = {}
+    wanted |= {
+        ("group:ml@example.com", "roles/iam.serviceAccountTokenCreator", deployer),
+        (f"{pool}/prod", "roles/iam.workloadIdentityUser", deployer),
+        (f"{pool}/prod-plan", "roles/iam.workloadIdentityUser", planner),
+    }
+    encrypts = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
+    wanted |= {
+        ("serviceAccount:agent-of-aiplatform.googleapis.com", encrypts, KEY),
+        ("serviceAccount:agent-of-artifactregistry.googleapis.com", encrypts, KEY),
+        ("serviceAccount:agent-of-storage", encrypts, KEY),
+    }
+    found = set()
     for one in gcp_resources(full):
-        found.setdefault(one["type"].partition(":")[2], []).append(one["name"])
-    assert {kind: sorted(names) for kind, names in found.items()} == {}
+        inputs = one["inputs"]
+        match one["type"].rpartition(":")[2]:
+            case "BucketIAMMember":
+                target = (inputs["bucket"],)
+            case "RepositoryIamMember":
+                target = (inputs["location"], inputs["project"], inputs["repository"])
+            case "CryptoKeyIAMMember":
+                target = (inputs["cryptoKeyId"],)
+            case "IAMMember":
+                target = (inputs.get("serviceAccountId") or inputs["project"],)
+            case _:
+                continue
+        found.add((inputs["member"], inputs["role"], *target))
+    assert found == wanted
 
 
+def test_our_own_parts_use_network_key_and_account(full: Program) -> None:
+    bucket, repository = full.named("StagingBucket", "team"), full.named("ImageRepository", "team")
+    machines = full.named("PersistentResource", "team")
+    assert bucket["encryption"] == {"default_kms_key_name": KEY}
+    assert repository["kms_key_name"] == KEY
+    assert machines["encryption_spec"] == {"kms_key_name": KEY}
+    assert machines["network"] == "projects/1234/global/networks/team-network-name"
+    assert machines["resource_runtime_spec"] == {
+        "service_account_spec": {"enable_custom_service_account": True}
+    }
+
+
+def test_the_values_of_the_full_environment(full: Program) -> None:
+    assert full.values == {
+        "endpoint": "google",
+        "project": "my-project",
+        "location": "europe-west4",
+        "bucket": "my-project-bucket",
+        "repository": "europe-west4-docker.pkg.dev/my-project/r",
+        "replica_account": member(REPLICA)[15:],
+        "deployer_account": member(DEPLOYER)[15:],
+        "planner_account": member(PLANNER)[15:],
+        "network": "projects/1234/global/networks/team-network-name",
+        "kms_key_name": KEY,
+        "persistent_resource_id": "machines-of-team",
+        "tensorboard": "team-tensorboard-name",
+        "notification_channels": [
+            "team-ml@example.com-name",
+            "team-webhook-name",
+            "projects/my-project/notificationChannels/7",
+        ],
+        "workload_identity_provider": "team-provider-name",
+        "log_bucket": "team-logs-name",
+    }
+
+
+def test_services_follow_the_parts(full: Program, plain: Program, existing: Program) -> None:
+    def services(program: Program) -> list[str]:
+        return [one["inputs"]["service"] for one in program.of("Service")]
+
+    assert services(plain) == list(SERVICES)
+    assert services(full) == [
+        *SERVICES,
+        "compute.googleapis.com",
+        "servicenetworking.googleapis.com",
+        "cloudkms.googleapis.com",
+        "monitoring.googleapis.com",
+        "billingbudgets.googleapis.com",
+        "sts.googleapis.com",
+        "bigquery.googleapis.com",
+    ]
+    assert services(existing) == []
+    assert all(one["inputs"]["disableOnDestroy"] is False for one in full.of("Service"))
+
+
+def test_an_environment_with_defaults_has_two_accounts_and_nothing_that_costs(plain: Program) -> None:
+    kinds = {one["type"].rpartition(":")[2] for one in gcp_resources(plain)}
+    assert kinds == {"Service", "Account", "IAMMember", "BucketIAMMember", "RepositoryIamMember"}
+    assert [one["name"] for one in plain.of("Account")] == ["team-deployer", "team-replica"]
+
+
+def test_existing_pieces_are_taken_as_they_are(existing: Program) -> None:
+    assert existing.values == {
+        "endpoint": "google",
+        "project": "my-project",
+        "location": "europe-west4",
+        "bucket": "theirs",
+        "repository": "us-docker.pkg.dev/example.com/web/images",
+        "replica_account": "trainer@other.iam.gserviceaccount.com",
+        "deployer_account": "bot@my-project.iam.gserviceaccount.com",
+        "planner_account": "reader@other.iam.gserviceaccount.com",
+        "network": "projects/12/global/networks/shared",
+        "kms_key_name": "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k",
+        "persistent_resource_id": "machines",
+        "tensorboard": "projects/p/locations/europe-west4/tensorboards/1",
+        "notification_channels": ["ours-name"],
+        "workload_identity_provider": None,
+        "log_bucket": "projects/p/locations/global/buckets/jobs",
+    }
+    made = [one for one in existing.declared if not one["type"].casefold().endswith("member")]
+    assert sorted(one["type"].rpartition(":")[2] for one in made) == [
+        *("Account", "NotificationChannel", "ProjectSink", "ServiceIdentity", "ServiceIdentity"),
+        "TrainingEnvironment",
+    ]
+    grants = existing.named("RepositoryIamMember", "team-planner-artifactregistry-reader")
+    assert (grants["location"], grants["project"], grants["repository"]) == (
+        "us",
+        "example.com:web",
+        "images",
+    )
+    actas = existing.named("IAMMember", "team-deployer-iam-serviceAccountUser")
+    assert actas["serviceAccountId"] == "projects/-/serviceAccounts/trainer@other.iam.gserviceaccount.com"
+
+
+def test_without_grants_no_role_is_given() -> None:
+    program = 'vt.TrainingEnvironment("team", grant_roles=False, encryption_key="projects/p/k")\n'
+    found = run("prod", GOOGLE, program=HEAD + program)
+    assert not [one for one in found.declared if one["type"].casefold().endswith("member")]
+    assert not found.error
+
+
+def test_gitlab_has_its_own_issuer_and_claim() -> None:
+    settings = '{"gitlab_project": "g/sub/p", "environment": "live"}'
+    program = f'vt.TrainingEnvironment("team", workload_identity={settings})\n'
+    found = run("prod", GOOGLE, program=HEAD + program)
+    provider = found.named("WorkloadIdentityPoolProvider", "team-provider")
+    assert provider["oidc"] == {"issuerUri": "https://gitlab.com"}
+    assert provider["attributeCondition"] == 'assertion.project_path == "g/sub/p"'
+    assert provider["attributeMapping"]["attribute.repository"] == "assertion.project_path"
+    assert found.named("IAMMember", "team-deployer-federation")["member"].endswith("/live")
+
+
+def test_without_pulumi_gcp_the_message_names_the_command() -> None:
+    program = 'import pulumi_vertex_training as vt\nvt.TrainingEnvironment("team")\n'
+    found = run("prod", GOOGLE, program=program, without="pulumi_gcp")
+    assert found.error == (
+        "team: an environment on Google Cloud is made with pulumi_gcp, which is not installed. Run `pip "
+        'install "pulumi-gcp>=10,<11"` in the Python environment of the program.'
+    )

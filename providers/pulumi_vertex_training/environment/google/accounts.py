@@ -110,7 +110,11 @@ def _grant(
         case "state bucket":
             if targets.state_bucket is not None:
                 yield storage.BucketIAMMember(
-                    f"{name}-state", bucket=targets.state_bucket, role=role.role, member=member, opts=scope.opts
+                    f"{name}-state",
+                    bucket=targets.state_bucket,
+                    role=role.role,
+                    member=member,
+                    opts=scope.opts,
                 )
         case "repository":
             yield artifactregistry.RepositoryIamMember(
@@ -219,5 +223,3 @@ def service_agents(scope: Scope) -> dict[str, pulumi.Output[str]]:
         opts=pulumi.InvokeOutputOptions(parent=scope.parent, depends_on=list(scope.depends_on)),
     )
     return {**identities, "storage": bucket_agent.member}
-
-

@@ -64,7 +64,7 @@ def make_network(scope: Scope, settings: NetworkArgs) -> Part:
 
 
 def make_key(scope: Scope, settings: EncryptionKeyArgs) -> Part:
-    """Make a key that Google's service agents may use. KMS keeps key rings for ever, so its name is not fixed."""
+    """Make a key that Google's service agents may use. KMS never deletes a key ring, so no name is fixed."""
     from pulumi_gcp import kms
 
     ring = kms.KeyRing(

@@ -17,7 +17,7 @@ JOB_LOGS = 'resource.type="ml_job"'
 def make_log_bucket(
     scope: Scope, settings: LogBucketArgs, key: pulumi.Input[str] | None
 ) -> pulumi.Output[str]:
-    """Make a bucket for the logs of jobs. Return its full name. The project's own buckets stay as they are."""
+    """Make a bucket for the logs of jobs. Return its full name. The project's own buckets are unchanged."""
     from pulumi_gcp import logging
 
     bucket = logging.ProjectBucketConfig(
@@ -27,9 +27,7 @@ def make_log_bucket(
         bucket_id=scope.identifier("jobs", longest=100),
         retention_days=settings.retention_days,
         description="Logs of training jobs",
-        cmek_settings=None
-        if key is None
-        else logging.ProjectBucketConfigCmekSettingsArgs(kms_key_name=key),
+        cmek_settings=None if key is None else logging.ProjectBucketConfigCmekSettingsArgs(kms_key_name=key),
         opts=scope.opts,
     )
     return bucket.name
@@ -93,7 +91,7 @@ def _name_of(channel: Any) -> Any:
 
 
 def make_budget(scope: Scope, settings: BudgetArgs, channels: Sequence[pulumi.Input[str]]) -> None:
-    """Make a budget of the project that alerts the channels. Without any, the billing account's people are."""
+    """Make a budget of the project. It alerts the channels, or without any the billing administrators."""
     from pulumi_gcp import billing
 
     rules = [

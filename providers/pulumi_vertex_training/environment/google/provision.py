@@ -56,10 +56,7 @@ def services_of(request: Request) -> list[str]:
         return []
     more = () if isinstance(request.services, bool) else request.services
     of_parts = [
-        name
-        for part, names in roles.SERVICES_OF_PARTS.items()
-        if part in request.parts
-        for name in names
+        name for part, names in roles.SERVICES_OF_PARTS.items() if part in request.parts for name in names
     ]
     return list(dict.fromkeys([*roles.SERVICES, *of_parts, *more]))
 

@@ -31,7 +31,7 @@ class Scope:
         return dataclasses.replace(self, depends_on=(*self.depends_on, *resources))
 
     def identifier(self, suffix: str = "", *, longest: int = 30) -> str:
-        """Return an id for services that take one: of program, stack and suffix, with a hash if it is too long."""
+        """Return an id of program, stack and suffix, for services that take one."""
         return identifier([pulumi.get_project(), pulumi.get_stack()], suffix, longest=longest)
 
 
