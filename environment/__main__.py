@@ -39,6 +39,7 @@ environment = vt.TrainingEnvironment(
     else settings.repository,
     replica_account=part(settings.replica_account),
     deployer_account=part(settings.deployer_account),
+    scheduler_account=part(settings.scheduler_account),
     deployers=settings.deployers,
     workload_identity=workloads if any(workloads.values()) else None,
     state_bucket=settings.state_bucket,

@@ -31,6 +31,12 @@ class Settings:
     deployer_account: str = vt.setting(
         "new", pattern=rf"new|none|{_EMAIL}", words="new, none, or the address of a service account"
     )
+    scheduler_account: str = vt.setting(
+        "none",
+        pattern=rf"new|none|{_EMAIL}",
+        words="none, new, or the address of a service account",
+        example="new",
+    )
     deployers: tuple[str, ...] = vt.setting(
         (),
         pattern=r"(user|group|serviceAccount|domain|principal|principalSet):\S+",

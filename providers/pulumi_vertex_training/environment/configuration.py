@@ -28,7 +28,7 @@ _RULE = "vertex-training:rule"
 
 @dataclass(frozen=True, kw_only=True)
 class _Rule:
-    """What the value of a setting must be, besides its type. `words` describe `pattern`."""
+    """Rule for the value of a setting, besides its type. `words` describe `pattern`."""
 
     minimum: int | None = None
     maximum: int | None = None

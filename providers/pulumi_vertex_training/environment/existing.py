@@ -29,6 +29,7 @@ class ExistingEnvironment(EnvironmentValues):
     replica_account: pulumi.Output[str | None]
     deployer_account: pulumi.Output[str | None]
     planner_account: pulumi.Output[str | None]
+    scheduler_account: pulumi.Output[str | None]
     network: pulumi.Output[str | None]
     kms_key_name: pulumi.Output[str | None]
     persistent_resource_id: pulumi.Output[str | None]

@@ -20,7 +20,8 @@ class NetworkArgs:
 
     :param ip_cidr_range: Addresses of the subnetwork in the environment's region.
     :param peering_prefix_length: Size of the range in which Google places the machines of jobs, as the length
-        of its prefix; 16 has room for about 500 replicas at once.
+        of its prefix; 16 is enough for about 500
+        replicas at once.
     """
 
     ip_cidr_range: pulumi.Input[str] = "10.10.0.0/20"
@@ -122,6 +123,7 @@ class Request:
     replica_account: ServiceAccountLike | bool
     deployer_account: ServiceAccountLike | bool
     planner_account: ServiceAccountLike | bool
+    scheduler_account: ServiceAccountLike | bool
     grant_roles: bool
     deployers: Sequence[pulumi.Input[str]]
     workload_identity: WorkloadIdentityArgs | None
@@ -135,8 +137,8 @@ class Request:
 
     @property
     def parts(self) -> frozenset[str]:
-        """Return the names of the optional parts that there are."""
-        names = (*SETTINGS, "tensorboard", "state_bucket")
+        """Return the names of the optional parts of the environment."""
+        names = (*SETTINGS, "tensorboard", "state_bucket", "scheduler_account")
         return frozenset(name for name in names if getattr(self, name) not in (None, False))
 
 

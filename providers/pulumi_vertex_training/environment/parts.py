@@ -13,7 +13,7 @@ from pulumi_vertex_training.program.arguments.references import service_account_
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What comes before bucket and repository. `depends_on` has to exist before anything else is made."""
+    """Parts that are made before bucket and repository. `depends_on` has to exist before anything else is made."""
 
     network: pulumi.Input[str] | None = None
     kms_key_name: pulumi.Input[str] | None = None
@@ -22,11 +22,12 @@ class Ground:
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What comes after them. Each value is None if the environment has no such part."""
+    """Parts that are made after them. Each value is None if the environment has no such part."""
 
     replica_account: pulumi.Input[str] | None = None
     deployer_account: pulumi.Input[str] | None = None
     planner_account: pulumi.Input[str] | None = None
+    scheduler_account: pulumi.Input[str] | None = None
     tensorboard: pulumi.Input[str] | None = None
     workload_identity_provider: pulumi.Input[str] | None = None
     log_bucket: pulumi.Input[str] | None = None
@@ -44,6 +45,7 @@ def existing_access(request: Request) -> Access:
         replica_account=service_account_email(existing(request.replica_account)),
         deployer_account=service_account_email(existing(request.deployer_account)),
         planner_account=service_account_email(existing(request.planner_account)),
+        scheduler_account=service_account_email(existing(request.scheduler_account)),
         tensorboard=existing(request.tensorboard),
         log_bucket=existing(request.log_bucket),
     )
@@ -53,7 +55,12 @@ def left_out(request: Request) -> Iterator[str]:
     """Yield, in words, the parts that the program asks for and the emulator does not have."""
     if request.services:
         yield "services"
-    given = (request.deployer_account, request.planner_account, request.replica_account)
+    given = (
+        request.deployer_account,
+        request.planner_account,
+        request.scheduler_account,
+        request.replica_account,
+    )
     if True in given:
         yield "service accounts"
     if request.grant_roles and any(given):

@@ -42,7 +42,7 @@ from vertex_training.findings.words import all_of
 
 
 class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
-    """What a team needs once for all trainings of a stage: accounts, roles, bucket, repository and more.
+    """Accounts, roles, bucket, repository and more, once for all trainings of a stage such as dev.
 
     Each part is made with defaults for True, with settings for a dictionary or its class, and taken as it is
     for an existing resource or its name; None or False leaves an optional part out. On the emulator, the
@@ -60,6 +60,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
         replica_account: ServiceAccountLike | bool = True,
         deployer_account: ServiceAccountLike | bool = True,
         planner_account: ServiceAccountLike | bool | None = None,
+        scheduler_account: ServiceAccountLike | bool = False,
         grant_roles: bool = True,
         deployers: Sequence[pulumi.Input[str]] = (),
         workload_identity: WorkloadIdentityArgs | Mapping[str, Any] | None = None,
@@ -90,8 +91,8 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             it out.
         :param planner_account: Existing service account that only reads, for plans of pull requests. True
             makes one. Default: one is made for `workload_identity`.
-        :param grant_roles: Grant the accounts the roles in docs/environments.md, also if they exist
-            already.
+        :param scheduler_account: Existing service account that schedules submit jobs as. True makes one.
+        :param grant_roles: Grant the accounts the roles in docs/environments.md, also if they exist already.
         :param deployers: Who may act as the deployer's account, such as `group:ml@example.com`.
         :param workload_identity: Repository of GitHub or GitLab whose workflows act as deployer or planner,
             without a key.
@@ -131,6 +132,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             replica_account=replica_account,
             deployer_account=deployer_account,
             planner_account=workload_identity is not None if planner_account is None else planner_account,
+            scheduler_account=scheduler_account,
             grant_roles=grant_roles,
             deployers=deployers,
             state_bucket=state_bucket,
@@ -144,7 +146,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             "project": stack_project() if project is None else project,
             "location": stack_location() if location is None else location,
         }
-        scope = Scope(name=resource_name, parent=self, **place)
+        scope = Scope(name=resource_name, parent=self, project=place["project"], location=place["location"])
         if is_google:
             require_pulumi_gcp(resource_name)
             from pulumi_vertex_training.environment.google import provision  # imported only if needed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Who = Literal["deployer", "planner", "replicas"]
-Scope = Literal["project", "bucket", "repository", "replica account", "state bucket"]
+Who = Literal["deployer", "planner", "scheduler", "replicas"]
+Scope = Literal["project", "bucket", "repository", "replica account", "scheduler account", "state bucket"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,23 @@ ROLES = (
         "reads and writes Pulumi's state, and its lock",
         "state_bucket",
     ),
+    _role("deployer", "cloudscheduler.admin", "project", "declares schedules", "scheduler_account"),
+    _role(
+        "deployer", "workflows.editor", "project", "declares the workflows of schedules", "scheduler_account"
+    ),
+    _role(
+        "deployer",
+        "iam.serviceAccountUser",
+        "scheduler account",
+        "lets schedules run as the scheduler's account",
+        "scheduler_account",
+    ),
+    _role(
+        "scheduler", "aiplatform.user", "project", "submits the jobs of schedules, and cancels earlier ones"
+    ),
+    _role("scheduler", "workflows.invoker", "project", "starts the workflow of a schedule"),
+    _role("scheduler", "workflows.viewer", "project", "finds earlier executions that still run"),
+    _role("scheduler", "iam.serviceAccountUser", "replica account", "runs jobs as the replicas' account"),
     _role(
         "planner", "aiplatform.viewer", "project", "reads jobs and models, to show what a change does to them"
     ),
@@ -82,7 +99,7 @@ ROLES = (
         "tensorboard",
     ),
 )
-"""Every role of the three accounts. docs/environments.md has the same table."""
+"""Every role of the accounts. docs/environments.md has the same table."""
 
 IMPERSONATION = "roles/iam.serviceAccountTokenCreator"
 """Role of the people in `deployers` on the deployer's account."""
@@ -110,5 +127,10 @@ SERVICES_OF_PARTS = {
     "notifications": ("monitoring.googleapis.com",),
     "budget": ("billingbudgets.googleapis.com",),
     "workload_identity": ("sts.googleapis.com",),
+    "scheduler_account": (
+        "cloudscheduler.googleapis.com",
+        "workflows.googleapis.com",
+        "workflowexecutions.googleapis.com",
+    ),
 }
 """Services that a part needs besides."""

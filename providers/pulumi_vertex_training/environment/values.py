@@ -11,9 +11,9 @@ REQUIRED = ("endpoint", "project", "location", "bucket", "repository")
 """Values that every environment has."""
 
 OPTIONAL = (
-    *("replica_account", "deployer_account", "planner_account", "network", "kms_key_name"),
-    *("persistent_resource_id", "tensorboard", "notification_channels"),
-    *("workload_identity_provider", "log_bucket"),
+    *("replica_account", "deployer_account", "planner_account", "scheduler_account"),
+    *("network", "kms_key_name", "persistent_resource_id", "tensorboard"),
+    *("notification_channels", "workload_identity_provider", "log_bucket"),
 )
 """Values of parts that an environment may lack: None, or an empty list of channels."""
 
@@ -28,7 +28,7 @@ class EnvironmentOptions(TypedDict):
 
 
 class EnvironmentValues:
-    """What a `TrainingEnvironment` and the result of `get_training_environment` have in common."""
+    """Values of a `TrainingEnvironment` and of the result of `get_training_environment`."""
 
     endpoint: pulumi.Output[str]
     """`emulator` or `google`."""
@@ -46,6 +46,8 @@ class EnvironmentValues:
     """Address of the service account that deploys trainings; None on the emulator."""
     planner_account: pulumi.Output[str | None]
     """Address of the service account that may only read, for plans of pull requests."""
+    scheduler_account: pulumi.Output[str | None]
+    """Address of the service account that schedules submit jobs as."""
     network: pulumi.Output[str | None]
     """Full name of the network of jobs, projects/PROJECT_NUMBER/global/networks/NETWORK."""
     kms_key_name: pulumi.Output[str | None]

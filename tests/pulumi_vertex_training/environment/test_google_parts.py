@@ -23,6 +23,7 @@ FULL = (
 environment = vt.TrainingEnvironment(
     "team",
     services=["bigquery.googleapis.com"],
+    scheduler_account=True,
     deployers=["group:ml@example.com"],
     workload_identity={"github_repository": "acme/training"},
     state_bucket="gs://states",
@@ -117,6 +118,7 @@ NETWORK = "team-network-id"
 DEPLOYER = "training-envir-197368-deployer"
 PLANNER = "training-enviro-d2a65c-planner"
 REPLICA = "training-enviro-53e69d-replica"
+SCHEDULER = "training-envi-159e4c-scheduler"
 IN_PROJECT = {"project": "my-project"}
 PARTS: dict[str, dict[str, Any]] = {
     "Network team-network": {
@@ -169,6 +171,11 @@ PARTS: dict[str, dict[str, Any]] = {
         **IN_PROJECT,
         "accountId": REPLICA,
         "displayName": "Runs the replicas of training jobs",
+    },
+    "Account team-scheduler": {
+        **IN_PROJECT,
+        "accountId": SCHEDULER,
+        "displayName": "Submits the jobs of schedules",
     },
     "WorkloadIdentityPool team-pool": {
         **IN_PROJECT,
@@ -263,13 +270,14 @@ def member(account: str) -> str:
 
 
 def test_the_grants_are_those_of_the_table_and_no_more(full: Program) -> None:
-    accounts = {"deployer": DEPLOYER, "planner": PLANNER, "replicas": REPLICA}
+    accounts = {"deployer": DEPLOYER, "planner": PLANNER, "scheduler": SCHEDULER, "replicas": REPLICA}
     where = {
         "project": ("my-project",),
         "bucket": ("my-project-bucket",),
         "state bucket": ("states",),
         "repository": ("europe-west4", "my-project", "r"),
         "replica account": (f"projects/my-project/serviceAccounts/{member(REPLICA)[15:]}",),
+        "scheduler account": (f"projects/my-project/serviceAccounts/{member(SCHEDULER)[15:]}",),
     }
     wanted = {(member(accounts[role.who]), role.role, *where[role.scope]) for role in ROLES}
     pool = "principalSet://iam.googleapis.com/team-pool-name/attribute.environment"
@@ -327,6 +335,7 @@ def test_the_values_of_the_full_environment(full: Program) -> None:
         "replica_account": member(REPLICA)[15:],
         "deployer_account": member(DEPLOYER)[15:],
         "planner_account": member(PLANNER)[15:],
+        "scheduler_account": member(SCHEDULER)[15:],
         "network": "projects/1234/global/networks/team-network-name",
         "kms_key_name": KEY,
         "persistent_resource_id": "machines-of-team",
@@ -354,6 +363,9 @@ def test_services_follow_the_parts(full: Program, plain: Program, existing: Prog
         "monitoring.googleapis.com",
         "billingbudgets.googleapis.com",
         "sts.googleapis.com",
+        "cloudscheduler.googleapis.com",
+        "workflows.googleapis.com",
+        "workflowexecutions.googleapis.com",
         "bigquery.googleapis.com",
     ]
     assert services(existing) == []
@@ -376,6 +388,7 @@ def test_existing_pieces_are_taken_as_they_are(existing: Program) -> None:
         "replica_account": "trainer@other.iam.gserviceaccount.com",
         "deployer_account": "bot@my-project.iam.gserviceaccount.com",
         "planner_account": "reader@other.iam.gserviceaccount.com",
+        "scheduler_account": None,
         "network": "projects/12/global/networks/shared",
         "kms_key_name": "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k",
         "persistent_resource_id": "machines",

@@ -15,10 +15,16 @@ from pulumi_vertex_training.program.arguments.references import ServiceAccountLi
 
 _TITLES: Mapping[Who, str] = {
     "deployer": "Deploys trainings with Pulumi",
+    "scheduler": "Submits the jobs of schedules",
     "planner": "Plans trainings, and reads only",
     "replicas": "Runs the replicas of training jobs",
 }
-_SUFFIXES: Mapping[Who, str] = {"deployer": "deployer", "planner": "planner", "replicas": "replica"}
+_SUFFIXES: Mapping[Who, str] = {
+    "deployer": "deployer",
+    "planner": "planner",
+    "scheduler": "scheduler",
+    "replicas": "replica",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +41,7 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """What the roles are granted on. `repository` is location, project and id."""
+    """Resources that the roles are granted on. `repository` is location, project and id."""
 
     bucket: pulumi.Input[str]
     repository: pulumi.Output[Sequence[str]]
@@ -82,7 +88,7 @@ def existing_account(account: ServiceAccountLike) -> Account:
 def grant_roles(
     scope: Scope, accounts: Mapping[Who, Account], targets: Targets
 ) -> list[pulumi.CustomResource]:
-    """Grant the roles of `roles.ROLES` to the accounts that there are."""
+    """Grant the roles of `roles.ROLES` to the accounts."""
     return [
         grant
         for role in roles.ROLES
@@ -126,11 +132,12 @@ def _grant(
                 member=member,
                 opts=scope.opts,
             )
-        case "replica account":
-            if "replicas" in accounts:
+        case "replica account" | "scheduler account":
+            on: Who = "replicas" if role.scope == "replica account" else "scheduler"
+            if on in accounts:
                 yield serviceaccount.IAMMember(
-                    name,
-                    service_account_id=accounts["replicas"].name,
+                    name if on == "replicas" else f"{name}-scheduler",
+                    service_account_id=accounts[on].name,
                     role=role.role,
                     member=member,
                     opts=scope.opts,

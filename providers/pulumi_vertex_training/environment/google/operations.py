@@ -1,4 +1,4 @@
-"""What an environment is watched with: logs, notification channels, a budget and TensorBoard."""
+"""Logs, notification channels, budget and TensorBoard of an environment."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def existing_channels(settings: NotificationsArgs) -> list[pulumi.Output[str]]:
 
 
 def _name_of(channel: Any) -> Any:
-    return channel.name if isinstance(channel, pulumi.Resource) else channel
+    return vars(channel)["name"] if isinstance(channel, pulumi.Resource) else channel
 
 
 def make_budget(scope: Scope, settings: BudgetArgs, channels: Sequence[pulumi.Input[str]]) -> None:

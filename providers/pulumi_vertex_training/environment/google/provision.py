@@ -70,6 +70,7 @@ def give_access(
     requested: dict[Who, ServiceAccountLike | bool] = {
         "deployer": request.deployer_account,
         "planner": request.planner_account,
+        "scheduler": request.scheduler_account,
         "replicas": request.replica_account,
     }
     for who, given in requested.items():
@@ -100,6 +101,7 @@ def give_access(
         replica_account=_after(found.get("replicas"), grants),
         deployer_account=_after(found.get("deployer"), grants),
         planner_account=_after(found.get("planner"), grants),
+        scheduler_account=_after(found.get("scheduler"), grants),
         tensorboard=operations.make_tensorboard(scope, ground.kms_key_name)
         if request.tensorboard is True
         else request.tensorboard or None,

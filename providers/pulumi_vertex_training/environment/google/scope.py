@@ -1,4 +1,4 @@
-"""What the parts of one environment share: its name, project and location, and the services they wait for."""
+"""Name, project and location of an environment, and the services that its parts wait for."""
 
 from __future__ import annotations
 
