@@ -97,7 +97,7 @@ else:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """Resources that a program declared, each resource with `type`, `name` and `inputs`; or the error that ended it.
+    """Resources that a program declared, each with `type`, `name` and `inputs`; or the error that ended it.
 
     `values` are those of the environment that the program calls `shown`.
     """

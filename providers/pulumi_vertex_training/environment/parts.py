@@ -13,7 +13,7 @@ from pulumi_vertex_training.program.arguments.references import service_account_
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Parts that are made before bucket and repository. `depends_on` has to exist before anything else is made."""
+    """Parts that are made before bucket and repository. All others need `depends_on` first."""
 
     network: pulumi.Input[str] | None = None
     kms_key_name: pulumi.Input[str] | None = None
