@@ -11,7 +11,7 @@ from typing import Any
 import pulumi
 
 from pulumi_vertex_training.program.arguments import checks
-from pulumi_vertex_training.program.arguments.references import BucketLike, ServiceAccountLike
+from pulumi_vertex_training.program.arguments.references import BucketLike, ServiceAccountLike, WithEmail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +175,13 @@ def findings(name: str, given: Any) -> Iterator[str]:
             f"{name} is {checks.shown(given)}; give True, a {settings.__name__}, a dictionary, or the full "
             "name of an existing one"
         )
+
+
+def account_findings(**accounts: object) -> Iterator[str]:
+    """Yield the accounts that are neither a flag, an address, an output nor a resource."""
+    for name, given in accounts.items():
+        if not isinstance(given, (bool, str, pulumi.Output, WithEmail)):
+            yield f"{name} is {checks.shown(given)}; give True, False, a service account or its address"
 
 
 _ONLY_SETTINGS = ("notifications", "budget", "workload_identity")

@@ -125,6 +125,18 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
                 *checks.unknown(unknown_arguments(self), _ARGUMENTS),
                 *(line for name, part in given.items() for line in options.findings(name, part)),
                 checks.flag("grant_roles", grant_roles),
+                *options.account_findings(
+                    replica_account=replica_account,
+                    deployer_account=deployer_account,
+                    planner_account=False if planner_account is None else planner_account,
+                    scheduler_account=scheduler_account,
+                ),
+                *_dictionary_findings("bucket", bucket, StagingBucket),
+                *_dictionary_findings("repository", repository, ImageRepository),
+                *_dictionary_findings("persistent_resource", persistent_resource, PersistentResource),
+                None
+                if isinstance(tensorboard, (bool, str, pulumi.Output, type(None)))
+                else f"tensorboard is {checks.shown(tensorboard)}; give True or the full name of an existing one",
             ],
         )
         request = Request(
@@ -229,6 +241,15 @@ def _findings(request: Request) -> Iterator[str]:
         for name in ("deployers", "workload_identity", "state_bucket"):
             if getattr(request, name):
                 yield f"{name} is given, but deployer_account is False; leave one of them out"
+
+
+def _dictionary_findings(name: str, given: object, kind: type[Any]) -> Iterator[str]:
+    """Yield the unknown names in the arguments of a part that is to be created."""
+    if isinstance(given, Mapping):
+        parameters = inspect.signature(kind.__init__).parameters.values()
+        known = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        for finding in checks.unknown((key for key in given if key not in known), known):
+            yield f"{name}.{finding}"
 
 
 def _bucket_key(key: pulumi.Input[str] | None) -> dict[str, Any]:
