@@ -184,6 +184,12 @@ def account_findings(**accounts: object) -> Iterator[str]:
             yield f"{name} is {checks.shown(given)}; give True, False, a service account or its address"
 
 
+def name_findings(name: str, given: object) -> Iterator[str]:
+    """Yield a finding for a part without settings that is neither a flag, a name nor an output."""
+    if not isinstance(given, (bool, str, pulumi.Output, type(None))):
+        yield f"{name} is {checks.shown(given)}; give True or the full name of an existing one"
+
+
 _ONLY_SETTINGS = ("notifications", "budget", "workload_identity")
 """Parts that have no existing form: their settings name what exists."""
 

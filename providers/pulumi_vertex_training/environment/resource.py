@@ -134,9 +134,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
                 *_dictionary_findings("bucket", bucket, StagingBucket),
                 *_dictionary_findings("repository", repository, ImageRepository),
                 *_dictionary_findings("persistent_resource", persistent_resource, PersistentResource),
-                None
-                if isinstance(tensorboard, (bool, str, pulumi.Output, type(None)))
-                else f"tensorboard is {checks.shown(tensorboard)}; give True or the full name of an existing one",
+                *options.name_findings("tensorboard", tensorboard),
             ],
         )
         request = Request(
