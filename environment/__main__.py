@@ -46,7 +46,7 @@ environment = vt.TrainingEnvironment(
     network=part(settings.network),
     encryption_key=part(settings.encryption_key),
     log_bucket={"retention_days": settings.log_retention_days} if settings.log_retention_days else None,
-    notifications=alerts if settings.alert_emails or settings.alert_webhook else None,
+    notification_channels=alerts if settings.alert_emails or settings.alert_webhook else None,
     budget={"billing_account": settings.billing_account, "amount": settings.monthly_budget}
     if settings.billing_account
     else None,

@@ -8,7 +8,7 @@ from .environment.options import BudgetArgs as BudgetArgs
 from .environment.options import EncryptionKeyArgs as EncryptionKeyArgs
 from .environment.options import LogBucketArgs as LogBucketArgs
 from .environment.options import NetworkArgs as NetworkArgs
-from .environment.options import NotificationsArgs as NotificationsArgs
+from .environment.options import NotificationChannelsArgs as NotificationChannelsArgs
 from .environment.options import WorkloadIdentityArgs as WorkloadIdentityArgs
 from .environment.resource import TrainingEnvironment as TrainingEnvironment
 from .kinds.custom_job.existing import ExistingCustomJob as ExistingCustomJob

@@ -61,9 +61,9 @@ def test_every_setting_reaches_its_part(new: Program) -> None:
     assert not new.error
     assert new.named("Budget", "training-budget")["amount"] == {"specifiedAmount": {"units": "500"}}
     assert new.named("ProjectBucketConfig", "training-logs")["retentionDays"] == 365
-    assert [one["name"] for one in new.of("NotificationChannel")] == [
+    assert {one["name"] for one in new.of("NotificationChannel")} == {
         *("training-ml@example.com", "training-ops@example.com", "training-webhook"),
-    ]
+    }
     (pool,) = new.named("PersistentResource", "training")["resource_pools"]
     assert pool == {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 3}
     assert {one["name"] for one in new.of("Account")} == {

@@ -79,7 +79,7 @@ def test_in_an_environment_the_program_makes_only_the_training(dev: Program) -> 
 
 
 def test_an_environment_elsewhere_is_a_warning(dev: Program) -> None:
-    assert "warning" not in dev.printed
+    assert "WARNING" not in dev.printed
     moved = run(
         "dev",
         {**GOOGLE, "digits:environment": NAME, "gcp:region": "us-east1"},

@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 _RUN = """
-import asyncio, json, os, runpy, sys
+import asyncio, json, logging, os, runpy, sys
 import pulumi
 from pulumi_vertex_training.environment import values
 from pulumi.runtime import config, mocks
@@ -62,6 +62,7 @@ class Mocks(mocks.Mocks):
         return {}
 
 
+logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
 loop = asyncio.new_event_loop()
 asyncio.set_event_loop(loop)
 config.set_all_config(settings["config"], settings["secrets"])

@@ -51,7 +51,7 @@ class LogBucketArgs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotificationsArgs:
+class NotificationChannelsArgs:
     """Channels of Cloud Monitoring, which the budget alerts.
 
     :param emails: Addresses, each of which becomes a channel.
@@ -105,7 +105,7 @@ SETTINGS: Mapping[str, type[Any]] = {
     "network": NetworkArgs,
     "encryption_key": EncryptionKeyArgs,
     "log_bucket": LogBucketArgs,
-    "notifications": NotificationsArgs,
+    "notification_channels": NotificationChannelsArgs,
     "budget": BudgetArgs,
     "workload_identity": WorkloadIdentityArgs,
 }
@@ -131,7 +131,7 @@ class Request:
     network: NetworkArgs | pulumi.Input[str] | None
     encryption_key: EncryptionKeyArgs | pulumi.Input[str] | None
     log_bucket: LogBucketArgs | pulumi.Input[str] | None
-    notifications: NotificationsArgs | None
+    notification_channels: NotificationChannelsArgs | None
     budget: BudgetArgs | None
     tensorboard: pulumi.Input[str] | bool | None
 
@@ -190,7 +190,7 @@ def name_findings(name: str, given: object) -> Iterator[str]:
         yield f"{name} is {checks.shown(given)}; give True or the full name of an existing one"
 
 
-_ONLY_SETTINGS = ("notifications", "budget", "workload_identity")
+_ONLY_SETTINGS = ("notification_channels", "budget", "workload_identity")
 """Parts that have no existing form: their settings name what exists."""
 
 

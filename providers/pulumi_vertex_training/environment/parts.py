@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 
-from pulumi_vertex_training.environment.options import Request, existing
+from pulumi_vertex_training.environment.options import NotificationChannelsArgs, Request, existing
 from pulumi_vertex_training.program.arguments.references import service_account_email
 
 
@@ -48,7 +49,17 @@ def existing_access(request: Request) -> Access:
         scheduler_account=service_account_email(existing(request.scheduler_account)),
         tensorboard=existing(request.tensorboard),
         log_bucket=existing(request.log_bucket),
+        notification_channels=existing_channels(request.notification_channels),
     )
+
+
+def existing_channels(settings: NotificationChannelsArgs | None) -> list[pulumi.Output[str]]:
+    """Return the full names of the notification channels that exist already."""
+    return [pulumi.Output.from_input(_name_of(each)) for each in (settings.channels if settings else ())]
+
+
+def _name_of(channel: Any) -> Any:
+    return vars(channel)["name"] if isinstance(channel, pulumi.Resource) else channel
 
 
 def left_out(request: Request) -> Iterator[str]:
@@ -70,10 +81,12 @@ def left_out(request: Request) -> Iterator[str]:
         "network": "network",
         "encryption_key": "encryption key",
         "log_bucket": "log bucket",
-        "notifications": "notification channels",
         "budget": "budget",
         "tensorboard": "TensorBoard",
     }
+    channels = request.notification_channels
+    if channels is not None and (channels.emails or channels.webhook_url is not None):
+        yield "notification channels"
     for name, word in words.items():
         part = getattr(request, name)
         if part not in (None, False) and existing(part) is None:

@@ -16,7 +16,7 @@ from pulumi_vertex_training.environment.options import (
     EncryptionKeyArgs,
     LogBucketArgs,
     NetworkArgs,
-    NotificationsArgs,
+    NotificationChannelsArgs,
     Request,
     WorkloadIdentityArgs,
 )
@@ -68,7 +68,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
         network: NetworkArgs | Mapping[str, Any] | pulumi.Input[str] | bool | None = None,
         encryption_key: EncryptionKeyArgs | Mapping[str, Any] | pulumi.Input[str] | bool | None = None,
         log_bucket: LogBucketArgs | Mapping[str, Any] | pulumi.Input[str] | bool | None = None,
-        notifications: NotificationsArgs | Mapping[str, Any] | None = None,
+        notification_channels: NotificationChannelsArgs | Mapping[str, Any] | None = None,
         budget: BudgetArgs | Mapping[str, Any] | None = None,
         persistent_resource: PersistentResource | Mapping[str, Any] | pulumi.Input[str] | None = None,
         tensorboard: pulumi.Input[str] | bool | None = None,
@@ -103,7 +103,8 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             encrypts the parts that are made here, and is in `job_options()`.
         :param log_bucket: Existing bucket of Cloud Logging by its full name, or True or settings for one that
             keeps the logs of jobs.
-        :param notifications: Notification channels: e-mail addresses, a webhook, and existing channels.
+        :param notification_channels: Notification channels: e-mail addresses, a webhook, and existing
+            channels.
         :param budget: Monthly budget of the project, which alerts the channels.
         :param persistent_resource: Arguments of a `PersistentResource`, or an existing one or its id.
         :param tensorboard: True for a TensorBoard, or the full name of an existing one.
@@ -115,7 +116,7 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             "network": network,
             "encryption_key": encryption_key,
             "log_bucket": log_bucket,
-            "notifications": notifications,
+            "notification_channels": notification_channels,
             "budget": budget,
             "workload_identity": workload_identity,
         }

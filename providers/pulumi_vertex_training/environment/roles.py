@@ -50,6 +50,13 @@ ROLES = (
         "reads and writes Pulumi's state, and its lock",
         "state_bucket",
     ),
+    _role(
+        "deployer",
+        "monitoring.alertPolicyEditor",
+        "project",
+        "declares the alerts of jobs with notifications",
+        "notification_channels",
+    ),
     _role("deployer", "cloudscheduler.admin", "project", "declares schedules", "scheduler_account"),
     _role(
         "deployer", "workflows.editor", "project", "declares the workflows of schedules", "scheduler_account"
@@ -124,7 +131,7 @@ SERVICES = (
 SERVICES_OF_PARTS = {
     "network": ("compute.googleapis.com", "servicenetworking.googleapis.com"),
     "encryption_key": ("cloudkms.googleapis.com",),
-    "notifications": ("monitoring.googleapis.com",),
+    "notification_channels": ("monitoring.googleapis.com",),
     "budget": ("billingbudgets.googleapis.com",),
     "workload_identity": ("sts.googleapis.com",),
     "scheduler_account": (

@@ -30,7 +30,7 @@ environment = vt.TrainingEnvironment(
     network=vt.NetworkArgs(ip_cidr_range="10.0.0.0/24"),
     encryption_key={"protection_level": "HSM"},
     log_bucket=vt.LogBucketArgs(retention_days=400),
-    notifications={
+    notification_channels={
         "emails": ["ml@example.com"],
         "webhook_url": pulumi.Output.secret("https://example.com/?auth_token=1"),
         "channels": ["projects/my-project/notificationChannels/7"],
@@ -62,7 +62,7 @@ shown = vt.TrainingEnvironment(
     log_bucket="projects/p/locations/global/buckets/jobs",
     persistent_resource="machines",
     tensorboard="projects/p/locations/europe-west4/tensorboards/1",
-    notifications={"channels": [gcp.monitoring.NotificationChannel("ours", type="email")]},
+    notification_channels={"channels": [gcp.monitoring.NotificationChannel("ours", type="email")]},
 )
 """
 )
@@ -351,11 +351,11 @@ def test_the_values_of_the_full_environment(full: Program) -> None:
 
 
 def test_services_follow_the_parts(full: Program, plain: Program, existing: Program) -> None:
-    def services(program: Program) -> list[str]:
-        return [one["inputs"]["service"] for one in program.of("Service")]
+    def services(program: Program) -> set[str]:
+        return {one["inputs"]["service"] for one in program.of("Service")}
 
-    assert services(plain) == list(SERVICES)
-    assert services(full) == [
+    assert services(plain) == set(SERVICES)
+    assert services(full) == {
         *SERVICES,
         "compute.googleapis.com",
         "servicenetworking.googleapis.com",
@@ -367,15 +367,15 @@ def test_services_follow_the_parts(full: Program, plain: Program, existing: Prog
         "workflows.googleapis.com",
         "workflowexecutions.googleapis.com",
         "bigquery.googleapis.com",
-    ]
-    assert services(existing) == []
+    }
+    assert services(existing) == set()
     assert all(one["inputs"]["disableOnDestroy"] is False for one in full.of("Service"))
 
 
 def test_an_environment_with_defaults_has_two_accounts_and_nothing_that_costs(plain: Program) -> None:
     kinds = {one["type"].rpartition(":")[2] for one in gcp_resources(plain)}
     assert kinds == {"Service", "Account", "IAMMember", "BucketIAMMember", "RepositoryIamMember"}
-    assert [one["name"] for one in plain.of("Account")] == ["team-deployer", "team-replica"]
+    assert {one["name"] for one in plain.of("Account")} == {"team-deployer", "team-replica"}
 
 
 def test_existing_pieces_are_taken_as_they_are(existing: Program) -> None:
@@ -412,22 +412,23 @@ def test_existing_pieces_are_taken_as_they_are(existing: Program) -> None:
     assert actas["serviceAccountId"] == "projects/-/serviceAccounts/trainer@other.iam.gserviceaccount.com"
 
 
-def test_without_grants_no_role_is_given() -> None:
-    program = 'vt.TrainingEnvironment("team", grant_roles=False, encryption_key="projects/p/k")\n'
-    found = run("prod", GOOGLE, program=HEAD + program)
-    assert not [one for one in found.declared if one["type"].casefold().endswith("member")]
-    assert not found.error
-
-
-def test_gitlab_has_its_own_issuer_and_claim() -> None:
-    settings = '{"gitlab_project": "g/sub/p", "environment": "live"}'
-    program = f'vt.TrainingEnvironment("team", workload_identity={settings})\n'
+def test_gitlab_has_its_own_issuer_and_claim_and_grants_can_be_left_out() -> None:
+    program = (
+        'federation = {"gitlab_project": "g/sub/p", "environment": "live"}\n'
+        'vt.TrainingEnvironment("team", workload_identity=federation, planner_account=False)\n'
+        'vt.TrainingEnvironment("other", grant_roles=False, encryption_key="projects/p/k")\n'
+    )
     found = run("prod", GOOGLE, program=HEAD + program)
     provider = found.named("WorkloadIdentityPoolProvider", "team-provider")
     assert provider["oidc"] == {"issuerUri": "https://gitlab.com"}
     assert provider["attributeCondition"] == 'assertion.project_path == "g/sub/p"'
     assert provider["attributeMapping"]["attribute.repository"] == "assertion.project_path"
     assert found.named("IAMMember", "team-deployer-federation")["member"].endswith("/live")
+    assert {one["name"] for one in found.of("Account")} == {
+        *("team-deployer", "team-replica", "other-deployer", "other-replica"),
+    }
+    grants = [one["name"] for one in found.declared if one["type"].casefold().endswith("member")]
+    assert not [name for name in grants if name.startswith("other-")]
 
 
 def test_without_pulumi_gcp_the_message_names_the_command() -> None:
@@ -437,3 +438,32 @@ def test_without_pulumi_gcp_the_message_names_the_command() -> None:
         "team: an environment on Google Cloud is made with pulumi_gcp, which is not installed. Run `pip "
         'install "pulumi-gcp>=10,<11"` in the Python environment of the program.'
     )
+
+
+def test_on_the_emulator_the_same_program_keeps_what_exists_and_makes_no_google_resource() -> None:
+    found = run(
+        "test", {"vertex-training:endpoint": "emulator"}, program=EXISTING, project="training-environment"
+    )
+    theirs = {"bot", "ours"}
+    assert {one["name"] for one in gcp_resources(found)} == theirs
+    assert found.values["network"] == "projects/12/global/networks/shared"
+    assert found.values["replica_account"] == "trainer@other.iam.gserviceaccount.com"
+    assert found.values["notification_channels"] == ["ours-name"]
+    assert found.values["tensorboard"] == "projects/p/locations/europe-west4/tensorboards/1"
+    assert "made without roles, which the emulator does not have" in found.printed
+
+
+def test_on_the_emulator_one_line_lists_everything_that_is_left_out() -> None:
+    found = run(
+        "test", {"vertex-training:endpoint": "emulator"}, program=FULL, project="training-environment"
+    )
+    assert not gcp_resources(found)
+    assert (
+        "made without services, service accounts, roles, notification channels, workload identity, network, "
+        "encryption key, log bucket, budget and TensorBoard, which the emulator does not have"
+    ) in found.printed
+    assert {one["type"].rpartition(":")[2] for one in found.declared} - {"StackKey"} == {
+        *("TrainingEnvironment", "StagingBucket", "ImageRepository", "PersistentResource"),
+    }
+    (bucket,) = found.of("StagingBucket")
+    assert "encryption" not in bucket["inputs"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pulumi
 
 from pulumi_vertex_training.environment.google.scope import Scope, project_number
-from pulumi_vertex_training.environment.options import BudgetArgs, LogBucketArgs, NotificationsArgs
+from pulumi_vertex_training.environment.options import BudgetArgs, LogBucketArgs, NotificationChannelsArgs
+from pulumi_vertex_training.environment.parts import existing_channels
 
 JOB_LOGS = 'resource.type="ml_job"'
 """Filter of Cloud Logging for what replicas print."""
@@ -49,7 +49,7 @@ def route_logs(scope: Scope, bucket: pulumi.Input[str]) -> None:
     )
 
 
-def make_channels(scope: Scope, settings: NotificationsArgs) -> list[pulumi.Output[str]]:
+def make_channels(scope: Scope, settings: NotificationChannelsArgs) -> list[pulumi.Output[str]]:
     """Return the full names of the notification channels, the existing ones last."""
     from pulumi_gcp import monitoring
 
@@ -79,15 +79,6 @@ def make_channels(scope: Scope, settings: NotificationsArgs) -> list[pulumi.Outp
         ]
     )
     return [*(each.name for each in (*emails, *webhooks)), *existing_channels(settings)]
-
-
-def existing_channels(settings: NotificationsArgs) -> list[pulumi.Output[str]]:
-    """Return the full names of the channels that exist already."""
-    return [pulumi.Output.from_input(_name_of(each)) for each in settings.channels]
-
-
-def _name_of(channel: Any) -> Any:
-    return vars(channel)["name"] if isinstance(channel, pulumi.Resource) else channel
 
 
 def make_budget(scope: Scope, settings: BudgetArgs, channels: Sequence[pulumi.Input[str]]) -> None:

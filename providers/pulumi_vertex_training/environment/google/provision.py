@@ -14,7 +14,7 @@ from pulumi_vertex_training.environment.options import (
     EncryptionKeyArgs,
     LogBucketArgs,
     NetworkArgs,
-    NotificationsArgs,
+    NotificationChannelsArgs,
     Request,
 )
 from pulumi_vertex_training.environment.parts import Access, Ground
@@ -94,7 +94,7 @@ def give_access(
         if request.workload_identity is None
         else accounts.federate(scope, found, request.workload_identity)
     )
-    channels = operations.make_channels(scope, request.notifications or NotificationsArgs())
+    channels = operations.make_channels(scope, request.notification_channels or NotificationChannelsArgs())
     if request.budget is not None:
         operations.make_budget(scope, request.budget, channels)
     return Access(
