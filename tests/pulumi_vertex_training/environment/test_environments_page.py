@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+from pulumi_vertex_training.environment.options import SETTINGS
 from pulumi_vertex_training.environment.roles import ENCRYPTION, FEDERATION, IMPERSONATION, ROLES
 from pulumi_vertex_training.environment.values import OPTIONAL, REQUIRED
 
@@ -27,3 +29,12 @@ def test_the_table_has_every_output() -> None:
     table = PAGE.partition("| output | value |")[2].partition("\n\n")[0]
     for name in (*REQUIRED, *OPTIONAL):
         assert f"`{name}`" in table
+
+
+def test_the_table_has_every_setting_of_every_part() -> None:
+    for part, settings in SETTINGS.items():
+        (row,) = [
+            line for line in PAGE.splitlines() if line.startswith(f"| `{part}`: `{settings.__name__}` |")
+        ]
+        for field in dataclasses.fields(settings):
+            assert f"`{field.name}`" in row
