@@ -2,11 +2,12 @@
 # nothing to do. The code is in scripts/; `scripts/chore` finds a Python for it.
 
 STACK ?= local
+FOLDER ?=
 ARGS ?=
 FORCE ?=
 UPGRADE ?=
 VERSION ?=
-export STACK ARGS FORCE UPGRADE VERSION
+export STACK FOLDER ARGS FORCE UPGRADE VERSION
 
 .PHONY: help up preview down logs unlock test check format bench soak suites setup tools lock generate descriptors version release
 
@@ -33,14 +34,15 @@ help:
 	@echo 'make version      write a new version into the files that have it: make version VERSION=0.2.0'
 	@echo 'make release      build both distributions into dist/, check them, and try the template with them'
 	@echo
-	@echo 'Another stack:    make up STACK=vertex (Google Cloud; see Pulumi.vertex.yaml for its needs)'
+	@echo 'Another stack:    make up STACK=dev (Google Cloud; see Pulumi.dev.yaml for its needs), staging or prod'
+	@echo 'Its environment:  make up FOLDER=environment STACK=dev (accounts, bucket, network; see docs/environments.md)'
 	@echo 'Manually:         source ./activate, then plain `pulumi`'
 
 up preview down logs:
-	@scripts/chore $@ --stack "$$STACK" --args="$$ARGS"
+	@scripts/chore $@ --stack "$$STACK" --folder "$$FOLDER" --args="$$ARGS"
 
 unlock:
-	@scripts/chore $@ --stack "$$STACK" --force "$$FORCE"
+	@scripts/chore $@ --stack "$$STACK" --folder "$$FOLDER" --force "$$FORCE"
 
 test bench soak suites:
 	@scripts/chore $@ --args="$$ARGS"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import os
 import shlex
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, report: Report) -> int:
-    here = layout()
+    here = dataclasses.replace(layout(), folder=options.folder)
     extra = shlex.split(options.args)
     match options.chore:
         case "up":
@@ -125,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     ]
     parser.add_argument("chore", choices=chores)
     parser.add_argument("--stack", default=environment.LOCAL_STACK)
+    parser.add_argument("--folder", default="", help="folder of the Pulumi project, such as environment")
     parser.add_argument("--args", default="", help="further arguments for pulumi or pytest, in one string")
     parser.add_argument("--force", default="", help="unlock: if not empty, remove the lock in any case")
     parser.add_argument("--upgrade", default="", help="lock: if not empty, take newer versions")

@@ -24,6 +24,8 @@ BACKEND_VARIABLE = "VERTEX_TRAINING_BACKEND_URL"
 DATA_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
 """Command that the package prints instead of `vertex-training`."""
+VALIDATION_VARIABLE = "PULUMI_OPTION_SKIP_CONFIG_VALIDATION"
+"""Leaves the checks of the configuration to the programs, which name each wrong value and its remedy."""
 BYTECODE_VARIABLE = "PYTHONDONTWRITEBYTECODE"
 """Set in many containers. Importing this package takes 1.2 s without bytecode, 0.3 s with it."""
 
@@ -40,6 +42,7 @@ def settings(
         BYTECODE_VARIABLE: None,
         "PULUMI_STACK": None if stack == LOCAL_STACK else stack,
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        VALIDATION_VARIABLE: "true",
         DATA_VARIABLE: environ.get(DATA_VARIABLE) or str(layout.emulator),
     }
     elsewhere = environ.get(BACKEND_VARIABLE)

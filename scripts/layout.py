@@ -10,11 +10,20 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Folders of a clone. Only `cache` is outside of it."""
+    """Folders of a clone. Only `cache` is outside of it.
+
+    `folder` is the path of the Pulumi project below `root`.
+    """
 
     root: Path
     local: Path
     cache: Path
+    folder: str = ""
+
+    @property
+    def project(self) -> Path:
+        """Folder with the Pulumi.yaml that a chore of a stack is about."""
+        return self.root / self.folder
 
     @property
     def venv(self) -> Path:

@@ -23,12 +23,12 @@ _WORKERS = min((os.cpu_count() or 2) + 2, 6)
 """More than the cores, because tests of the engine and of jobs wait about half of their time."""
 
 _WRITTEN = (
-    *("providers", "infra", "examples", "templates", "scripts", "docs"),
+    *("providers", "infra", "environment", "examples", "templates", "scripts", "docs"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
 
-_PROGRAMS = {"infra": "infra", "template": "templates/vertex-training"}
+_PROGRAMS = {"infra": "infra", "environment": "environment", "template": "templates/vertex-training"}
 """Pulumi programs, which must pass the strict checks of mypy and pyright, as a user's own program would."""
 
 

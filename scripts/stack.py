@@ -85,7 +85,7 @@ def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
         ready = prepare(layout, report, stack=stack)
         consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
         command: list[str | Path] = [ready.cli.program, "destroy", "--stack", stack, *consent, *arguments]
-        code = run_openly(command, cwd=layout.root, env=ready.env)
+        code = run_openly(command, cwd=layout.project, env=ready.env)
         if code:
             return code
     if stack != environment.LOCAL_STACK:
@@ -98,7 +98,7 @@ def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
     ready = prepare(layout, report, stack=stack)
     shown = run_quietly(
         [ready.cli.program, "stack", "output", "logs", "--stack", stack],
-        cwd=layout.root,
+        cwd=layout.project,
         env=ready.env,
         on_line=_ignore,
         failure=f"The stack {stack} has no output `logs`",
@@ -108,7 +108,7 @@ def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
     program = shutil.which(command[0], path=ready.env["PATH"]) if command else None
     if program is None:
         raise ChoreError(f"The stack's output `logs` is {shown!r}, which is not a command.")
-    return run_openly([program, *command[1:]], cwd=layout.root, env=ready.env)
+    return run_openly([program, *command[1:]], cwd=layout.project, env=ready.env)
 
 
 def unlock(layout: Layout, report: Report, *, stack: str, force: bool) -> int:
@@ -137,7 +137,7 @@ def unlock(layout: Layout, report: Report, *, stack: str, force: bool) -> int:
 def remove_lock(layout: Layout, report: Report, ready: Ready, *, stack: str) -> int:
     """Remove the lock, and the record of interrupted operations that the next `up` completes."""
     cancel: list[str | Path] = [ready.cli.program, "cancel", "--yes", "--stack", stack]
-    code = run_openly(cancel, cwd=layout.root, env=ready.env)
+    code = run_openly(cancel, cwd=layout.project, env=ready.env)
     if code == 0 and (not environment.has_own_backend() or _pending(_deployment(layout, stack))):
         forget_interrupted(layout, report, ready, stack=stack)
     return code
@@ -151,7 +151,7 @@ def repair_files(layout: Layout, report: Report, stack: str) -> None:
     if not environment.has_own_backend():
         return
     root = layout.state / ".pulumi"
-    found = backend_files.damages(root, project=project_name(layout.root), stack=stack)
+    found = backend_files.damages(root, project=project_name(layout.project), stack=stack)
     if not found:
         return
     with report.step("State files") as step:
@@ -183,7 +183,7 @@ def forget_interrupted(layout: Layout, report: Report, ready: Ready, *, stack: s
     def run(*arguments: str | Path) -> None:
         command = [ready.cli.program, "stack", *arguments, "--stack", stack]
         failure = "The interrupted operations cannot be removed from the state"
-        run_quietly(command, cwd=layout.root, env=ready.env, on_line=_ignore, failure=failure)
+        run_quietly(command, cwd=layout.project, env=ready.env, on_line=_ignore, failure=failure)
 
     with report.step("State") as step, tempfile.TemporaryDirectory(dir=_existing(layout.local)) as folder:
         step.say("removing the interrupted operations")
@@ -267,7 +267,7 @@ def is_empty(layout: Layout, stack: str) -> bool:
 def target(layout: Layout, stack: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return a line about where the stack deploys, by its configuration file."""
     try:
-        text = (layout.root / f"Pulumi.{stack}.yaml").read_text()
+        text = (layout.project / f"Pulumi.{stack}.yaml").read_text()
     except OSError:
         text = ""
 
@@ -284,8 +284,12 @@ def target(layout: Layout, stack: str, environ: Mapping[str, str] = os.environ) 
 
 
 def project_name(root: Path) -> str:
-    """Return the project's name from the line `name:` in Pulumi.yaml."""
-    match = re.search(r"^name:\s*(\S+)", (root / "Pulumi.yaml").read_text(), re.MULTILINE)
+    """Return the project's name from the line `name:` in Pulumi.yaml. Raises ChoreError without one."""
+    try:
+        text = (root / "Pulumi.yaml").read_text()
+    except OSError:
+        raise ChoreError(f"{root} has no Pulumi.yaml. FOLDER is the folder of a Pulumi project.") from None
+    match = re.search(r"^name:\s*(\S+)", text, re.MULTILINE)
     if not match:
         raise ChoreError(f"{root / 'Pulumi.yaml'} has no line `name:`.")
     return match[1]
@@ -294,11 +298,11 @@ def project_name(root: Path) -> str:
 def _locks(layout: Layout, stack: str) -> list[backend_locks.Lock]:
     if not environment.has_own_backend():
         return []
-    return backend_locks.locks(layout.state, project_name(layout.root), stack)
+    return backend_locks.locks(layout.state, project_name(layout.project), stack)
 
 
 def _state_file(layout: Layout, stack: str) -> Path:
-    return layout.state / ".pulumi" / "stacks" / project_name(layout.root) / f"{stack}.json"
+    return layout.state / ".pulumi" / "stacks" / project_name(layout.project) / f"{stack}.json"
 
 
 def _deployment(layout: Layout, stack: str) -> dict[str, Any] | None:
@@ -324,7 +328,7 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
         if local or not here:
             run_quietly(
                 command,
-                cwd=layout.root,
+                cwd=layout.project,
                 env=ready.env,
                 on_line=_ignore,
                 failure="The stack cannot be created",
@@ -333,7 +337,7 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
             raise ChoreError(_ENCRYPTION_NEEDED.format(stack=stack))
         else:
             step.release_terminal()
-            if code := run_openly(command, cwd=layout.root, env=ready.env):
+            if code := run_openly(command, cwd=layout.project, env=ready.env):
                 raise ChoreError(f"Stack {stack} cannot be created.", exit_code=code)
         step.done("ready")
 
@@ -341,7 +345,7 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
 def _is_selected(layout: Layout, ready: Ready) -> bool:
     """Return whether a stack is selected for this backend: plain `pulumi` keeps one for each address."""
     backend = ready.env["PULUMI_BACKEND_URL"]
-    for file in (layout.pulumi_home / "workspaces").glob("*.json"):
+    for file in (layout.pulumi_home / "workspaces").glob(f"{project_name(layout.project)}-*.json"):
         try:
             chosen = json.loads(file.read_text())
         except (OSError, ValueError):
@@ -373,7 +377,7 @@ def _stop_emulator(layout: Layout, report: Report) -> int:
         "--data-dir",
         folder,
     ]
-    return run_openly(command, cwd=layout.root, env=os.environ)
+    return run_openly(command, cwd=layout.project, env=os.environ)
 
 
 def _printing_commands(layout: Layout, ready: Ready, environ: Mapping[str, str] = os.environ) -> Ready:
@@ -389,7 +393,7 @@ def _become(layout: Layout, ready: Ready, arguments: Sequence[str]) -> int:
     """Replace this process by `pulumi`, so that it gets Ctrl-C and the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os.chdir(layout.root)
+    os.chdir(layout.project)
     os.execve(ready.cli.program, ["pulumi", *arguments], ready.env)  # noqa: S606
 
 

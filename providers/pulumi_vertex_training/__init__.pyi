@@ -1,5 +1,16 @@
 """Public names of the package, for type checkers and for `__init__.py`: one line each."""
 
+from .environment.configuration import read_configuration as read_configuration
+from .environment.configuration import setting as setting
+from .environment.existing import ExistingEnvironment as ExistingEnvironment
+from .environment.existing import get_training_environment as get_training_environment
+from .environment.options import BudgetArgs as BudgetArgs
+from .environment.options import EncryptionKeyArgs as EncryptionKeyArgs
+from .environment.options import LogBucketArgs as LogBucketArgs
+from .environment.options import NetworkArgs as NetworkArgs
+from .environment.options import NotificationChannelsArgs as NotificationChannelsArgs
+from .environment.options import WorkloadIdentityArgs as WorkloadIdentityArgs
+from .environment.resource import TrainingEnvironment as TrainingEnvironment
 from .kinds.custom_job.existing import ExistingCustomJob as ExistingCustomJob
 from .kinds.custom_job.existing import get_custom_job as get_custom_job
 from .kinds.custom_job.parameters import from_training_input as from_training_input

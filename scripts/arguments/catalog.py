@@ -121,7 +121,7 @@ ARGS_MODULES: Mapping[str, Mapping[str, type]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """A resource class in `kinds/FOLDER/resource.py`.
+    """A resource class in `kinds/FOLDER/resource.py`, or in FOLDER of another package.
 
     The fields of `spec` are arguments, and `effects` are those of their changes. `runs` means that it takes
     all run options.
@@ -132,10 +132,11 @@ class Resource:
     spec: type | None = None
     effects: FieldTable | None = None
     runs: bool = False
+    package: Path = KINDS
 
     @property
     def module(self) -> Path:
-        return KINDS / self.folder / "resource.py"
+        return self.package / self.folder / "resource.py"
 
     @property
     def page(self) -> Path:
@@ -188,6 +189,7 @@ RESOURCES = (
         spec=image_repository.RepositorySpec,
         effects=image_repository.EFFECTS,
     ),
+    Resource(name="TrainingEnvironment", folder="environment", package=PACKAGE),
     Resource(
         name="TrainingImage",
         folder="training_image",

@@ -1,100 +1,47 @@
-"""The program of infra/ under Pulumi's mocks, and its resources on the stack that needs an account."""
+"""The program of infra/ under Pulumi's mocks: on the emulator, on Google, and in an environment."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pulumi_vertex_training.registry import TYPES
+from support.mocked_program import Program, run
 
-ROOT = Path(__file__).parents[2]
-
-RUN = """
-import asyncio, json, os, runpy, sys
-import pulumi
-from pulumi.runtime import config, mocks
-from pulumi.runtime.stack import run_pulumi_func
-
-declared = []
-
-
-class Mocks(mocks.Mocks):
-    def new_resource(self, args):
-        inputs = {key: value for key, value in args.inputs.items() if key != "__provider"}
-        declared.append({"type": args.typ, "name": args.name, "inputs": inputs})
-        outputs = dict(inputs)
-        if args.typ.endswith(":Account"):
-            outputs["email"] = "trainer@my-project.iam.gserviceaccount.com"
-        if args.typ.endswith(":StagedFile"):
-            outputs |= {"uri": "gs://b/digits", "path": "/gcs/b/digits"}
-        if args.typ.endswith(":StagedPackage"):
-            outputs |= {"uri": "gs://b/p.tar.gz", "python_module": "digits_trainer.task"}
-        if args.typ.endswith(":ImageRepository"):
-            outputs |= {"url": "europe-west4-docker.pkg.dev/my-project/r"}
-        if args.typ.endswith(":TrainingImage"):
-            return ["europe-west4-docker.pkg.dev/my-project/r/train@sha256:1", outputs]
-        if args.typ.endswith(":Run"):
-            outputs |= {"key": "abc-1"}
-        return [args.name + "-id", outputs]
-
-    def call(self, args):
-        return {}
-
-
-loop = asyncio.new_event_loop()
-asyncio.set_event_loop(loop)
-config.set_all_config(json.loads(sys.argv[1]))
-mocks.set_mocks(Mocks(), project="digits", stack=sys.argv[2], preview=True)
-sys.path.insert(0, "infra")
-os.chdir("infra")
-
-
-async def program():
-    await run_pulumi_func(lambda: runpy.run_path("__main__.py", run_name="__main__"))
-
-
-loop.run_until_complete(program())
-print(json.dumps(declared, default=str))
-"""
-
-
-def declared(stack: str, config: dict[str, str]) -> list[dict[str, Any]]:
-    process = subprocess.run(
-        [sys.executable, "-c", RUN, json.dumps(config), stack],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert process.returncode == 0, process.stderr
-    found: list[dict[str, Any]] = json.loads(process.stdout.splitlines()[-1])
-    return found
+GOOGLE = {
+    "vertex-training:endpoint": "google",
+    "gcp:project": "my-project",
+    "gcp:region": "europe-west4",
+    "digits:workers": "4",
+}
+ACCOUNT = "trainer@my-project.iam.gserviceaccount.com"
+ENVIRONMENT = {
+    "endpoint": "google",
+    "project": "my-project",
+    "location": "europe-west4",
+    "bucket": "team-bucket",
+    "repository": "europe-west4-docker.pkg.dev/my-project/team",
+    "replica_account": ACCOUNT,
+    "network": "projects/12/global/networks/team",
+    "kms_key_name": "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k",
+    "notification_channels": [],
+}
+NAME = "organization/training-environment/dev"
 
 
 @pytest.fixture(scope="module")
-def vertex() -> list[dict[str, Any]]:
-    return declared(
-        "vertex",
-        {
-            "vertex-training:endpoint": "google",
-            "gcp:project": "my-project",
-            "gcp:region": "europe-west4",
-            "digits:workers": "4",
-        },
-    )
+def alone() -> Program:
+    """Return the program on Google Cloud without an environment: it makes its own."""
+    return run("dev", GOOGLE)
 
 
-def of(resources: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [one for one in resources if one["type"].endswith(f":{kind}")]
+@pytest.fixture(scope="module")
+def dev() -> Program:
+    """Return the program in the environment of another stack."""
+    return run("dev", {**GOOGLE, "digits:environment": NAME}, stacks={NAME: ENVIRONMENT})
 
 
-def test_services_are_enabled_and_stay_enabled_after_destroy(vertex: list[dict[str, Any]]) -> None:
-    services = {one["inputs"]["service"]: one["inputs"] for one in of(vertex, "Service")}
+def test_without_an_environment_services_are_enabled_and_stay_so(alone: Program) -> None:
+    services = {one["inputs"]["service"]: one["inputs"] for one in alone.of("Service")}
     assert {
         "aiplatform.googleapis.com",
         "artifactregistry.googleapis.com",
@@ -104,19 +51,53 @@ def test_services_are_enabled_and_stay_enabled_after_destroy(vertex: list[dict[s
     assert all(inputs["project"] == "my-project" for inputs in services.values())
 
 
-def test_the_job_runs_as_an_account_that_may_use_the_bucket(vertex: list[dict[str, Any]]) -> None:
-    (job,), (bucket,) = of(vertex, "CustomJob"), of(vertex, "StagingBucket")
-    email = "trainer@my-project.iam.gserviceaccount.com"
+def test_without_an_environment_the_job_runs_as_an_account_that_may_use_the_bucket(alone: Program) -> None:
+    (account,) = alone.of("Account")
+    email = f"{account['inputs']['accountId']}@my-project.iam.gserviceaccount.com"
+    (job,) = alone.of("CustomJob")
     assert job["inputs"]["service_account"] == email
-    grants = of(vertex, "BucketIAMMember")
-    assert {grant["inputs"]["role"] for grant in grants} >= {"roles/storage.objectAdmin"}
+    grants = alone.of("BucketIAMMember")
+    assert {grant["inputs"]["role"] for grant in grants} == {
+        "roles/storage.objectUser",
+        "roles/storage.legacyBucketReader",
+    }
     for grant in grants:
         assert grant["inputs"]["member"] == f"serviceAccount:{email}"
-        assert grant["inputs"]["bucket"] == bucket["inputs"]["name"]
+        assert grant["inputs"]["bucket"] == "my-project-bucket"
 
 
-def test_all_resources_are_on_google_in_one_region(vertex: list[dict[str, Any]]) -> None:
-    ours = [one for one in vertex if one["type"] in TYPES]
+def test_in_an_environment_the_program_makes_only_the_training(dev: Program) -> None:
+    assert not [one for one in dev.declared if one["type"].startswith("gcp:")]
+    assert not dev.of("StagingBucket")
+    assert not dev.of("ImageRepository")
+    (job,) = dev.of("CustomJob")
+    assert job["inputs"]["service_account"] == ACCOUNT
+    assert job["inputs"]["network"] == ENVIRONMENT["network"]
+    assert job["inputs"]["encryption_spec"] == {"kms_key_name": ENVIRONMENT["kms_key_name"]}
+    assert "tensorboard" not in job["inputs"]
+    assert dev.of("TrainingImage")[0]["inputs"]["repository"] == ENVIRONMENT["repository"]
+
+
+def test_an_environment_elsewhere_is_a_warning(dev: Program) -> None:
+    assert "WARNING" not in dev.printed
+    moved = run(
+        "dev",
+        {**GOOGLE, "digits:environment": NAME, "gcp:region": "us-east1"},
+        stacks={NAME: ENVIRONMENT},
+    )
+    assert (
+        f"the environment {NAME} has the location 'europe-west4', and this stack 'us-east1'. If that is not "
+        "what you want, run `pulumi config set vertex-training:location europe-west4 --stack dev`."
+    ) in moved.printed
+
+
+def test_a_stack_without_an_environment_is_refused() -> None:
+    found = run("dev", {**GOOGLE, "digits:environment": NAME}, stacks={NAME: {"bucket": "b"}})
+    assert "has no output endpoint, project, location, repository. Deploy it first" in found.error
+
+
+def test_all_resources_are_on_google_in_one_region(alone: Program) -> None:
+    ours = [one for one in alone.declared if one["type"] in TYPES]
     ours = [one for one in ours if not one["type"].endswith(":Run")]
     assert len(ours) == 6
     for one in ours:
@@ -125,22 +106,22 @@ def test_all_resources_are_on_google_in_one_region(vertex: list[dict[str, Any]])
         assert one["inputs"]["location"] == "europe-west4"
 
 
-def test_the_pools_follow_the_configuration(vertex: list[dict[str, Any]]) -> None:
-    (job,) = of(vertex, "CustomJob")
+def test_the_pools_follow_the_configuration(alone: Program) -> None:
+    (job,) = alone.of("CustomJob")
     counts = [int(pool.get("replica_count", 0)) for pool in job["inputs"]["worker_pool_specs"]]
     assert counts == [1, 4, 0, 1]
 
 
-def test_trainers_run_the_image_and_the_evaluator_the_package(vertex: list[dict[str, Any]]) -> None:
-    (job,) = of(vertex, "CustomJob")
+def test_trainers_run_the_image_and_the_evaluator_the_package(alone: Program) -> None:
+    (job,) = alone.of("CustomJob")
     chief, workers, _, evaluator = job["inputs"]["worker_pool_specs"]
     image = "europe-west4-docker.pkg.dev/my-project/r/train@sha256:1"
     assert [pool["container_spec"]["image_uri"] for pool in (chief, workers)] == [image, image]
     assert evaluator["python_package_spec"]["package_uris"] == ["gs://b/p.tar.gz"]
 
 
-def test_the_local_stack_has_no_google_resources() -> None:
-    resources = declared("local", {})
-    assert not [one for one in resources if one["type"].startswith("gcp:")]
-    assert len(of(resources, "CustomJob")) == 1
-    assert of(resources, "StagingBucket")[0]["inputs"]["endpoint"] == "emulator"
+def test_the_local_stack_needs_no_google() -> None:
+    local = run("local", {}, without="pulumi_gcp")
+    assert not [one for one in local.declared if one["type"].startswith("gcp:")]
+    assert len(local.of("CustomJob")) == 1
+    assert local.of("StagingBucket")[0]["inputs"]["endpoint"] == "emulator"

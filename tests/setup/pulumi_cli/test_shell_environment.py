@@ -49,6 +49,7 @@ def test_the_users_own_pulumi_is_unchanged(layout: Layout, cli: PulumiCli, user:
         "PULUMI_BACKEND_URL": f"file://{layout.local}/state?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE": "local",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_OPTION_SKIP_CONFIG_VALIDATION": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "VERTEX_TRAINING_DATA_DIR": str(layout.local / "emulator"),
     }
@@ -58,9 +59,9 @@ def test_the_users_own_pulumi_is_unchanged(layout: Layout, cli: PulumiCli, user:
 def test_another_stack_keeps_the_users_passphrase_and_plugins(
     layout: Layout, cli: PulumiCli, user: dict[str, str]
 ) -> None:
-    env = environment.pulumi_environment(layout, cli, stack="vertex", environ=user)
+    env = environment.pulumi_environment(layout, cli, stack="dev", environ=user)
     assert env["PULUMI_CONFIG_PASSPHRASE"] == "their secret"
-    assert env["PULUMI_STACK"] == "vertex"
+    assert env["PULUMI_STACK"] == "dev"
     assert "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION" not in env
 
 
@@ -68,7 +69,7 @@ def test_a_backend_chosen_by_the_user_keeps_their_home(
     layout: Layout, cli: PulumiCli, user: dict[str, str]
 ) -> None:
     user[environment.BACKEND_VARIABLE] = "gs://state-of-the-team"
-    env = environment.pulumi_environment(layout, cli, stack="vertex", environ=user)
+    env = environment.pulumi_environment(layout, cli, stack="dev", environ=user)
     assert env["PULUMI_BACKEND_URL"] == "gs://state-of-the-team"
     assert env["PULUMI_HOME"] == user["PULUMI_HOME"]
     assert not layout.local.exists()
@@ -121,8 +122,8 @@ def test_activate_runs_the_chore_of_its_own_clone(shell: list[str], root: Path, 
     (clone / "scripts" / "chore").write_text("#!/bin/sh\necho \"export ASKED='$*'\"\n")
     (clone / "scripts" / "chore").chmod(0o755)
     script = (
-        f"cd / && STACK=vertex source '{clone}/activate' && echo \"$ASKED\" && set | grep '^_vertex_training'"
+        f"cd / && STACK=dev source '{clone}/activate' && echo \"$ASKED\" && set | grep '^_vertex_training'"
     )
     done = subprocess.run([*shell, "-c", script], env=dict(os.environ), capture_output=True, text=True)
-    assert done.stdout == "activate --stack vertex\n"
+    assert done.stdout == "activate --stack dev\n"
     assert done.stderr == ""

@@ -1,0 +1,1 @@
+"""`TrainingEnvironment`: what a team needs once for all trainings of a stage, such as dev or prod."""

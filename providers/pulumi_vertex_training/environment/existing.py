@@ -1,0 +1,100 @@
+"""`get_training_environment`: the environment that another stack has made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from pulumi_vertex_training.environment.values import OPTIONAL, REQUIRED, EnvironmentValues
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.arguments.named_arguments import checked_call
+from pulumi_vertex_training.program.resource import stack_settings
+
+_NAME = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingEnvironment(EnvironmentValues):
+    """The environment of another stack."""
+
+    endpoint: pulumi.Output[str]
+    project: pulumi.Output[str]
+    location: pulumi.Output[str]
+    bucket: pulumi.Output[str]
+    repository: pulumi.Output[str]
+    replica_account: pulumi.Output[str | None]
+    deployer_account: pulumi.Output[str | None]
+    planner_account: pulumi.Output[str | None]
+    scheduler_account: pulumi.Output[str | None]
+    network: pulumi.Output[str | None]
+    kms_key_name: pulumi.Output[str | None]
+    persistent_resource_id: pulumi.Output[str | None]
+    tensorboard: pulumi.Output[str | None]
+    notification_channels: pulumi.Output[Any]
+    workload_identity_provider: pulumi.Output[str | None]
+    log_bucket: pulumi.Output[str | None]
+
+
+@checked_call
+def get_training_environment(
+    stack: str, *, opts: pulumi.ResourceOptions | None = None
+) -> ExistingEnvironment:
+    """Return the environment of a stack whose program exports a `TrainingEnvironment`.
+
+    Raises `pulumi.RunError` if the stack has no environment, or one on another endpoint than this stack. A
+    different project or location is a warning.
+
+    :param stack: Full name, ORGANIZATION/PROJECT/STACK. With states in a folder or bucket of your own, the
+        organization is always `organization`.
+    :param opts: Pulumi's options of the stack reference.
+    """
+    if not isinstance(stack, str) or not _NAME.fullmatch(stack):
+        raise pulumi.RunError(
+            f"the environment {stack!r} is not the full name of a stack; give ORGANIZATION/PROJECT/STACK, "
+            f"such as organization/training-environment/{pulumi.get_stack()}"
+        )
+    reference = pulumi.StackReference(stack, opts=opts)
+    checked = reference.outputs.apply(lambda outputs: _checked(stack, outputs))
+
+    def value(name: str) -> pulumi.Output[Any]:
+        return checked.apply(lambda outputs: outputs.get(name))
+
+    values = {name: value(name) for name in (*REQUIRED, *OPTIONAL)}
+    values["notification_channels"] = values["notification_channels"].apply(lambda found: found or [])
+    return ExistingEnvironment(**values)
+
+
+def _checked(stack: str, outputs: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the outputs of the environment's stack. Raises `pulumi.RunError` if they do not fit."""
+    found = outputs or {}
+    missing = [name for name in REQUIRED if not found.get(name)]
+    if missing:
+        raise pulumi.RunError(
+            f"stack {stack} is no environment: it has no output {', '.join(missing)}. Deploy it first: run "
+            f"`pulumi up --stack {stack.rpartition('/')[2]}` in the folder of its program, which calls "
+            "`TrainingEnvironment(...).export()`"
+        )
+    settings = stack_settings()
+    if found["endpoint"] != settings.endpoint:
+        raise pulumi.RunError(
+            f"the environment {stack} is on {_in_words(found['endpoint'])}, but this stack deploys to "
+            f"{_in_words(settings.endpoint)}. Run `pulumi config set vertex-training:endpoint "
+            f"{found['endpoint']} --stack {pulumi.get_stack()}`, or name another environment"
+        )
+    for name, own in (("project", settings.project), ("location", settings.location)):
+        if found[name] != own:
+            messages.warn(
+                f"the environment {stack} has the {name} {found[name]!r}, and this stack {own!r}. If that is "
+                f"not what you want, run `pulumi config set vertex-training:{name} {found[name]} --stack "
+                f"{pulumi.get_stack()}`.",
+                None,
+            )
+    return found
+
+
+def _in_words(endpoint: str) -> str:
+    return "the emulator" if endpoint == "emulator" else "Google Cloud"
