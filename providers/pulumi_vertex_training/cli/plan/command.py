@@ -11,12 +11,10 @@ from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.plan import view
 from pulumi_vertex_training.cli.plan.comment import comment, comment_of_failure
 from pulumi_vertex_training.cli.plan.live import live_jobs
-from pulumi_vertex_training.cli.plan.preview import preview
+from pulumi_vertex_training.cli.plan.preview import Preview, preview
 from pulumi_vertex_training.cli.plan.saved_plan import discard, save
 from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED, CommandError, InputError
 from pulumi_vertex_training.views.output import Output
-
-_SHORT = 60.0
 
 
 def plan(options: argparse.Namespace, output: Output) -> int:
@@ -40,7 +38,7 @@ def plan(options: argparse.Namespace, output: Output) -> int:
             output.line(comment_of_failure(project, stack, str(error), datetime.now(timezone.utc)))
         raise
     found = previewed.plan
-    live = live_jobs(found, lambda: _data_dir(folder, options))
+    live = live_jobs(found, _data_dir(previewed))
     if options.save_plan is not None and not found.errors:
         save(previewed, options.save_plan, folder, refresh=options.refresh)
     if output.as_json:
@@ -54,8 +52,7 @@ def plan(options: argparse.Namespace, output: Output) -> int:
     return FAILED if found.changes and options.exit_code else 0
 
 
-def _data_dir(folder: Path, options: argparse.Namespace) -> Path | None:
+def _data_dir(previewed: Preview) -> Path | None:
     """Return the emulator's folder as the stack configures it, or None for the default."""
-    stack = pulumi_command.stack_arguments(options.stack)
-    ran = pulumi_command.run(["config", "get", "vertex-training:dataDir", *stack], folder, _SHORT)
-    return Path(ran.out.strip()).expanduser() if ran.code == 0 and ran.out.strip() else None
+    configured = previewed.configuration.get("vertex-training:dataDir")
+    return Path(str(configured)).expanduser() if configured else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -68,25 +67,24 @@ class LiveJob:
         }
 
 
-def live_jobs(found: Plan, data_dir: Callable[[], Path | None]) -> dict[str, LiveJob]:
+def live_jobs(found: Plan, data_dir: Path | None) -> dict[str, LiveJob]:
     """Return the live jobs that the deployment will stop, by the URN of their resource.
 
-    A job whose service does not answer is reported with the state `UNKNOWN`. `data_dir` returns the
-    emulator's folder; it is called only if a job is there.
+    A job whose service does not answer is reported with the state `UNKNOWN`. `data_dir` is the emulator's
+    folder, None the default.
     """
     stopped = [(change, change.stopped) for change in found.changes if change.stopped is not None]
     if not stopped:
         return {}
-    folder = data_dir() if any(job.endpoint == "emulator" for _, job in stopped) else None
     with ThreadPoolExecutor(min(len(stopped), _READS_AT_A_TIME)) as pool:
-        read = pool.map(lambda pair: _live_job(pair[0], pair[1], folder), stopped)
+        read = pool.map(lambda pair: _live_job(pair[0], pair[1], data_dir), stopped)
         return {change.urn: job for (change, _), job in zip(stopped, read, strict=True) if job is not None}
 
 
 def _live_job(change: Change, job: RecordedJob, data_dir: Path | None) -> LiveJob | None:
     try:
         endpoint = _endpoint(job, data_dir)
-        record = gateway_of(job.name).get(endpoint, job.name)
+        record = gateway_of(job.name).read(endpoint, job.name)
     except NotFound:
         return None
     except (CloudError, CommandError) as error:

@@ -18,9 +18,13 @@ _TIMEOUT = 1800.0
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """A preview: the plan, its steps in the engine's JSON, and the engine's plan, empty if not asked for."""
+    """A preview: the plan, its steps in the engine's JSON, and the engine's plan, empty if not asked for.
+
+    `configuration` is the stack's, without secrets.
+    """
 
     plan: Plan
+    configuration: Mapping[str, Any] = field(default_factory=dict)
     steps: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     engine_plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -51,7 +55,12 @@ def preview(folder: Path, stack: str | None, *, refresh: bool = False, save: boo
             said = " ".join(ran.err.split()).removeprefix("error: ")
             raise CommandError(f"`pulumi preview` failed with exit code {ran.code}: {said}")
         engine_plan = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return Preview(plan=found, steps=document.get("steps") or (), engine_plan=engine_plan)
+    return Preview(
+        plan=found,
+        configuration=document.get("config") or {},
+        steps=document.get("steps") or (),
+        engine_plan=engine_plan,
+    )
 
 
 def _document(ran: pulumi_command.Ran) -> Mapping[str, Any]:
