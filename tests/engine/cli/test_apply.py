@@ -152,8 +152,8 @@ def test_another_program_and_another_configuration_are_refused_with_both_values(
     assert set(reasons(steps.more_workers)) == {("configuration", ""), ("plan", "train")}
     configuration, plan = steps.more_workers.json["reasons"]
     assert configuration["message"] == "engine-test:team: none -> vision"
-    assert "workers: 2 -> 4 x n1-standard-4" in plan["message"].partition("; now it is ")[0]
-    assert "workers: 2 -> 8 x n1-standard-4" in plan["message"].partition("; now it is ")[2]
+    assert "workers: 2 -> 4 x n1-standard-4" in plan["message"].partition("; now: ")[0]
+    assert "workers: 2 -> 8 x n1-standard-4" in plan["message"].partition("; now: ")[2]
     assert steps.more_workers.json["remedy"] == "vertex-training plan --save-plan plan.json"
 
 

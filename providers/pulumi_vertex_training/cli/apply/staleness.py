@@ -100,7 +100,7 @@ def _of_state(old: str | None, new: str | None) -> str:
 def _of_plan(urn: str, saved: SavedPlan, now: SavedPlan) -> str:
     planned, present = saved.changes.get(urn, _NOTHING), now.changes.get(urn, _NOTHING)
     if planned != present:
-        return f"planned was {planned}; now it is {present}"
+        return f"planned: {planned}; now: {present}"
     names = ", ".join(_differing(saved.resources.get(urn), now.resources.get(urn)))
     return f"another value than in the plan{f': {names}' if names else ''}"
 

@@ -71,7 +71,7 @@ class Change:
     `difference` is set for a job that changes, `values` for every other resource that does. `reason` is why
     a job runs again, "" for other changes. `stopped` is the job that the state has and the plan removes.
     `topologies` are the worker pools of a job on both sides. `said` is the provider's own description of a
-    change, for a job whose pools are a secret.
+    change, for a job whose pools are a secret. `has_secret` is true if any input is one.
     """
 
     urn: str
@@ -212,7 +212,7 @@ def _change(step: Mapping[str, Any], reason: str, findings: Iterable[Finding]) -
         reason=reason,
         stopped=recorded_job(kind, _id(step), old) if kind is not None and stops else None,
         topologies=topologies(kind, old, {} if effect == "delete" else new) if kind is not None else (),
-        has_secret=_has_secret(new),
+        has_secret=_has_secret(old if effect == "delete" else new),
         said=_said(name_of(step), findings) if kind is not None and changes else (),
     )
 

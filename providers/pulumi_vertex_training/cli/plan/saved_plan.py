@@ -36,6 +36,8 @@ class PlannedChange:
     words: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if self.effect == "none":
+            return "no change"
         return f"{self.effect} ({'; '.join(self.words)})" if self.words else self.effect
 
 
@@ -75,7 +77,9 @@ def of_preview(previewed: Preview, folder: Path, *, refresh: bool) -> SavedPlan:
 
 
 def discard(file: Path) -> None:
-    """Delete a saved plan, if there is one. Raises CommandError."""
+    """Delete a saved plan, if there is one. Raises CommandError, also if its folder does not exist."""
+    if not file.absolute().parent.is_dir():
+        raise InputError(f"{file.parent} is not a folder.", path="--save-plan")
     try:
         file.unlink(missing_ok=True)
     except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document
 from pulumi_vertex_training.views.output import Cell, Output
@@ -22,6 +23,8 @@ _VERBS = {
     "read": "to read",
     "none": "unchanged",
 }
+
+_JOBS = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
 
 
 def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:
@@ -83,6 +86,8 @@ def words_of(change: Change) -> list[str]:
 
 
 def _pools(change: Change) -> Iterator[str]:
+    if change.has_secret and not change.topologies and change.type in _JOBS:
+        yield "its worker pools are a secret"
     for topology in change.topologies:
         sides = [(one.index, one.new if change.effect == "create" else one.old) for one in topology.changes]
         words = ", ".join(pool_in_words(index, pool) for index, pool in sides if not pool.is_empty)

@@ -103,6 +103,13 @@ def test_a_job_with_a_secret_in_its_pools_has_the_words_of_the_provider_and_no_v
         assert not pictures(text)
 
 
+def test_a_new_and_a_removed_job_with_secret_pools_say_so():
+    hidden = {"display_name": "digits", "worker_pool_specs": SECRET}
+    text = comment(plan(step("create", "new", None, hidden), step("delete", "old", hidden, None)), {}, NOW)
+    assert "| create | `new` | CustomJob | its worker pools are a secret |" in text
+    assert "| delete | `old` | CustomJob | its worker pools are a secret |" in text
+
+
 def test_a_secret_that_changes_alone_is_said():
     old = {"labels": SECRET}
     found = plan(step("update", "data", old, old, resource="StagingBucket"))

@@ -64,7 +64,7 @@ SAVED = SavedPlan(
         ),
         (
             {"resources": {}, "changes": {}},
-            [("plan", "train", "planned was replace (workers: 2 -> 4); now it is none")],
+            [("plan", "train", "planned: replace (workers: 2 -> 4); now: no change")],
         ),
         ({"program": {"infra/__main__.py": "two"}}, []),
     ),
@@ -145,3 +145,14 @@ def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.Capture
     assert main(["apply", "--plan", str(tmp_path / "plan.json"), "--cwd", str(tmp_path), "--json"]) == 2
     (error,) = json.loads(capsys.readouterr().out)["errors"]
     assert error["path"] == "--cwd"
+
+
+def test_a_folder_that_does_not_exist_is_named_before_the_preview(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Pulumi.yaml").write_text("name: digits\nruntime: python\n")
+    file = tmp_path / "missing" / "plan.json"
+    assert main(["plan", "--cwd", str(tmp_path), "--save-plan", str(file), "--json"]) == 2
+    (error,) = json.loads(capsys.readouterr().out)["errors"]
+    assert error["path"] == "--save-plan"
+    assert str(file.parent) in error["message"]
