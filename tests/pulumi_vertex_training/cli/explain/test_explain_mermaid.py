@@ -36,7 +36,7 @@ def test_the_output_is_the_picture_of_the_pools_alone(
     assert len(chart.replicas) == 5
 
 
-def test_the_errors_of_a_job_are_beside_its_picture(
+def test_a_job_with_errors_has_a_picture_and_the_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = {"workerPoolSpecs": pools(1, 2, machine="n1-standard-5")}
