@@ -12,7 +12,17 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
-from client import deployments, drifts, explain, imports, install, previews, providers, tests  # noqa: E402
+from client import (  # noqa: E402
+    deployments,
+    drifts,
+    explain,
+    imports,
+    install,
+    plans,
+    previews,
+    providers,
+    tests,
+)
 from emulated import (  # noqa: E402
     edits,
     emulator,
@@ -57,6 +67,7 @@ def main(arguments: list[str]) -> int:
         "tensorflow": tensorflow.figures,
         "images": images.figures,
         "previews": lambda: previews.figures(counts),
+        "plan": lambda: plans.figures(counts),
         "drift": lambda: drifts.figures(counts),
         "deployments": deployments.figures,
         "install": install.figures,
@@ -89,6 +100,7 @@ GROUPS = (
     "tensorflow",
     "images",
     "previews",
+    "plan",
     "drift",
     "deployments",
     "install",

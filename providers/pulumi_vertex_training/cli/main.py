@@ -77,6 +77,7 @@ _COMMANDS = {
     "cancel": ("jobs.commands", "cancel"),
     "import": ("jobs.commands", "import_job"),
     "plan": ("plan.command", "plan"),
+    "apply": ("apply.command", "apply"),
     "drift": ("drift.command", "drift"),
     "promote": ("promote.command", "promote"),
     "gc": ("gc.command", "collect"),

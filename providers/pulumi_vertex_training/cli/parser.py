@@ -50,6 +50,7 @@ def build() -> Parser:
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
     _add_plan(parser, commands)
+    _add_apply(parser, commands)
     _add_drift(parser, commands)
     _add_promote(parser, commands)
     doctor = parser.command(
@@ -136,6 +137,11 @@ def _add_declarations(parser: Parser, commands: Subparsers) -> None:
         "--replica", metavar="NAME", help="print only the environment of this replica, such as workerpool1-0"
     )
     explain.add_argument(
+        "--mermaid",
+        action="store_true",
+        help="print only a picture of the worker pools, as a Mermaid flowchart, which GitHub and GitLab draw",
+    )
+    explain.add_argument(
         "--persistent-resource",
         metavar="FILE",
         help="check that the job fits on this persistent resource: the output of "
@@ -169,7 +175,32 @@ def _add_plan(parser: Parser, commands: Subparsers) -> None:
     plan.add_argument(
         "--markdown", action="store_true", help="print Markdown, for a comment of a pull request"
     )
+    plan.add_argument(
+        "--save-plan",
+        type=Path,
+        metavar="FILE",
+        help="write the plan into a file that `vertex-training apply --plan FILE` deploys",
+    )
     plan.add_argument("--exit-code", action="store_true", help="exit with code 1 if anything changes")
+
+
+def _add_apply(parser: Parser, commands: Subparsers) -> None:
+    apply = parser.command(
+        commands,
+        "apply",
+        "deploy a saved plan, unless the program, the configuration or the state has changed since",
+        parents=[_json_options()],
+    )
+    apply.add_argument(
+        "--plan", type=Path, metavar="FILE", required=True, help="file that `plan --save-plan FILE` wrote"
+    )
+    apply.add_argument("--stack", "-s", metavar="S", help="stack to deploy (default: the selected one)")
+    apply.add_argument(
+        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
+    )
+    apply.add_argument(
+        "--yes", action="store_true", help="deploy it; without this, only check whether it can be deployed"
+    )
 
 
 def _add_drift(parser: Parser, commands: Subparsers) -> None:

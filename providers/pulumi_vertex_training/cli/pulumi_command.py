@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training.views.failure import CommandError, InputError
+
+_NO_CLI = (
+    "`pulumi` is not on PATH. Install the Pulumi CLI, or in a clone of this project run `source ./activate`."
+)
+_PROJECT_FILES = ("Pulumi.yaml", "Pulumi.yml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +55,48 @@ def run(
             timeout=timeout,
         )
     except FileNotFoundError:
-        raise CommandError(
-            "`pulumi` is not on PATH. Install the Pulumi CLI, or in a clone of this project run "
-            "`source ./activate`."
-        ) from None
+        raise CommandError(_NO_CLI) from None
     except subprocess.TimeoutExpired:
         raise CommandError(f"`pulumi {arguments[0]}` did not end within {timeout:g} s.") from None
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def stream(arguments: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> int:
+    """Run `pulumi`, pass each line that it prints on at once, and return its exit code.
+
+    There is no time limit: a deployment may wait for a job. A request to stop reaches `pulumi` as well, which
+    then ends by itself. Raises CommandError without a CLI.
+    """
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            ["pulumi", *arguments, "--non-interactive"],  # noqa: S607
+            cwd=folder,
+            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except FileNotFoundError:
+        raise CommandError(_NO_CLI) from None
+    before = signal.signal(signal.SIGTERM, lambda number, _: process.send_signal(number))
+    try:
+        while not _pass_on(process, on_line):
+            pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return process.wait()
+
+
+def _pass_on(process: subprocess.Popen[str], on_line: Callable[[str], None]) -> bool:
+    """Pass lines on until the output ends. Return False after Ctrl-C, which `pulumi` has received, too."""
+    try:
+        for line in process.stdout or ():
+            on_line(line.rstrip("\n"))
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def folder_of(given: Path | None) -> Path:
@@ -62,8 +104,7 @@ def folder_of(given: Path | None) -> Path:
     folder = (given or Path()).absolute()
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder.", path="--cwd")
-    names = ("Pulumi.yaml", "Pulumi.yml")
-    if not any((each / name).is_file() for each in (folder, *folder.parents) for name in names):
+    if project_file(folder) is None:
         raise InputError(
             f"No Pulumi.yaml is in {folder} or above. Run it in the folder of a Pulumi program, or name the "
             "folder with --cwd.",
@@ -75,3 +116,26 @@ def folder_of(given: Path | None) -> Path:
 def stack_arguments(stack: str | None) -> list[str]:
     """Return the arguments that name the stack; none for the selected one."""
     return ["--stack", stack] if stack else []
+
+
+def names_of(folder: Path, stack: str | None) -> tuple[str, str]:
+    """Return the names of the project and the stack for a text about them, each "" if it is not known."""
+    ran = None if stack else run(["stack", "--show-name"], folder, 60.0)
+    selected = ran.out.strip() if ran is not None and ran.code == 0 else ""
+    return _project(folder), (stack or selected).rpartition("/")[2]
+
+
+def project_file(folder: Path) -> Path | None:
+    """Return the file of the Pulumi program in or above a folder, or None."""
+    candidates = (each / name for each in (folder, *folder.parents) for name in _PROJECT_FILES)
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _project(folder: Path) -> str:
+    file = project_file(folder)
+    if file is None:
+        return ""
+    named = re.search(
+        r"^name:\s*['\"]?([\w.-]+)", file.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
+    )
+    return named[1] if named else ""

@@ -158,6 +158,11 @@ class JobClient:
         with translated(endpoint, f"read {self.noun} {resource_id(name)}", if_missing=_LIST_THEM):
             return _record(self._ask("get", endpoint, name))
 
+    def read(self, endpoint: Endpoint, name: str) -> JobRecord:
+        """Return a job by its full name, read as JSON without Google's client. Raises NotFound."""
+        with translated(endpoint, f"read {self.noun} {resource_id(name)}", if_missing=_LIST_THEM):
+            return from_wire(rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{name}"))
+
     def list_jobs(self, endpoint: Endpoint, *, filter_: str = "") -> list[JobRecord]:
         """Return the jobs of the endpoint's project and location that match the filter, newest first.
 

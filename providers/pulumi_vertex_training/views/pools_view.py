@@ -30,7 +30,12 @@ def in_words(spec: CustomJobSpec | None) -> str:
         return ""
     replicas = sum(pool.replica_count for _, pool in pools)
     kind = "A job of one replica" if replicas == 1 else f"A distributed job of {replicas} replicas"
-    return f"{kind}: {', '.join(f'{_role(i, pool)} {_replicas(pool)}' for i, pool in pools)}"
+    return f"{kind}: {', '.join(pool_in_words(i, pool) for i, pool in pools)}"
+
+
+def pool_in_words(position: int, pool: WorkerPoolSpec) -> str:
+    """Describe a pool at a position: "workers 3 x n1-standard-8"."""
+    return f"{role_in_words(position, pool)} {_replicas(pool)}"
 
 
 def bare_in_words(spec: CustomJobSpec) -> str:
@@ -62,7 +67,7 @@ def _show_pools(pools: Sequence[WorkerPoolSpec], output: Output) -> None:
     for i, pool in present:
         row: list[Cell] = [
             str(i),
-            _role(i, pool),
+            role_in_words(i, pool),
             (_machines(pool), _equipment(pool)),
         ]
         if with_accelerators:
@@ -80,9 +85,9 @@ def _show_tasks(pools: Sequence[WorkerPoolSpec], output: Output) -> None:
             continue
         same = next((roles for roles, task in tasks if task == pool.task), None)
         if same is None:
-            tasks.append(([_role(i, pool)], pool.task))
+            tasks.append(([role_in_words(i, pool)], pool.task))
         else:
-            same.append(_role(i, pool))
+            same.append(role_in_words(i, pool))
     for roles, task in tasks:
         title = all_of(roles)
         output.section(
@@ -130,7 +135,8 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, json.dumps(value, ensure_ascii=False)
 
 
-def _role(position: int, pool: WorkerPoolSpec) -> str:
+def role_in_words(position: int, pool: WorkerPoolSpec) -> str:
+    """Name the role of a pool at a position, "no role" past the fourth."""
     if position >= MAX_POOLS:
         return "no role"
     return role_of(position, pool).in_words(pool.replica_count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from support import mermaid
 from support.engine import Engine
 
 PROGRAM = """
@@ -82,6 +84,9 @@ class Steps:
     markdown: Run
     plain: Run
     broken: Run
+    left: str
+    """The file of the plan after the preview that had errors, "" if it is gone."""
+    nobody: Run
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +102,17 @@ def steps(shared_engine: Engine) -> Steps:
     markdown = plan(engine, "--markdown")
     plain = plan(engine)
     engine.write(PROGRAM + BROKEN)
+    saved = engine.folder / "plan.json"
+    saved.write_text("an earlier plan")
+    broken = plan(engine, "--json", "--save-plan", str(saved))
     return Steps(
         unchanged=unchanged,
         changed=changed,
         markdown=markdown,
         plain=plain,
-        broken=plan(engine, "--json"),
+        broken=broken,
+        left=saved.read_text() if saved.exists() else "",
+        nobody=plan(engine, "--stack", "nobody", "--markdown"),
     )
 
 
@@ -148,11 +158,33 @@ def test_live_jobs_that_will_stop_are_named(steps: Steps) -> None:
 
 def test_markdown_has_a_warning_a_table_and_the_fields(steps: Steps) -> None:
     text = steps.markdown.out
-    assert "> [!WARNING]" in text
-    assert "`train` is " in text
+    assert text.startswith(
+        "<!-- vertex-training plan engine-test/test -->\n### Plan of engine-test, stack test\n"
+    )
+    assert "> [!WARNING]\n> - `train` is " in text
     assert "up will cancel it and run it again." in text
     assert "| replace | `train` | CustomJob |" in text
     assert "| `worker_pool_specs[1].replica_count` | 2 | 4 |" in text
+
+
+def test_markdown_has_a_picture_of_each_topology_before_and_after(steps: Steps) -> None:
+    pictures = dict(re.findall(r"`(\w+)`:\n\n```mermaid\n(.*?)\n```", steps.markdown.out, re.DOTALL))
+    assert set(pictures) == {"train", "gone", "new"}
+    train = mermaid.read(pictures["train"])
+    assert {name: box.title for name, box in train.boxes.items()} == {
+        "before": "before: 3 replicas",
+        "after": "after: 5 replicas",
+    }
+    assert [one for one in train.replicas if one[2]] == [(1, 2, "added"), (1, 3, "added")]
+    assert list(mermaid.read(pictures["gone"]).boxes) == ["before"]
+    assert list(mermaid.read(pictures["new"]).boxes) == ["after"]
+
+
+def test_a_plan_that_cannot_be_made_is_a_comment_with_the_reason(steps: Steps) -> None:
+    assert steps.nobody.code == 1
+    assert steps.nobody.out.startswith("<!-- vertex-training plan engine-test/nobody -->\n")
+    assert "no stack named 'nobody' found" in steps.nobody.out
+    assert "no stack named 'nobody' found" in steps.nobody.err
 
 
 def test_a_pipe_gets_a_line_for_each_change(steps: Steps) -> None:
@@ -163,6 +195,7 @@ def test_a_pipe_gets_a_line_for_each_change(steps: Steps) -> None:
 
 def test_errors_of_the_preview_are_errors_of_the_plan(steps: Steps) -> None:
     assert steps.broken.code == 2
+    assert steps.left == ""
     errors = steps.broken.document["errors"]
     assert {error["resource"] for error in errors} == {"train"}
     assert [error["message"].partition(":")[0] for error in errors] == [

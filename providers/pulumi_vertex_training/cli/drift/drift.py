@@ -13,13 +13,12 @@ from typing import Any, Literal, get_args
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.drift.refresh import Reading, Refresh
+from pulumi_vertex_training.cli.plan.jobs import job_difference, job_kind_of
 from pulumi_vertex_training.cli.plan.plan import (
     INTERNAL,
     Finding,
     ValueChange,
     is_hidden,
-    job_difference,
-    job_kind_of,
     name_of,
     shown,
     type_of,

@@ -16,8 +16,9 @@ from pulumi_vertex_training.cli.drift.drift import (
     repair_of_all,
 )
 from pulumi_vertex_training.cli.plan.plan import shown
-from pulumi_vertex_training.cli.plan.view import escaped, of_resource
+from pulumi_vertex_training.cli.plan.view import of_resource
 from pulumi_vertex_training.runs.live_jobs import counted
+from pulumi_vertex_training.views.markdown import code, escaped
 from pulumi_vertex_training.views.output import Cell, Output
 
 _SIGNS = {"changed": "~", "cancelled": "!", "deleted": "-"}
@@ -134,24 +135,24 @@ def _progress(moved: tuple[Progress, ...]) -> Iterator[str]:
 
 def markdown(report: Report, place: Place) -> str:
     """Return the drift for an issue or a comment."""
-    lines = [f"### {_title(report)}", "", f"{_summary(report)}."]
+    lines = [f"### {escaped(_title(report))}", "", f"{_summary(report)}."]
     if report.drifts:
         lines += ["", "| Drift | Resource | Type | Difference |", "| --- | --- | --- | --- |"]
         for drift in report.drifts:
             words = "<br>".join(map(escaped, drift.words))
-            lines.append(f"| {drift.effect} | `{drift.name}` | {drift.type} | {words} |")
+            lines.append(f"| {drift.effect} | {code(drift.name)} | {drift.type} | {words} |")
         lines += ["", "| To repair | Run |", "| --- | --- |"]
         for names, repair, because in _repairs(report, place):
             words = "<br>".join(map(escaped, (names, *because)))
-            lines.append(f"| {words} | `{escaped(repair)}` |")
+            lines.append(f"| {words} | {code(repair, longest=4_000)} |")
     for drift in report.drifts:
         if fields := _fields(drift):
-            lines += ["", f"<details><summary>{drift.name}, field by field</summary>", ""]
+            lines += ["", f"<details><summary>{escaped(drift.name)}, field by field</summary>", ""]
             lines += ["| Field | Recorded | Live |", "| --- | --- | --- |"]
-            lines += [f"| `{path}` | {escaped(old)} | {escaped(new)} |" for path, old, new in fields]
+            lines += [f"| {code(path)} | {escaped(old)} | {escaped(new)} |" for path, old, new in fields]
             lines += ["", "</details>"]
     for sentence in _progress(report.progress):
-        lines += ["", sentence]
+        lines += ["", escaped(sentence)]
     findings = [one for one in report.findings if one.severity in ("error", "warning")]
     if findings:
         lines += [""]

@@ -16,6 +16,7 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentReso
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.failure import BAD_INPUT, CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.topology_picture import picture
 from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.findings.problems import Problem
 
@@ -26,6 +27,8 @@ _DESCRIBED = "give the output of `gcloud ai persistent-resources describe` with 
 def explain(options: argparse.Namespace, output: Output) -> int:
     """Run the command `explain`. Return 2 if there are errors; everything else is printed as well."""
     checks = check_switches.of_options(options)
+    if options.mermaid and (output.as_json or options.replica is not None or options.file is None):
+        raise InputError("Give --mermaid with a FILE, and without --json and --replica.", path="--mermaid")
     if options.file is None:
         return framework_page.explain_framework(checks.framework, checks.location, output)
     try:
@@ -45,13 +48,24 @@ def explain(options: argparse.Namespace, output: Output) -> int:
         framework=checks.framework,
         resource=resource,
     )
-    if options.replica is not None:
+    if options.mermaid:
+        _picture(explained, output)
+    elif options.replica is not None:
         explained = _one_replica(explained, options.replica, output)
     elif output.as_json:
         explain_json.write(explained, explained.replicas, output.document_part)
     else:
         explain_view.show(explained, output, command=_same_command(options))
     return BAD_INPUT if explained.errors else 0
+
+
+def _picture(explained: Explanation, output: Output) -> None:
+    """Print the worker pools as a Mermaid flowchart, and the errors of the job."""
+    output.errors(
+        [{"message": explain_view.sentence(problem), "path": problem.path} for problem in explained.errors]
+    )
+    if explained.spec is not None and (drawn := picture(explained.spec.worker_pool_specs)):
+        output.line(drawn)
 
 
 def _same_command(options: argparse.Namespace) -> str | None:

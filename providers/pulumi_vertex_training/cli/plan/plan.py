@@ -7,16 +7,22 @@ jobs are compared pool by pool, all others value by value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pulumi_vertex_training import registry
-from vertex_training.fields.decode import UNKNOWN, decode
+from pulumi_vertex_training.cli.plan.jobs import (
+    ENGINES_UNKNOWN,
+    HIDDEN,
+    RecordedJob,
+    Topology,
+    job_difference,
+    job_kind_of,
+    recorded_job,
+    topologies,
+)
 from vertex_training.job.difference import JobDifference, as_document
-from vertex_training.job.job_kind import JobKind
-from vertex_training.job.job_spec import parts
 
 Effect = Literal["create", "update", "replace", "delete", "import", "read", "none"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
@@ -36,13 +42,15 @@ _OF_STEP: Mapping[str, Effect] = {
     "same": "none",
     "refresh": "none",
 }
+_ORDER: tuple[Effect, ...] = ("replace", "delete", "update", "create", "import", "read", "none")
 _PREFIX = re.compile(
     r"((error|warning): (\S+ resource '[^']*' has a problem: )?|Preview failed: (Failure: )?)"
 )
 """The engine's own words before a message; it repeats the resource, which a finding has."""
-_ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""The engine's text for a value that is not known yet (pulumi.runtime.rpc.UNKNOWN)."""
 _NOT_KNOWN = "(not known yet)"
+_OF_PROVIDER = re.compile(r"([^:]+): (.+); [^;]+ is replaced, because [^;]+", re.DOTALL)
+_ECHO = "an unhandled error occurred: program exited with non-zero exit code"
+_HIDDEN_CHANGE = "a secret value changes"
 _OWN = ("__", "marks")
 """Beginnings of inputs that are not the user's: they appear in no difference."""
 
@@ -57,25 +65,13 @@ class ValueChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedJob:
-    """A job that a deployment will stop, as the state has it.
-
-    `name` is its full name, `replicas` the number of replicas of its declaration.
-    """
-
-    name: str
-    endpoint: str
-    project: str
-    location: str
-    replicas: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Change:
     """The effect of the deployment on one resource.
 
     `difference` is set for a job that changes, `values` for every other resource that does. `reason` is why
     a job runs again, "" for other changes. `stopped` is the job that the state has and the plan removes.
+    `topologies` are the worker pools of a job on both sides. `said` is the provider's own description of a
+    change, for a job whose pools are a secret. `has_secret` is true if any input is one.
     """
 
     urn: str
@@ -86,13 +82,20 @@ class Change:
     values: tuple[ValueChange, ...] = ()
     reason: str = ""
     stopped: RecordedJob | None = None
+    topologies: tuple[Topology, ...] = ()
+    has_secret: bool = False
+    said: tuple[str, ...] = ()
 
     @property
     def changes(self) -> tuple[str, ...]:
         """The change in words, in parts of a sentence; () for a new or removed resource."""
-        if self.difference is not None:
+        if self.difference is not None and self.difference.changes:
             return self.difference.changes
-        return tuple(f"{one.path}: {shown(one.old)} -> {shown(one.new)}" for one in self.values)
+        if self.said:
+            return self.said
+        if self.values:
+            return tuple(f"{one.path}: {shown(one.old)} -> {shown(one.new)}" for one in self.values)
+        return (_HIDDEN_CHANGE,) if self.has_secret and self.effect == "update" else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +109,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The changes of a preview in the engine's order, without unchanged resources, and its messages."""
+    """The changes of a preview, those that end something first, without unchanged resources; its messages."""
 
     stack: str = ""
     project: str = ""
@@ -139,21 +142,27 @@ def read(preview: Mapping[str, Any]) -> Plan:
 
     The records of a job's runs are part of the job: they appear as its `reason` only.
     """
-    steps = [step for step in preview.get("steps") or () if not is_hidden(step)]
+    everything = preview.get("steps") or ()
+    steps = [step for step in everything if not is_hidden(step)]
     reasons = {
         name_of(step): str(_inputs(step, "newState").get("reason") or "")
         for step in steps
         if type_of(step) in _RUNS
     }
     resources = [step for step in steps if type_of(step) not in INTERNAL]
-    changes = [_change(step, reasons.get(name_of(step), "")) for step in resources if _effect(step) != "none"]
-    urn = str(steps[0]["urn"]).split("::") if steps else []
+    findings = tuple(findings_of(preview.get("diagnostics") or ()))
+    changes = [
+        _change(step, reasons.get(name_of(step), ""), findings)
+        for step in resources
+        if _effect(step) != "none"
+    ]
+    urn = str(everything[0]["urn"]).split("::") if everything else []
     return Plan(
         stack=urn[0].rpartition(":")[2] if urn else "",
         project=urn[1] if len(urn) > 1 else "",
-        changes=tuple(changes),
+        changes=tuple(sorted(changes, key=lambda one: (_ORDER.index(one.effect), one.name, one.urn))),
         unchanged=len(resources) - len(changes),
-        findings=tuple(findings_of(preview.get("diagnostics") or ())),
+        findings=_without_echo(findings),
     )
 
 
@@ -186,12 +195,13 @@ def _inputs(step: Mapping[str, Any], state: str) -> Mapping[str, Any]:
     return recorded if isinstance(recorded, Mapping) else {}
 
 
-def _change(step: Mapping[str, Any], reason: str) -> Change:
+def _change(step: Mapping[str, Any], reason: str, findings: Iterable[Finding]) -> Change:
     effect, token = _effect(step), type_of(step)
     old, new = _inputs(step, "oldState"), _inputs(step, "newState")
     kind = job_kind_of(token)
     changes = effect in ("update", "replace")
     compared = job_difference(kind, old, new) if kind is not None and changes else None
+    stops = kind is not None and effect in ("replace", "delete")
     return Change(
         urn=str(step["urn"]),
         type=token.rpartition(":")[2],
@@ -200,58 +210,42 @@ def _change(step: Mapping[str, Any], reason: str) -> Change:
         difference=compared,
         values=tuple(value_changes(old, new)) if changes and (compared is None or not compared.paths) else (),
         reason=reason,
-        stopped=_recorded_job(kind, step) if kind is not None and effect in ("replace", "delete") else None,
+        stopped=recorded_job(kind, _id(step), old) if kind is not None and stops else None,
+        topologies=topologies(kind, old, {} if effect == "delete" else new) if kind is not None else (),
+        has_secret=_has_secret(old if effect == "delete" else new),
+        said=_said(name_of(step), findings) if kind is not None and changes else (),
     )
 
 
-def job_kind_of(token: str) -> JobKind[Any] | None:
-    """Return the kind of job of a type token, or None for any other resource."""
-    for entry in registry.RUNNABLE:
-        if token in map(registry.type_token, entry.resources):
-            return entry.part("kind", "KIND", JobKind)
-    return None
+def _said(name: str, findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return the provider's own words about a job's pools, which may be a secret for the engine."""
+    found = (_OF_PROVIDER.fullmatch(one.message) for one in findings if one.severity == "info")
+    return tuple(match[2] for match in found if match and match[1] == name)
 
 
-def job_difference(
-    kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]
-) -> JobDifference | None:
-    """Return the difference of two declarations of a job, or None if one of them cannot be read."""
-    read = partial(decode, kind.spec)
-    was, will = read(_spec(kind, old)), read(_spec(kind, new))
-    if was.draft is None or will.draft is None:
-        return None
-    return kind.compare(was.draft, will.draft, unknown=will.unknown)
+def _without_echo(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings without the engine's message that the program failed, if another says why."""
+    said = [one for one in findings if one.severity == "error" and not one.message.startswith(_ECHO)]
+    return tuple(one for one in findings if not (said and one.message.startswith(_ECHO)))
 
 
-def _spec(kind: JobKind[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    names = [item.name for item in fields(kind.spec)]
-    return {name: _known(inputs[name]) for name in names if name in inputs}
+def _id(step: Mapping[str, Any]) -> str:
+    return str((step.get("oldState") or {}).get("id"))
 
 
-def _known(value: Any) -> Any:
-    """Replace the engine's text for unknown values by the marker of this package."""
-    if value == _ENGINES_UNKNOWN:
-        return UNKNOWN
+def _has_secret(value: object) -> bool:
     if isinstance(value, Mapping):
-        return {key: _known(item) for key, item in value.items()}
-    return [_known(item) for item in value] if isinstance(value, list) else value
-
-
-def _recorded_job(kind: JobKind[Any], step: Mapping[str, Any]) -> RecordedJob | None:
-    state = step.get("oldState") or {}
-    place = {
-        name: str(_inputs(step, "oldState").get(name) or "") for name in ("endpoint", "project", "location")
-    }
-    if not registry.is_runnable(str(state.get("id"))):
-        return None
-    spec = decode(kind.spec, _spec(kind, _inputs(step, "oldState"))).draft
-    pools = [pool for _, part in parts(spec) for pool in part.worker_pool_specs] if spec is not None else []
-    return RecordedJob(name=str(state["id"]), replicas=sum(pool.replica_count for pool in pools), **place)
+        return any(map(_has_secret, value.values()))
+    return any(map(_has_secret, value)) if isinstance(value, list) else value == HIDDEN
 
 
 def value_changes(old: object, new: object, path: str = "") -> Iterator[ValueChange]:
     """Yield the values that differ between two inputs, without those that are not the user's."""
-    if isinstance(old, Mapping) or isinstance(new, Mapping):
+    if HIDDEN in (old, new):
+        if old != new:
+            # A value that is a secret on one side may still be one on the other.
+            yield ValueChange(path=path, old=_hidden(old), new=_hidden(new))
+    elif isinstance(old, Mapping) or isinstance(new, Mapping):
         before, after = _mapping(old), _mapping(new)
         for name in dict.fromkeys((*before, *after)):
             if path or not str(name).startswith(_OWN):
@@ -261,7 +255,11 @@ def value_changes(old: object, new: object, path: str = "") -> Iterator[ValueCha
         for i, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from value_changes(one, other, f"{path}[{i}]")
     elif old != new:
-        yield ValueChange(path=path, old=old, new=_NOT_KNOWN if new == _ENGINES_UNKNOWN else new)
+        yield ValueChange(path=path, old=old, new=_NOT_KNOWN if new == ENGINES_UNKNOWN else new)
+
+
+def _hidden(value: object) -> object:
+    return None if value is None else HIDDEN
 
 
 def _mapping(value: object) -> Mapping[Any, Any]:

@@ -1,16 +1,16 @@
-"""The plan as tables for a terminal, plain lines for a pipe, Markdown for a review, and JSON."""
+"""The plan as tables for a terminal, plain lines for a pipe, and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document, shown
-from pulumi_vertex_training.runs.live_jobs import counted, duration
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.plan.live import LiveJob
+from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document
 from pulumi_vertex_training.views.output import Cell, Output
-from vertex_training.fields import timestamps
+from pulumi_vertex_training.views.pools_view import pool_in_words
 
 _SIGNS = {"create": "+", "update": "~", "replace": "+-", "delete": "-", "import": "=", "read": ">"}
 _STYLES = {"create": "green", "update": "yellow", "replace": "yellow", "delete": "red"}
@@ -24,31 +24,7 @@ _VERBS = {
     "none": "unchanged",
 }
 
-
-@dataclass(frozen=True, kw_only=True)
-class LiveJob:
-    """A job that has not ended and that the deployment will stop.
-
-    `since` is the time at which it started, or was created (RFC 3339). `runs_again` is true if another job
-    replaces it. `trouble` is why its state is not known.
-    """
-
-    job: str
-    state: str
-    replicas: int
-    since: str = ""
-    runs_again: bool = False
-    trouble: str = ""
-
-    def sentence(self, name: str, now: datetime) -> str:
-        """Return what the deployment does to the job: "train is RUNNING (5 replicas, 2 h 10 min): ..."."""
-        count = counted(self.replicas, "replica")
-        if self.trouble:
-            return f"{name}: whether its job runs is not known ({count}): {self.trouble}"
-        age = duration((now - timestamps.parse(self.since)).total_seconds()) if self.since else ""
-        details = ", ".join(part for part in (count, age) if part)
-        again = " and run it again" if self.runs_again else ""
-        return f"{name} is {self.state} ({details}): up will cancel it{again}"
+_JOBS = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
 
 
 def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:
@@ -58,7 +34,10 @@ def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:
         "stack": plan.stack,
         "counts": plan.counts,
         "changes": [
-            {**change_document(change), "liveJob": _live_document(live.get(change.urn))}
+            {
+                **change_document(change),
+                "liveJob": live[change.urn].document() if change.urn in live else None,
+            }
             for change in plan.changes
         ],
         "findings": [
@@ -70,23 +49,10 @@ def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:
     }
 
 
-def _live_document(job: LiveJob | None) -> dict[str, Any] | None:
-    if job is None:
-        return None
-    return {
-        "job": job.job,
-        "state": job.state,
-        "replicas": job.replicas,
-        "since": job.since or None,
-        "runsAgain": job.runs_again,
-        "trouble": job.trouble or None,
-    }
-
-
 def show(plan: Plan, live: Mapping[str, LiveJob], output: Output) -> None:
     """Print the plan for people: first the jobs that will be stopped, then each change."""
     now = datetime.now(timezone.utc)
-    output.paragraph(f"{_title(plan)}: {_summary(plan)}.", style="bold")
+    output.paragraph(f"{title_of(plan)}: {summary_of(plan)}.", style="bold")
     for change in plan.changes:
         if (job := live.get(change.urn)) is not None:
             output.paragraph(f"! {job.sentence(change.name, now)}", style="yellow")
@@ -102,7 +68,7 @@ def show(plan: Plan, live: Mapping[str, LiveJob], output: Output) -> None:
 
 def _rows(plan: Plan) -> Iterator[list[Cell]]:
     for change in plan.changes:
-        words = _words(change)
+        words = words_of(change)
         yield [
             f"{_SIGNS[change.effect]} {change.effect}",
             change.name,
@@ -113,54 +79,28 @@ def _rows(plan: Plan) -> Iterator[list[Cell]]:
             yield ["", "", "", more]
 
 
-def _words(change: Change) -> list[str]:
+def words_of(change: Change) -> list[str]:
+    """Return the change in words: why a job runs again, and the differences, or the pools of a new job."""
     reason = [f"runs again: {change.reason}"] if change.reason else []
-    return [*reason, *change.changes]
+    return [*reason, *(change.changes or (_pools(change) if change.effect in ("create", "delete") else ()))]
 
 
-def markdown(plan: Plan, live: Mapping[str, LiveJob]) -> str:
-    """Return the plan for a pull request's comment."""
-    now = datetime.now(timezone.utc)
-    lines = [f"### {_title(plan)}", "", f"{_summary(plan)}."]
-    warned = [
-        job.sentence(f"`{change.name}`", now)
-        for change in plan.changes
-        if (job := live.get(change.urn)) is not None
-    ]
-    if warned:
-        lines += ["", "> [!WARNING]", *(f"> {sentence}." for sentence in warned)]
-    if plan.changes:
-        lines += ["", "| Effect | Resource | Type | Change |", "| --- | --- | --- | --- |"]
-        for change in plan.changes:
-            words = "<br>".join(map(escaped, _words(change)))
-            lines.append(f"| {change.effect} | `{change.name}` | {change.type} | {words} |")
-    for change in plan.changes:
-        if fields := _fields(change):
-            lines += ["", f"<details><summary>{change.name}, field by field</summary>", ""]
-            lines += ["| Field | Old | New |", "| --- | --- | --- |"]
-            lines += [f"| `{path}` | {escaped(old)} | {escaped(new)} |" for path, old, new in fields]
-            lines += ["", "</details>"]
-    findings = [one for one in plan.findings if one.severity in ("error", "warning")]
-    if findings:
-        lines += [""]
-        lines += [
-            f"- **{one.severity}**: {escaped(of_resource(one.resource, one.message))}" for one in findings
-        ]
-    return "\n".join(lines)
+def _pools(change: Change) -> Iterator[str]:
+    if change.has_secret and not change.topologies and change.type in _JOBS:
+        yield "its worker pools are a secret"
+    for topology in change.topologies:
+        sides = [(one.index, one.new if change.effect == "create" else one.old) for one in topology.changes]
+        words = ", ".join(pool_in_words(index, pool) for index, pool in sides if not pool.is_empty)
+        yield f"{topology.of}: {words}" if topology.of else words
 
 
-def _fields(change: Change) -> list[tuple[str, str, str]]:
-    if change.difference is not None:
-        compared = (*change.difference.pool_fields, *change.difference.fields)
-        return [(one.path, shown(one.old), shown(one.new)) for one in compared]
-    return [(one.path, shown(one.old), shown(one.new)) for one in change.values]
-
-
-def _title(plan: Plan) -> str:
+def title_of(plan: Plan) -> str:
+    """Return the heading of a plan."""
     return f"Plan of {plan.project}, stack {plan.stack}" if plan.stack else "Plan"
 
 
-def _summary(plan: Plan) -> str:
+def summary_of(plan: Plan) -> str:
+    """Return the number of resources by effect, as a part of a sentence."""
     if plan.errors:
         count = len(plan.errors)
         return f"it cannot be deployed: {count} error{'s' if count != 1 else ''}"
@@ -172,8 +112,3 @@ def _summary(plan: Plan) -> str:
 def of_resource(name: str, message: str) -> str:
     """Return a message that begins with the name of its resource."""
     return f"{name}: {message}" if name and not message.startswith(f"{name}:") else message
-
-
-def escaped(text: str) -> str:
-    """Return a text for a cell of a Markdown table."""
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())

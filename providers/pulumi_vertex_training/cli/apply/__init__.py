@@ -1,0 +1,1 @@
+"""`apply`: deploy a saved plan, and nothing else."""

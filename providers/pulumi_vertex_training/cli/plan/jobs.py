@@ -1,0 +1,152 @@
+"""Jobs in the steps of a preview: their declarations, the differences, and the worker pools on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pulumi_vertex_training import registry
+from vertex_training.fields.decode import UNKNOWN, Decoded, decode
+from vertex_training.fields.schema import child
+from vertex_training.job.difference import JobDifference
+from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import parts
+from vertex_training.topology.difference import PoolChange, compare
+from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
+from vertex_training.topology.roles import MAX_POOLS, role_of
+
+ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""The engine's text for a value that is not known yet (pulumi.runtime.rpc.UNKNOWN)."""
+
+HIDDEN = "[secret]"
+"""The engine's text for a secret."""
+
+_POOLS = "worker_pool_specs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedJob:
+    """A job that a deployment will stop, as the state has it.
+
+    `name` is its full name, `replicas` the number of replicas of its declaration.
+    """
+
+    name: str
+    endpoint: str
+    project: str
+    location: str
+    replicas: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """The worker pools of a job before and after; `of` says which replicas they are, "" for all of the job.
+
+    A pool that stays as it is has `change` "unchanged".
+    """
+
+    changes: tuple[PoolChange, ...]
+    of: str = ""
+
+    @property
+    def differs(self) -> bool:
+        return any(change.change != "unchanged" for change in self.changes)
+
+
+def job_kind_of(token: str) -> JobKind[Any] | None:
+    """Return the kind of job of a type token, or None for any other resource."""
+    for entry in registry.RUNNABLE:
+        if token in map(registry.type_token, entry.resources):
+            return entry.part("kind", "KIND", JobKind)
+    return None
+
+
+def job_difference(
+    kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> JobDifference | None:
+    """Return the difference of two declarations of a job, or None if one of them cannot be read.
+
+    An input that is a secret as a whole is not compared.
+    """
+    was, will = _both(kind, old, new)
+    if was.draft is None or will.draft is None:
+        return None
+    return kind.compare(was.draft, will.draft, unknown=will.unknown)
+
+
+def topologies(kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Topology, ...]:
+    """Return the worker pools of each job in a declaration; `old` or `new` is empty for one side only.
+
+    Pools that cannot be read, such as those with a secret number of replicas, are left out.
+    """
+    was, will = _both(kind, old, new)
+    before, after = _pools(kind, was), _pools(kind, will)
+    return tuple(_topologies(before, after, will.unknown))
+
+
+def recorded_job(kind: JobKind[Any], name: str, inputs: Mapping[str, Any]) -> RecordedJob | None:
+    """Return the job that a state has under a name, or None if no service ever gave this name."""
+    if not registry.is_runnable(name):
+        return None
+    spec = _read(kind, inputs).draft
+    pools = [pool for _, part in parts(spec) for pool in part.worker_pool_specs] if spec is not None else []
+    place = {field: str(inputs.get(field) or "") for field in ("endpoint", "project", "location")}
+    return RecordedJob(name=name, replicas=sum(pool.replica_count for pool in pools), **place)
+
+
+def _both(
+    kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> tuple[Decoded[Any], Decoded[Any]]:
+    """Read both sides without the inputs that are a secret on either."""
+    secret = {name for side in (old, new) for name, value in side.items() if value == HIDDEN}
+    was, will = (
+        _read(kind, {name: value for name, value in side.items() if name not in secret})
+        for side in (old, new)
+    )
+    return was, will
+
+
+def _read(kind: JobKind[Any], inputs: Mapping[str, Any]) -> Decoded[Any]:
+    names = [item.name for item in fields(kind.spec)]
+    return decode(kind.spec, {name: _known(inputs[name]) for name in names if name in inputs})
+
+
+def _known(value: Any) -> Any:
+    """Replace the engine's text for unknown values by the marker of this package."""
+    if value == ENGINES_UNKNOWN:
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: _known(item) for key, item in value.items()}
+    return [_known(item) for item in value] if isinstance(value, list) else value
+
+
+def _pools(kind: JobKind[Any], decoded: Decoded[Any]) -> dict[str, tuple[WorkerPoolSpec, ...]]:
+    """Return the pools by the path of their list."""
+    if decoded.draft is None:
+        return {}
+    found = {
+        child(path, _POOLS): part.worker_pool_specs
+        for path, part in parts(kind.normalise(decoded.draft))
+        if len(part.worker_pool_specs) <= MAX_POOLS
+    }
+    counts = [path for path in decoded.damaged if path.endswith((_POOLS, "]", "replica_count"))]
+    return {path: pools for path, pools in found.items() if not any(one.startswith(path) for one in counts)}
+
+
+def _topologies(
+    before: Mapping[str, tuple[WorkerPoolSpec, ...]],
+    after: Mapping[str, tuple[WorkerPoolSpec, ...]],
+    unknown: frozenset[str],
+) -> Iterator[Topology]:
+    for path in dict.fromkeys((*before, *after)):
+        old, new = before.get(path, ()), after.get(path, ())
+        changes = compare(old, new, path=path, unknown=unknown) or list(_unchanged(new))
+        if any(not (change.old.is_empty and change.new.is_empty) for change in changes):
+            yield Topology(changes=tuple(changes), of="each trial" if "trial" in path else "")
+
+
+def _unchanged(pools: tuple[WorkerPoolSpec, ...]) -> Iterator[PoolChange]:
+    for index, pool in enumerate(pools):
+        if pool != EMPTY_POOL:
+            yield PoolChange(index=index, role=role_of(index, pool), change="unchanged", old=pool, new=pool)

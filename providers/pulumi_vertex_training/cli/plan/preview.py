@@ -1,0 +1,75 @@
+"""One run of `pulumi preview`, with its JSON and, on request, the engine's own plan of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training.cli.plan.plan import Plan, read
+from pulumi_vertex_training.views.failure import CommandError
+
+_TIMEOUT = 1800.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """A preview: the plan, its steps in the engine's JSON, and the engine's plan, empty if not asked for.
+
+    `configuration` is the stack's, without secrets.
+    """
+
+    plan: Plan
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    steps: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    engine_plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def preview(folder: Path, stack: str | None, *, refresh: bool = False, save: bool = False) -> Preview:
+    """Run the preview of a stack. Raises CommandError if the engine did not get as far as a preview.
+
+    With `save`, the result has the engine's plan, unless the preview has errors.
+    """
+    # The engine's plan has the program's values, so nobody else may read it.
+    with tempfile.TemporaryDirectory(prefix="vertex-training-plan-") as private:
+        file = Path(private, "plan.json")
+        ran = pulumi_command.run(
+            [
+                "preview",
+                "--json",
+                "--show-sames",
+                *(["--save-plan", str(file)] if save else []),
+                *pulumi_command.stack_arguments(stack),
+                *(["--refresh"] if refresh else []),
+            ],
+            folder,
+            _TIMEOUT,
+        )
+        document = _document(ran)
+        found = read(document)
+        if ran.code and not found.errors:
+            said = " ".join(ran.err.split()).removeprefix("error: ")
+            raise CommandError(f"`pulumi preview` failed with exit code {ran.code}: {said}")
+        engine_plan = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return Preview(
+        plan=found,
+        configuration=document.get("config") or {},
+        steps=document.get("steps") or (),
+        engine_plan=engine_plan,
+    )
+
+
+def _document(ran: pulumi_command.Ran) -> Mapping[str, Any]:
+    start = ran.out.find("{")
+    try:
+        document = json.loads(ran.out[start:]) if start >= 0 else None
+    except ValueError:
+        document = None
+    if not isinstance(document, Mapping):
+        said = ran.message or "it printed nothing"
+        raise CommandError(f"`pulumi preview` failed with exit code {ran.code}: {said}")
+    return document

@@ -1,0 +1,78 @@
+"""Parts of a Markdown text, such as a comment of a pull request, with text of others in them.
+
+A comment obeys more than its layout: "@team" notifies people, "#12" and "$x$" become links and formulas, and
+on GitLab a line that begins with "/merge" is a command. What a program, a service or a state says is
+therefore escaped, and always on one line that begins with something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from vertex_training.findings.words import visible
+
+_SPECIAL = re.compile(r"[\\`*_\[\]|~]")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
+_REFERENCE = re.compile(r"(?<!\w)([@#!%~&^:])(?=\w)")
+_BAR = re.compile(r"(\\*)\|")
+_JOINER = "\u2060"
+"""The word joiner, which has no width: between a sign and a name it keeps them from being a link."""
+
+LONGEST_TEXT = 800
+LONGEST_CODE = 200
+
+
+def escaped(text: str, *, longest: int = LONGEST_TEXT) -> str:
+    """Return a text that Markdown shows as it is, on one line, in a table as well; cut if it is long."""
+    line = _REFERENCE.sub(rf"\1{_JOINER}", _line(text, longest))
+    line = _SPECIAL.sub(lambda found: f"\\{found[0]}", line)
+    return "".join(_ENTITIES.get(character, character) for character in line)
+
+
+def code(text: str, *, longest: int = LONGEST_CODE) -> str:
+    """Return a text as code, on one line, in a table as well; cut if it is long. "" stays empty."""
+    line = _line(text, longest)
+    if not line:
+        return ""
+    # A fence longer than every run of backticks in the text; a table ends its cells at bars, even in code.
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return _BAR.sub(_escaped_bar, f"{fence}{space}{line}{space}{fence}")
+
+
+def _escaped_bar(found: re.Match[str]) -> str:
+    """Return a bar after an odd number of backslashes: after an even number it would end the cell."""
+    backslashes = found[1]
+    return backslashes + ("\\" if len(backslashes) % 2 == 0 else "\\\\") + "|"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; its cells are Markdown."""
+    yield _row(headings)
+    yield _row(["---"] * len(headings))
+    for row in rows:
+        yield _row(row)
+
+
+def mermaid(diagram: str) -> str:
+    """Return a diagram as a block that GitHub and GitLab draw."""
+    return f"```mermaid\n{diagram}\n```"
+
+
+def details(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield a block that is closed until a reader opens it; `summary` is escaped text."""
+    yield f"<details><summary>{summary}</summary>"
+    yield ""
+    yield from lines
+    yield ""
+    yield "</details>"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _line(text: str, longest: int) -> str:
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 4]} ..."

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pulumi_vertex_training.views import markdown
+from support.tables import every_row
+
+
+@every_row(
+    "text, shown",
+    (
+        ("workers: 2 -> 4 x n1-standard-4", "workers: 2 -&gt; 4 x n1-standard-4"),
+        ("a|b", "a\\|b"),
+        ("<img src=x>", "&lt;img src=x&gt;"),
+        ("worker_pool_specs[1]", "worker\\_pool\\_specs\\[1\\]"),
+        ("cc @team, see #12", "cc @\u2060team, see #\u206012"),
+        ("image@sha256:ab", "image@sha256:ab"),
+        ("$x$", "&#36;x&#36;"),
+        ("one\n/merge\ttwo", "one /merge two"),
+        ("\x1b[31m", "\\\\x1b\\[31m"),
+        ("x" * 900, "x" * 796 + " ..."),
+    ),
+)
+def test_text_of_others_is_shown_as_it_is(text: str, shown: str) -> None:
+    assert markdown.escaped(text) == shown
+
+
+@every_row(
+    "text, shown",
+    (
+        ("plain", "`plain`"),
+        ("a`b", "``a`b``"),
+        ("`a``", "``` `a`` ```"),
+        ("a|b", "`a\\|b`"),
+        ("a\\|b", "`a\\\\\\|b`"),
+        ("@team", "`@team`"),
+        ("", ""),
+        ("a\nb", "`a b`"),
+    ),
+)
+def test_code_has_a_fence_that_its_text_does_not_have(text: str, shown: str) -> None:
+    assert markdown.code(text) == shown
+
+
+@given(st.text(max_size=300) | st.text("\\|`<a", max_size=20))
+def test_a_cell_never_ends_its_row_or_its_line(text):
+    for cell in (markdown.escaped(text), markdown.code(text)):
+        assert "\n" not in cell
+        assert all(len(found[1]) % 2 for found in re.finditer(r"(\\*)\|", cell)), cell
+    assert "<" not in markdown.escaped(text)
+
+
+def test_a_table_and_details_are_blocks():
+    assert list(markdown.table(("A", "B"), [("1", "2")])) == ["| A | B |", "| --- | --- |", "| 1 | 2 |"]
+    assert list(markdown.details("more", ["text"])) == [
+        "<details><summary>more</summary>",
+        "",
+        "text",
+        "",
+        "</details>",
+    ]
