@@ -2,12 +2,12 @@
 
 The workflows in gitops/github and gitops/gitlab run it:
 
-    python3 gitops/ci.py comment plans       one comment on the pull request, updated in place
-    python3 gitops/ci.py issue --stack prod --code 1 --report drift.md     one issue for the drift of a stack
-    python3 gitops/ci.py keep --name NAME FILE    keep a saved plan (GitLab; GitHub has an action for this)
-    python3 gitops/ci.py fetch --name NAME --to FOLDER      fetch the saved plan of a merged pull request
-    python3 gitops/ci.py ended stacks.json        the stacks pr-NUMBER whose pull request is closed
-    python3 gitops/ci.py google-credentials --to FOLDER     GitLab: the file with which Google's clients log in
+    ci.py comment plans                           one comment on the pull request, updated in place
+    ci.py issue --stack S --code N --report FILE  one issue for the drift of a stack
+    ci.py keep --name NAME FILE                   keep a saved plan (GitLab; GitHub has an action for this)
+    ci.py fetch --name NAME --to FOLDER           fetch the saved plan of what was merged
+    ci.py ended stacks.json                       the stacks pr-NUMBER whose pull request is closed
+    ci.py google-credentials --to FOLDER          GitLab: the file with which Google's clients log in
 
 Everything else that it needs is in the variables that both services set for a job.
 """
@@ -15,269 +15,18 @@ Everything else that it needs is in the variables that both services set for a j
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import re
 import shutil
 import sys
-import urllib.error
-import urllib.parse
-import urllib.request
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, cast
 
-ISSUE_LABEL = "drift"
-PREVIEW_LABEL = "preview"
-_PAGE = 100
+from sites import CiError, GitLab, Json, Site, Written, required, site
+
 _RESERVE = 1000
 """Room for what is added to plans: markers, the footer, and the ends of what is cut."""
-_TIMEOUT = 60.0
-
-Json = Mapping[str, object]
-
-
-class CiError(Exception):
-    """A failure that is printed in one line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """A comment or issue that exists."""
-
-    number: int
-    body: str
-    is_ours: bool
-
-
-class Site(Protocol):
-    """What the commands need from GitHub or GitLab."""
-
-    longest: int
-
-    def comments(self) -> Iterator[Written]: ...
-
-    def add_comment(self, body: str) -> None: ...
-
-    def edit_comment(self, number: int, body: str) -> None: ...
-
-    def issues(self) -> Iterator[Written]: ...
-
-    def add_issue(self, title: str, body: str) -> None: ...
-
-    def edit_issue(self, number: int, body: str, *, close: bool) -> None: ...
-
-    def keep(self, name: str, file: Path) -> None: ...
-
-    def fetch(self, name: str, folder: Path) -> bool: ...
-
-    def has_preview(self, number: int) -> bool: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Api:
-    """A REST API with the header that authorizes each request."""
-
-    url: str
-    header: tuple[str, str]
-
-    def send(self, method: str, path: str, body: Json | bytes | None = None) -> bytes:
-        """Return the body of the answer. Raises CiError for any answer but 2xx."""
-        url = path if path.startswith(("http://", "https://")) else f"{self.url}{path}"
-        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        request = urllib.request.Request(url, data=data, method=method)  # noqa: S310
-        request.add_unredirected_header(*self.header)  # a redirect leads to a storage host: no token for it
-        request.add_header("Accept", "application/json")
-        request.add_header("User-Agent", "vertex-training")
-        if body is not None and not isinstance(body, bytes):
-            request.add_header("Content-Type", "application/json")
-        try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
-                return bytes(answer.read())
-        except urllib.error.HTTPError as error:
-            said = " ".join(error.read().decode(errors="replace").split())[:300]
-            raise CiError(f"{method} {url}: {error.code} {said}") from error
-        except OSError as error:
-            raise CiError(f"{method} {url}: {error}") from error
-
-    def rows(self, path: str, key: str | None = None) -> Iterator[Json]:
-        """Yield the rows of a list, page by page."""
-        page = 1
-        while True:
-            joint = "&" if "?" in path else "?"
-            answer = json.loads(self.send("GET", f"{path}{joint}per_page={_PAGE}&page={page}"))
-            rows = cast("list[Json]", answer[key] if key else answer)
-            yield from rows
-            if len(rows) < _PAGE:
-                return
-            page += 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class GitHub:
-    """A repository on GitHub."""
-
-    api: Api
-    repository: str
-    pull_request: str = ""
-    longest: int = 65_000
-
-    def comments(self) -> Iterator[Written]:
-        for row in self.api.rows(self._path(f"issues/{self._number()}/comments")):
-            user = cast("Json", row.get("user") or {})
-            yield Written(
-                number=_int(row["id"]), body=str(row["body"] or ""), is_ours=user.get("type") == "Bot"
-            )
-
-    def add_comment(self, body: str) -> None:
-        self.api.send("POST", self._path(f"issues/{self._number()}/comments"), {"body": body})
-
-    def edit_comment(self, number: int, body: str) -> None:
-        self.api.send("PATCH", self._path(f"issues/comments/{number}"), {"body": body})
-
-    def issues(self) -> Iterator[Written]:
-        for row in self.api.rows(self._path(f"issues?state=open&labels={ISSUE_LABEL}")):
-            user = cast("Json", row.get("user") or {})
-            yield Written(
-                number=_int(row["number"]), body=str(row["body"] or ""), is_ours=user.get("type") == "Bot"
-            )
-
-    def add_issue(self, title: str, body: str) -> None:
-        self.api.send("POST", self._path("issues"), {"title": title, "body": body, "labels": [ISSUE_LABEL]})
-
-    def edit_issue(self, number: int, body: str, *, close: bool) -> None:
-        change = {"body": body, **({"state": "closed"} if close else {})}
-        self.api.send("PATCH", self._path(f"issues/{number}"), change)
-
-    def keep(self, name: str, file: Path) -> None:
-        raise CiError("On GitHub, keep a plan with the action actions/upload-artifact.")
-
-    def fetch(self, name: str, folder: Path) -> bool:
-        """Extract the newest artifact of this name. Return whether one was found.
-
-        Artifacts of forks are ignored: their authors choose names and content.
-        """
-        rows = self.api.rows(self._path(f"actions/artifacts?name={_quoted(name)}"), "artifacts")
-        own = [row for row in rows if row["name"] == name and not row["expired"] and _is_own(row)]
-        if not own:
-            return False
-        newest = max(own, key=lambda row: str(row["created_at"]))
-        content = self.api.send("GET", str(newest["archive_download_url"]))
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            archive.extractall(folder)
-        return True
-
-    def has_preview(self, number: int) -> bool:
-        """Return whether the pull request is open and has the label of a preview environment."""
-        row = json.loads(self.api.send("GET", self._path(f"pulls/{number}")))
-        return row["state"] == "open" and PREVIEW_LABEL in {each["name"] for each in row["labels"]}
-
-    def _path(self, rest: str) -> str:
-        return f"/repos/{self.repository}/{rest}"
-
-    def _number(self) -> str:
-        if not self.pull_request:
-            raise CiError("PULL_REQUEST is not set: it is the number of the pull request.")
-        return self.pull_request
-
-
-@dataclass(frozen=True, kw_only=True)
-class GitLab:
-    """A project on GitLab. `own` has the job's token, which may only keep and fetch packages."""
-
-    api: Api
-    own: Api
-    project: str
-    merge_request: str = ""
-    longest: int = 990_000
-
-    def comments(self) -> Iterator[Written]:
-        me = self._me()
-        for row in self.api.rows(self._path(f"merge_requests/{self._number()}/notes?sort=asc")):
-            author = cast("Json", row["author"])
-            yield Written(number=_int(row["id"]), body=str(row["body"]), is_ours=author["id"] == me)
-
-    def add_comment(self, body: str) -> None:
-        self.api.send("POST", self._path(f"merge_requests/{self._number()}/notes"), {"body": body})
-
-    def edit_comment(self, number: int, body: str) -> None:
-        self.api.send("PUT", self._path(f"merge_requests/{self._number()}/notes/{number}"), {"body": body})
-
-    def issues(self) -> Iterator[Written]:
-        me = self._me()
-        for row in self.api.rows(self._path(f"issues?state=opened&labels={ISSUE_LABEL}")):
-            author = cast("Json", row["author"])
-            yield Written(
-                number=_int(row["iid"]), body=str(row["description"] or ""), is_ours=author["id"] == me
-            )
-
-    def add_issue(self, title: str, body: str) -> None:
-        self.api.send(
-            "POST", self._path("issues"), {"title": title, "description": body, "labels": ISSUE_LABEL}
-        )
-
-    def edit_issue(self, number: int, body: str, *, close: bool) -> None:
-        change = {"description": body, **({"state_event": "close"} if close else {})}
-        self.api.send("PUT", self._path(f"issues/{number}"), change)
-
-    def keep(self, name: str, file: Path) -> None:
-        self.own.send("PUT", self._package(name), file.read_bytes())
-
-    def fetch(self, name: str, folder: Path) -> bool:
-        try:
-            content = self.own.send("GET", self._package(name))
-        except CiError as error:
-            if ": 404 " in str(error):
-                return False
-            raise
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "plan.json").write_bytes(content)
-        return True
-
-    def has_preview(self, number: int) -> bool:
-        """Return whether the merge request is open and has the label of a preview environment."""
-        row = json.loads(self.api.send("GET", self._path(f"merge_requests/{number}")))
-        return row["state"] == "opened" and PREVIEW_LABEL in row["labels"]
-
-    def _package(self, name: str) -> str:
-        """Return the path of a generic package: the name up to the last dash, then the rest as version."""
-        package, _, version = name.rpartition("-")
-        return self._path(f"packages/generic/{_quoted(package)}/{_quoted(version)}/plan.json")
-
-    def _path(self, rest: str) -> str:
-        return f"/projects/{_quoted(self.project)}/{rest}"
-
-    def _number(self) -> str:
-        if not self.merge_request:
-            raise CiError("CI_MERGE_REQUEST_IID is not set: this is no pipeline of a merge request.")
-        return self.merge_request
-
-    def _me(self) -> object:
-        return json.loads(self.api.send("GET", "/user"))["id"]
-
-
-def site(environ: Mapping[str, str]) -> Site:
-    """Return the site that runs this job, from the variables that it sets."""
-    if "GITHUB_REPOSITORY" in environ:
-        token = _required(environ, "GITHUB_TOKEN")
-        return GitHub(
-            api=Api(
-                url=environ.get("GITHUB_API_URL", "https://api.github.com"),
-                header=("Authorization", f"Bearer {token}"),
-            ),
-            repository=environ["GITHUB_REPOSITORY"],
-            pull_request=environ.get("PULL_REQUEST", ""),
-        )
-    url = _required(environ, "CI_API_V4_URL")
-    return GitLab(
-        api=Api(url=url, header=("PRIVATE-TOKEN", environ.get("GITLAB_TOKEN", ""))),
-        own=Api(url=url, header=("JOB-TOKEN", environ.get("CI_JOB_TOKEN", ""))),
-        project=_required(environ, "CI_PROJECT_ID"),
-        merge_request=environ.get("CI_MERGE_REQUEST_IID", ""),
-    )
 
 
 def comment(at: Site, folder: Path, of: str, footer: str) -> str:
@@ -300,7 +49,7 @@ def comment(at: Site, folder: Path, of: str, footer: str) -> str:
 
 
 def issue(at: Site, stack: str, code: int, report: str, footer: str) -> str:
-    """Open or update the issue for the drift of a stack. Close it if the exit code says that there is none."""
+    """Open or update the issue for the drift of a stack, or close it if the exit code is 0 (no drift)."""
     marker = f"<!-- vertex-training drift of {stack} -->"
     body = "\n\n".join([marker, shortened(report, at.longest - _RESERVE), footer])
     found = next((one for one in at.issues() if _marked(one, marker)), None)
@@ -333,11 +82,11 @@ def shortened(text: str, longest: int) -> str:
 
 def google_credentials(environ: Mapping[str, str], folder: Path) -> Path:
     """Write the credentials of workload identity federation for GitLab's token. Return the file."""
-    provider = _required(environ, "WORKLOAD_IDENTITY_PROVIDER")
-    account = _required(environ, "SERVICE_ACCOUNT")
+    provider = required(environ, "WORKLOAD_IDENTITY_PROVIDER")
+    account = required(environ, "SERVICE_ACCOUNT")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     token, file = folder / "gitlab-token", folder / "google-credentials.json"
-    _write_private(token, _required(environ, "GOOGLE_ID_TOKEN"))
+    _write_private(token, required(environ, "GOOGLE_ID_TOKEN"))
     iam = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts"
     document = {
         "type": "external_account",
@@ -376,6 +125,8 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> str:
             text = report.strip() or _failure(f"Stack {options.stack}: drift could not be read", errors)
             return issue(at, options.stack, options.code, text, _footer(environ))
         case "keep":
+            if not isinstance(at, GitLab):
+                raise CiError("On GitHub, keep a plan with the action actions/upload-artifact.")
             at.keep(options.name, options.file)
             return f"{options.file} is kept as {options.name}."
         case "ended":
@@ -401,7 +152,8 @@ def _failure(title: str, said: str) -> str:
     fence = "```"
     while fence in said:
         fence += "`"
-    return f"### {title}\n\n{fence}\n{said.strip() or 'It printed nothing: see the log of this pipeline.'}\n{fence}"
+    text = said.strip() or "It printed nothing: see the log of this pipeline."
+    return f"### {title}\n\n{fence}\n{text}\n{fence}"
 
 
 def _footer(environ: Mapping[str, str]) -> str:
@@ -418,29 +170,10 @@ def _marked(one: Written, marker: str) -> bool:
     return one.is_ours and one.body.startswith(marker)
 
 
-def _is_own(artifact: Json) -> bool:
-    run = cast("Json", artifact.get("workflow_run") or {})
-    return run.get("repository_id") is not None and run["repository_id"] == run.get("head_repository_id")
-
-
 def _write_private(file: Path, text: str) -> None:
     file.unlink(missing_ok=True)
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:  # noqa: PTH123
         stream.write(text)
-
-
-def _required(environ: Mapping[str, str], name: str) -> str:
-    if not environ.get(name):
-        raise CiError(f"{name} is not set.")
-    return environ[name]
-
-
-def _quoted(text: str) -> str:
-    return urllib.parse.quote(text, safe="")
-
-
-def _int(value: object) -> int:
-    return int(str(value))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,6 +14,7 @@ from support.gitops import project
 from support.gitops.gitlab import GitLab, gitlab
 from support.gitops.gitlab_jobs import Ended, GitLabRunner, Job, jobs
 from support.gitops.project import Repository
+from support.warm import warm_python
 from vertex_emulator import reset as emulator_reset
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,7 @@ class Story:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("gitlab")
-    repository = project.make(folder)
+    repository = project.make(folder, python=warm_python.shared())
     try:
         with gitlab() as site:
             made = Story(

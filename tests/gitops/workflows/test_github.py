@@ -1,4 +1,4 @@
-"""The workflows of gitops/github, run by act against the emulator: from a pull request to its preview's end."""
+"""The workflows of gitops/github, run by act against the emulator."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from support.gitops import project
 from support.gitops.act import ACCOUNT, PROVIDER, Ran, Runner
 from support.gitops.github import REPOSITORY, GitHub, github
 from support.gitops.project import Repository
+from support.warm import warm_python
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 
@@ -89,7 +90,7 @@ def workers_of(file: Path) -> int | None:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("github")
-    repository = project.make(folder)
+    repository = project.make(folder, python=warm_python.shared())
     recorded = Story(runs={}, comments={}, issues={}, workers={}, stacks={}, logins={}, changes={})
     try:
         with github(folder / "artifacts") as site:
@@ -158,7 +159,7 @@ def delete_bucket(data_dir: Path, name: str) -> None:
 
 def test_a_pull_request_gets_one_comment_with_the_plan_of_each_stack(story: Story) -> None:
     story.runs["plan"].ok()
-    theirs, ours = story.comments["plan"]
+    _, ours = story.comments["plan"]
     assert ours.startswith(MARKER)
     assert ours.index("stack dev") < ours.index("stack prod")
     assert "Commit 0123456789ab" in ours
@@ -166,7 +167,7 @@ def test_a_pull_request_gets_one_comment_with_the_plan_of_each_stack(story: Stor
 
 def test_a_push_updates_the_comment(story: Story) -> None:
     story.runs["plan again"].ok()
-    theirs, ours = story.comments["plan again"]
+    _, ours = story.comments["plan again"]
     assert ours != story.comments["plan"][1]
     assert story.changes["plan again"] == [("PATCH", f"/repos/{REPOSITORY}/issues/comments/101")]
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from support.gitops.server import Answer, Api, Asked, page, serving
 
@@ -21,7 +22,7 @@ _OWN, _FORK = 1, 2
 
 @dataclass
 class GitHub(Api):
-    """The content of the repository. Artifacts lie in `artifacts/RUN/NAME`, as the stand-in action leaves them."""
+    """The content of the repository; the stand-in action writes artifacts to `artifacts/RUN/NAME`."""
 
     artifacts: Path = Path()
     comments: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -105,7 +106,8 @@ class GitHub(Api):
                 "name": folder.name,
                 "expired": run.name in self.expired_runs,
                 "created_at": f"2026-11-23T00:00:{index:02}Z",
-                "archive_download_url": f"{self.url}/repos/{REPOSITORY}/actions/artifacts/{run.name}.{folder.name}/zip",
+                "archive_download_url": f"{self.url}/repos/{REPOSITORY}/actions/artifacts/"
+                f"{quote(run.name)}.{folder.name}/zip",
                 "workflow_run": {
                     "repository_id": _OWN,
                     "head_repository_id": _FORK if run.name in self.forked_runs else _OWN,
@@ -118,7 +120,7 @@ class GitHub(Api):
         return Answer(document={"total_count": len(rows), "artifacts": page(rows, asked)})
 
     def _zip(self, asked: Asked, artifact: str) -> Answer:
-        return Answer(status=302, location=f"{self.url}/storage/{artifact}")
+        return Answer(status=302, location=f"{self.url}/storage/{quote(artifact)}")
 
     def _download(self, asked: Asked) -> Answer:
         """Answer as the storage host of artifacts, which refuses a request with a token of GitHub."""

@@ -100,7 +100,7 @@ class GitLabRunner:
         shutil.rmtree(self.artifacts, ignore_errors=True)
 
     def run(self, job: Job, ref: str, predefined: Mapping[str, str]) -> Ended:
-        """Run the lines of a job one after the other in one shell, as a runner does. Stop at the first that fails."""
+        """Run the lines of a job in one shell, as a runner does, up to the first that fails."""
         self.ran += 1
         clone = self.folder / "builds" / str(self.ran)
         subprocess.run(

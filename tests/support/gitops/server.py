@@ -101,9 +101,9 @@ def _handler(
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PATCH = do_PUT = handle_any
-
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, *_: object) -> None:
             pass
 
+    for method in ("GET", "POST", "PATCH", "PUT"):
+        setattr(Handler, f"do_{method}", Handler.handle_any)
     return Handler
