@@ -26,7 +26,7 @@ from pathlib import Path
 from sites import CiError, GitLab, Json, Site, Written, required, site
 
 _RESERVE = 1000
-"""Room for what is added to plans: markers, the footer, and the ends of what is cut."""
+"""Characters for what is added to plans: markers, the footer, and the ends of what is cut."""
 
 
 def comment(at: Site, folder: Path, of: str, footer: str) -> str:
@@ -35,10 +35,10 @@ def comment(at: Site, folder: Path, of: str, footer: str) -> str:
     if not stacks:
         raise CiError(f"There is no plan in {folder}.")
     marker = f"<!-- vertex-training plan of {of} -->"
-    room = at.longest - _RESERVE
+    longest = at.longest - _RESERVE
     plans = [_plan(each) for each in stacks]
-    if sum(map(len, plans)) > room:
-        plans = [shortened(each, room // len(plans)) for each in plans]
+    if sum(map(len, plans)) > longest:
+        plans = [shortened(each, longest // len(plans)) for each in plans]
     body = "\n\n".join([marker, *plans, footer])
     found = next((one for one in at.comments() if _marked(one, marker)), None)
     if found is None:

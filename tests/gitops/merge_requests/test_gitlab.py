@@ -97,6 +97,11 @@ def play(story: Story) -> None:
     story.run("apply dev", "apply dev", "main")
     story.run("apply staging", "apply staging", "main")
     story.run("drift", "drift: [dev]", "main")
+    repository.git("checkout", "--quiet", "-b", "broken")
+    repository.set_workers("dev", -1)
+    repository.commit("Too few workers")
+    story.run("plan broken", "plan: [dev]", "broken")
+    story.run("comment broken", "comment", "broken")
     story.run("destroy preview", "destroy preview", "main")
 
 
@@ -127,6 +132,14 @@ def test_the_plans_are_one_note_that_a_later_pipeline_updates(story: Story) -> N
     assert first != second
 
 
+def test_a_plan_with_errors_fails_and_its_errors_are_in_the_note(story: Story) -> None:
+    assert story.ended["plan broken"].code == 1
+    (note,) = story.notes["comment broken"]
+    assert "-1 replicas" in note
+    planned = [name for name in story.site.packages if "/plan-dev/" in name]
+    assert len(planned) == 2
+
+
 def test_a_merge_deploys_the_kept_plan(story: Story) -> None:
     assert "apply dev" in story.ended
     state = json.loads((story.folder / "state/.pulumi/stacks/training/dev.json").read_text())
@@ -135,7 +148,7 @@ def test_a_merge_deploys_the_kept_plan(story: Story) -> None:
 
 
 def test_without_a_kept_plan_nothing_is_deployed(story: Story) -> None:
-    """No pipeline has planned the stack staging, which does not exist here."""
+    """Run the job of the stack staging, which no pipeline has planned."""
     ended = story.ended["apply staging"]
     assert ended.code == 1
     assert "There is no saved plan plan-staging-" in ended.output
@@ -157,5 +170,6 @@ def test_a_preview_environment_is_a_stack_of_its_own_until_it_is_stopped(story: 
 def test_the_login_has_no_key_and_is_outside_of_the_clone(story: Story) -> None:
     clones = story.folder / "builds"
     logins = sorted(clones.glob("*.tmp/google/google-credentials.json"))
-    assert len(logins) == len(story.ended) - 2  # a comment needs no login
+    comments = [step for step in story.ended if step.startswith("comment")]
+    assert len(logins) == len(story.ended) - len(comments)  # a comment needs no login
     assert json.loads(logins[0].read_text())["type"] == "external_account"

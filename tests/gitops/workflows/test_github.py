@@ -121,6 +121,10 @@ def play(stage: Stage) -> None:
     repository.set_workers("dev", 3)
     repository.commit("Three workers")
     stage.run("plan again", "plan", "pull_request", pull_request("synchronize"))
+    repository.set_workers("dev", -1)
+    repository.commit("Too few workers")
+    stage.run("broken plan", "plan", "pull_request", pull_request("synchronize"))
+    repository.git("reset", "--quiet", "--hard", "HEAD~1")
     stage.run("fork", "plan", "pull_request", pull_request("opened", head="stranger/training"))
     repository.squash_merge("more-workers")
     stage.run("apply", "apply", "push", _PUSH)
@@ -172,12 +176,20 @@ def test_a_push_updates_the_comment(story: Story) -> None:
     assert story.changes["plan again"] == [("PATCH", f"/repos/{REPOSITORY}/issues/comments/101")]
 
 
+def test_a_plan_with_errors_fails_and_its_errors_are_in_the_comment(story: Story) -> None:
+    assert "Job 'plan' failed" in story.runs["broken plan"].failed().log
+    _, ours = story.comments["broken plan"]
+    assert "-1 replicas" in ours
+    assert "stack prod" in ours
+
+
 def test_a_comment_of_a_person_is_never_edited(story: Story) -> None:
     assert story.comments["closed"][0] == f"{MARKER}\nnot by the workflow"
 
 
 def test_a_plan_deploys_nothing(story: Story) -> None:
-    assert [story.workers[name] for name in ("plan", "plan again", "fork")] == [None, None, None]
+    planned = ("plan", "plan again", "broken plan", "fork")
+    assert {name: story.workers[name] for name in planned} == dict.fromkeys(planned)
 
 
 def test_a_fork_is_planned_on_the_emulator_without_credentials(story: Story) -> None:

@@ -45,7 +45,7 @@ class Ran:
 
     @property
     def printed(self) -> str:
-        """What the steps printed, without act's own lines."""
+        """The output of the steps, without act's own lines."""
         return "\n".join(line.partition("| ")[2] for line in self.log.splitlines() if "  | " in line)
 
 
@@ -87,7 +87,7 @@ class Runner:
         done = subprocess.run(
             command,
             cwd=self.clone,
-            env={**self.environment, "XDG_CACHE_HOME": str(self.records / "cache")},
+            env={**self.environment, "HOME": str(self.records)},  # no settings of the user's own act
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

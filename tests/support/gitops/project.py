@@ -110,7 +110,9 @@ def make(folder: Path, *, python: Path | None = None) -> Repository:
         "[user]\n\tname = test\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
     )
     (clone / "__main__.py").write_text(PROGRAM)
-    (clone / "requirements.txt").write_text("pulumi-vertex-training\n")
+    (clone / "requirements.txt").write_text(
+        "pyyaml\n"
+    )  # installed already, as everything else that is needed
     (clone / "Pulumi.yaml").write_text(yaml.safe_dump(_PROJECT))
     (clone / ".gitignore").write_text("__pycache__/\n/plans/\n")
     for stack in ("local", "dev", "prod"):
