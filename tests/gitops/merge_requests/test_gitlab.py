@@ -17,7 +17,7 @@ from support.gitops.project import Repository
 from support.warm import warm_python
 from vertex_emulator import reset as emulator_reset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # one fixture plays the whole story
 MARKER = "<!-- vertex-training plan of . -->"
 PROVIDER = "projects/1/locations/global/workloadIdentityPools/training/providers/gitlab"
 

@@ -20,7 +20,7 @@ from support.warm import warm_python
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # one fixture plays the whole story
 MARKER = "<!-- vertex-training plan of . -->"
 _PUSH = {"ref": "refs/heads/main"}
 _STACK_FILES = "state/.pulumi/stacks/training"
