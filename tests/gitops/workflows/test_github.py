@@ -177,7 +177,8 @@ def test_a_push_updates_the_comment(story: Story) -> None:
 
 
 def test_a_plan_with_errors_fails_and_its_errors_are_in_the_comment(story: Story) -> None:
-    assert "Job 'plan' failed" in story.runs["broken plan"].failed().log
+    assert "The plan of a stack failed" in story.runs["broken plan"].failed().printed
+    assert "The plan of a stack failed" not in story.runs["plan again"].printed
     _, ours = story.comments["broken plan"]
     assert "-1 replicas" in ours
     assert "stack prod" in ours
