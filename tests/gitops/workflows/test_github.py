@@ -12,6 +12,7 @@ import pytest
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from support.clients.tools import tool
 from support.gitops import project
 from support.gitops.act import ACCOUNT, PROVIDER, Ran, Runner
 from support.gitops.github import REPOSITORY, GitHub, github
@@ -89,6 +90,7 @@ def workers_of(file: Path) -> int | None:
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    tool("act")  # skips before anything is made
     folder = tmp_path_factory.mktemp("github")
     repository = project.make(folder, python=warm_python.shared())
     recorded = Story(runs={}, comments={}, issues={}, workers={}, stacks={}, logins={}, changes={})
