@@ -27,7 +27,7 @@ help:
 	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
-	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, Google'"'"'s clients, TensorFlow, PyTorch'
+	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Google'"'"'s clients, TensorFlow, PyTorch'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: take newer versions)'
 	@echo 'make generate     write argument classes, signatures and docs/reference/ from the messages'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions again'

@@ -49,6 +49,10 @@ GO = (
         version="v0.20.6",
         package="./cmd/crane",
     ),
+    GoProgram(name="act", module="github.com/nektos/act", version="v0.2.89", package="."),
+    GoProgram(
+        name="actionlint", module="github.com/rhysd/actionlint", version="v1.7.12", package="./cmd/actionlint"
+    ),
 )
 
 

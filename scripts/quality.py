@@ -23,7 +23,7 @@ _WORKERS = min((os.cpu_count() or 2) + 2, 6)
 """More than the cores, because tests of the engine and of jobs wait about half of their time."""
 
 _WRITTEN = (
-    *("providers", "infra", "environment", "examples", "templates", "scripts", "docs"),
+    *("providers", "infra", "environment", "examples", "templates", "gitops", "scripts", "docs"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
@@ -90,6 +90,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
+        ("Types, gitops", [layout.python, "-m", "mypy", "gitops"]),
         *types_of_programs,
         ("Types, editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS.values()]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),

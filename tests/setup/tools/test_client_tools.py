@@ -81,7 +81,7 @@ def test_outdated_package_lists_are_updated(layout: Layout, report: Report, mach
 def test_existing_programs_are_kept(
     layout: Layout, report: Report, machine: Machine, printed: io.StringIO
 ) -> None:
-    for name in ("skopeo", "buildah", "oras", "regctl", "crane"):
+    for name in ("skopeo", "buildah", "oras", "regctl", "crane", "act", "actionlint"):
         machine.add(name)
     machine.add("apt-get", _APT)
     ensure(layout, report, machine)
@@ -109,7 +109,7 @@ def test_unavailable_programs_are_reported(
     if not is_root:
         machine.add("apt-get", _APT)
     ensure(layout, report, machine, is_root=is_root)
-    assert "without skopeo, buildah, oras, regctl, crane" in printed.getvalue()
+    assert "without skopeo, buildah, oras, regctl, crane, act, actionlint" in printed.getvalue()
     assert machine.ran == []
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 _REMEDIES = {
+    "act": "make tools",
+    "actionlint": "make tools",
     "buildah": "apt-get install buildah",
     "gcloud": "https://cloud.google.com/sdk/docs/install",
     "oras": "go install oras.land/oras/cmd/oras@v1.3.0",
