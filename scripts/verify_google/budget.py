@@ -8,7 +8,7 @@ import threading
 from scripts.verify_google.journal import Journal
 
 PENNIES = 0.01
-"""Dollars counted for a case that stores data: a few hundred calls and a few kilobytes cost less than $0.005."""
+"""Dollars counted for a case that stores data: a hundred calls and a few kilobytes cost less than $0.005."""
 
 
 class BudgetError(Exception):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +22,7 @@ LATE_SECONDS = 600.0
 
 _JOBS = ("trainingPipelines", "hyperparameterTuningJobs", "customJobs")
 BY_LABEL = (*_JOBS, "models", "datasets")
-"""Kinds whose ids the service makes; they are found by the label of the run. Pipelines come before their jobs."""
+"""Kinds whose ids the service makes, found by the label of the run. Pipelines come before their jobs."""
 
 
 @dataclass(kw_only=True)
@@ -201,7 +201,7 @@ class Cleaner:
                 self._url(f"{self.endpoint.parent}/{kind}"),
                 query={**query, **({"pageToken": token} if token else {})},
             )
-            if reply.status == 400 and query.pop("filter", None):
+            if reply.status == 400 and query.pop("filter", ""):
                 continue  # a service that does not know the filter; the labels are compared below
             if not reply.is_success:
                 raise CaseError(f"The list was answered {reply.status}: {_message(reply)}")
@@ -229,8 +229,8 @@ def _is_ours(resource: Json, run: str) -> bool:
     return isinstance(labels, dict) and labels.get(LABEL) == run
 
 
-def _claimed(name: str, named: dict[str | None, Creation]) -> bool:
-    return any(known and name.rpartition("/")[2] == known.rpartition("/")[2] for known in named)
+def _claimed(name: str, named: Iterable[str]) -> bool:
+    return any(name.rpartition("/")[2] == known.rpartition("/")[2] for known in named)
 
 
 def _jobs_below(resource: Json) -> Iterator[str]:

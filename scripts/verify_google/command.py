@@ -113,7 +113,6 @@ def _run(options: Options, services: Services, plan: Plan, *, log: Journal, budg
     finally:
         cleaned = _clean_run(options, services, log.path, ignore_interrupts=True)
     log.write("ended")
-    log.close()
     for case in plan.cases:
         skipped = CaseResult(case=case.name, outcome="not run", reason="it failed on the emulator")
         theirs.setdefault(case.name, skipped)
@@ -141,7 +140,6 @@ def _on_emulator(cases: Sequence[Case], emulator: Endpoint, folder: Path, run: s
     try:
         return sides.run_cases(cases, side, on_result=_print_result("the emulator"))
     finally:
-        log.close()
         shutil.rmtree(folder / "emulator")
 
 
@@ -165,7 +163,8 @@ def _write(
         _say(f"{name:18}not run: beyond the budget")
     costs = found.costs
     _say(
-        f"\nCounted ${costs.counted:.2f} of ${costs.budget:.2f}; by the times of the jobs ${costs.estimated:.2f}."
+        f"\nCounted ${costs.counted:.2f} of ${costs.budget:.2f}; "
+        f"by the times of the jobs ${costs.estimated:.2f}."
     )
     _say(f"Report: {folder / 'report.md'}")
     _say(f"Answers: {folder / 'answers.json'}")
@@ -218,7 +217,6 @@ def _clean_run(options: Options, services: Services, path: Path, *, ignore_inter
             say=_say,
         )
         result = cleaner.clean()
-        log.close()
     again = f"make verify-google PROJECT={options.project} LOCATION={options.location} CLEAN=1"
     for problem in result.problems:
         _say(f"Not deleted: {problem}", error=True)
@@ -239,7 +237,6 @@ def _clean_run(options: Options, services: Services, path: Path, *, ignore_inter
 def _end(folder: Path, record: Record) -> None:
     log = Journal(folder / f"{record.run}.jsonl")
     log.write("ended")
-    log.close()
 
 
 @contextmanager

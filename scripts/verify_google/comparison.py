@@ -92,10 +92,14 @@ class Comparison:
 
 
 def compare(google: CaseResult, emulator: CaseResult, allowed: Sequence[Allowed] = ()) -> Comparison:
-    """Compare two results of one case. Answers belong together by their steps."""
-    if google.outcome != "answered" or emulator.outcome != "answered":
-        return Comparison(case=google.case, google=google, emulator=emulator)
+    """Compare two results of one case. Answers belong together by their steps.
+
+    Of a case that one side did not bring to its end, the steps are compared that both have.
+    """
     theirs, ours = _by_step(google), _by_step(emulator)
+    if google.outcome != "answered" or emulator.outcome != "answered":
+        both = theirs.keys() & ours.keys()
+        theirs, ours = ({step: each[step] for step in each if step in both} for each in (theirs, ours))
     differences = [
         Difference(
             case=google.case,
@@ -122,7 +126,7 @@ def _by_step(result: CaseResult) -> dict[str, Answer]:
 
 def _differences(one: Answer | None, other: Answer | None) -> Iterator[tuple[str, Any, Any]]:
     if one is None or other is None:
-        yield "", one and one.status or MISSING, other and other.status or MISSING
+        yield "", one.status if one else MISSING, other.status if other else MISSING
         return
     if one.status != other.status:
         yield "(status)", one.status, other.status

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 LABEL = "vertex-training-verify"
 """The label of everything that a run creates; its value is the run's id."""
@@ -78,7 +78,6 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._file: TextIO | None = None
         self._number = 0
 
     @classmethod
@@ -110,21 +109,13 @@ class Journal:
         """Record that the resource does not exist: it was refused or deleted."""
         self.write("gone", number=number)
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
-
     def _append(self, event: str, fields: Event) -> None:
-        if self._file is None:
-            _end_last_line(self.path)
-            self._file = self.path.open("a", encoding="utf-8")
+        _end_last_line(self.path)
         now = datetime.datetime.now(datetime.timezone.utc).timestamp()
-        self._file.write(json.dumps({"event": event, "at": now, **fields}) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"event": event, "at": now, **fields}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def read(path: Path) -> Record:

@@ -43,7 +43,8 @@ def make_plan(cases: Sequence[Case], *, location: str, budget: float | None, car
         cost = case.highest_cost(location)
         if budget is not None and counted + cost > budget + 1e-9:
             left_out[case.name] = (
-                f"it could cost ${cost:.2f}, and ${counted:.2f} of the budget of ${budget:.2f} are counted already"
+                f"it could cost ${cost:.2f}, and ${counted:.2f} of the budget of ${budget:.2f} "
+                "are counted already"
             )
         else:
             chosen.append(case)
@@ -64,7 +65,8 @@ def _lines(plan: Plan, cases: Sequence[Case], width: int) -> Iterator[str]:
     for case in cases:
         about = case.about if case.name not in plan.left_out else f"(not run) {case.about}"
         first, *rest = textwrap.wrap(about, max(width - start, _NARROWEST)) or [""]
-        costs = f"{_dollars(case.expected_cost(plan.location)):>8}  {_dollars(case.highest_cost(plan.location)):>7}"
+        expected, highest = case.expected_cost(plan.location), case.highest_cost(plan.location)
+        costs = f"{_dollars(expected):>8}  {_dollars(highest):>7}"
         yield f"{case.name:{longest}}  {costs}  {first}".rstrip()
         yield from (" " * start + line for line in rest)
     yield f"{'together':{longest}}  {_dollars(plan.expected):>8}  {_dollars(plan.highest):>7}"

@@ -50,7 +50,8 @@ def check_service(endpoint: Endpoint) -> None:
         )
     except GoogleAuthError as error:
         raise PreflightError(
-            f"The credentials are not accepted: {error}\nLog in again:\n  gcloud auth application-default login"
+            f"The credentials are not accepted: {error}\n"
+            "Log in again:\n  gcloud auth application-default login"
         ) from error
     except CaseError as error:
         raise PreflightError(f"Vertex AI in {endpoint.location} does not answer: {error}") from error
@@ -60,7 +61,8 @@ def check_service(endpoint: Endpoint) -> None:
     if reply.status == 401:
         advice = "Log in again:\n  gcloud auth application-default login"
     elif "SERVICE_DISABLED" in str(reply.body) or "has not been used in project" in message:
-        services = "aiplatform.googleapis.com artifactregistry.googleapis.com storage.googleapis.com logging.googleapis.com"
+        names = ("aiplatform", "storage", "artifactregistry", "logging")
+        services = " ".join(f"{name}.googleapis.com" for name in names)
         advice = f"Enable the services:\n  gcloud services enable {services} --project {endpoint.project}"
     elif reply.status in (403, 404):
         advice = (

@@ -125,7 +125,7 @@ class Recorder:
         content: bytes | None = None,
         content_type: str | None = None,
     ) -> Reply:
-        """Send a request and return the answer. Only reads are repeated. Raises CaseError without an answer."""
+        """Send a request and return the answer. Raises CaseError without one; only reads are repeated."""
         reply = send(
             self.endpoint,
             method,

@@ -64,8 +64,8 @@ def markdown(found: Findings) -> str:
     lines = [
         "# Google Cloud and the emulator",
         "",
-        f"{found.day}, {found.location}. {len(found.comparisons)} cases ran, {found.differing} fields differ, "
-        f"{found.failed} cases failed.",
+        f"{found.day}, {found.location}. {len(found.comparisons)} cases ran, "
+        f"{found.differing} fields differ, {found.failed} cases failed.",
         f"Counted: ${found.costs.counted:.2f} of ${found.costs.budget:.2f}. "
         f"By the times of the jobs: ${found.costs.estimated:.2f}.",
         "",

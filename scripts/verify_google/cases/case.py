@@ -136,11 +136,12 @@ def printed(at: Recorder, job: str, *, replicas: int = 1) -> dict[str, Json]:
 
     def read() -> dict[str, Json]:
         found = {}
-        for entry in entries(at, f'{text} AND jsonPayload.message:"{MARK}"'):
-            message = str(entry.get("jsonPayload", {}).get("message", ""))
-            _, _, document = message.partition(MARK)
-            with_task = entry.get("resource", {}).get("labels", {}).get("task_name", "")
-            found[with_task] = readable(json.loads(document))
+        for entry in entries(at, text):
+            message = str(entry.get("jsonPayload", {}).get("message") or entry.get("textPayload", ""))
+            _, mark, document = message.partition(MARK)
+            if mark:
+                task = entry.get("resource", {}).get("labels", {}).get("task_name", "")
+                found[task] = readable(json.loads(document))
         return found if len(found) >= replicas else {}
 
     found: dict[str, Json] = at.eventually(read, f"the log of {replicas} replicas has not arrived")
@@ -162,22 +163,18 @@ def entries(at: Recorder, text: str) -> list[Json]:
 
 
 def readable(shown: Json) -> Json:
-    """Return the printed variables with the JSON in them parsed, and ports by a word."""
+    """Return the printed variables with the JSON in them parsed, and addresses by words."""
     env = dict(shown["env"])
     for name in ("CLUSTER_SPEC", "TF_CONFIG"):
         if name in env:
-            env[name] = _without_ports(json.loads(env[name]))
-    if "MASTER_PORT" in env:
-        env["MASTER_PORT"] = "PORT"
+            found = json.loads(env[name])
+            for pool_name, hosts in found.get("cluster", {}).items():
+                found["cluster"][pool_name] = ["HOST:PORT" for _ in hosts]
+            if "cloud" in found.get("task", {}):
+                found["task"]["cloud"] = "ID"
+            env[name] = found
+    env.update({name: word for name, word in _ADDRESSES.items() if name in env})
     return {"argv": shown["argv"], "env": env}
 
 
-def _without_ports(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_ports(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_without_ports(each) for each in value]
-    if isinstance(value, str):
-        host, colon, port = value.rpartition(":")
-        return f"{host}:PORT" if colon and port.isdigit() else value
-    return value
+_ADDRESSES = {"MASTER_ADDR": "HOST", "MASTER_PORT": "PORT"}

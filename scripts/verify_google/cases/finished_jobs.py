@@ -172,7 +172,7 @@ CASES = (
     ),
     Case(
         name="distributed",
-        about="chief, worker, a skipped pool, evaluator: `CLUSTER_SPEC`, `TF_CONFIG`, the network between them",
+        about="chief, worker, a skipped pool, evaluator: `CLUSTER_SPEC`, `TF_CONFIG`, the network",
         rows=(
             "Custom jobs: replicas",
             "Custom jobs: the environment of a replica",

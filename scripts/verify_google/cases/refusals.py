@@ -19,7 +19,7 @@ def _two_chiefs(names: Names) -> Json:
 
 
 def _five_pools(names: Names) -> Json:
-    return custom_job(names, *[pool()] * 5, suffix="-five-pools", timeout=_SHORT)
+    return custom_job(names, pool(), {}, {}, {}, pool(), suffix="-five-pools", timeout=_SHORT)
 
 
 def _empty_first_pool(names: Names) -> Json:
@@ -61,7 +61,7 @@ def _double_variable(names: Names) -> Json:
 
 
 def _many_faults(names: Names) -> Json:
-    return {**_two_chiefs(names), "displayName": "", "labels": {**names.labels, "UPPER": "case"}}
+    return {**_small_disk(names), "displayName": "", "labels": {**names.labels, "UPPER": "case"}}
 
 
 def _maximum_wait(names: Names) -> Json:

@@ -64,11 +64,12 @@ def _pipeline(names: Names) -> Json:
 
 
 def _without_definition(names: Names) -> Json:
-    return {**_pipeline(names), "trainingTaskDefinition": ""}
+    inputs = spec(pool(SHOW), timeout="60s")
+    return {**_pipeline(names), "trainingTaskDefinition": "", "trainingTaskInputs": inputs}
 
 
 def _unknown_inputs(names: Names) -> Json:
-    return {**_pipeline(names), "trainingTaskInputs": {**spec(pool(SHOW)), "colour": "red"}}
+    return {**_pipeline(names), "trainingTaskInputs": {**spec(pool(SHOW), timeout="60s"), "colour": "red"}}
 
 
 def _train(at: Recorder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from scripts.verify_google.comparison import MISSING, Allowed, Answer, CaseResult, compare
@@ -64,8 +65,8 @@ def test_known_differences_have_a_reason_and_may_be_unused() -> None:
     assert [each.path for each in compared.unexplained] == ["error.message"]
 
 
-def test_a_case_that_failed_is_not_compared() -> None:
-    failed = CaseResult(case="c", outcome="failed", reason="no answer")
-    compared = compare(failed, result(("a", 200, {})))
+def test_of_a_case_that_failed_the_steps_of_both_are_compared() -> None:
+    failed = replace(result(("a", 400, {})), outcome="failed", reason="no answer")
+    compared = compare(failed, result(("a", 200, {}), ("b", 200, {})))
     assert not compared.is_complete
-    assert compared.differences == ()
+    assert [(each.step, each.path) for each in compared.differences] == [("a", "(status)")]

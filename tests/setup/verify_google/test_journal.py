@@ -40,7 +40,6 @@ def test_a_line_that_a_kill_has_cut(tmp_path: Path) -> None:
     log.creating("buckets", "a")
     whole = log.path.read_bytes()
     log.creating("buckets", "b")
-    log.close()
     rest = log.path.read_bytes()[len(whole) :]
     for kept in range(len(rest)):
         log.path.write_bytes(whole + rest[:kept])
@@ -48,7 +47,6 @@ def test_a_line_that_a_kill_has_cut(tmp_path: Path) -> None:
         assert [each.name for each in journal.read(log.path).creations] == expected
         later = Journal(log.path)
         later.creating("buckets", "c")
-        later.close()
         assert [each.name for each in journal.read(log.path).creations] == [*expected, "c"]
 
 

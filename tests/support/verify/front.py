@@ -130,7 +130,7 @@ def before(url: str, token: str) -> Iterator[Front]:
             if self.command != "HEAD":
                 self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = handle_any
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = handle_any  # noqa: N815
 
         def log_message(self, *_: Any) -> None:
             pass
