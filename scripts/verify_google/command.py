@@ -109,7 +109,12 @@ def _run(options: Options, services: Services, plan: Plan, *, log: Journal, budg
             ours = _on_emulator(plan.cases, emulator, folder, run)
         # A case that fails on the emulator would waste the money.
         sound = [case for case in plan.cases if ours[case.name].outcome == "answered"]
-        theirs = sides.run_cases(sound, side, on_result=_print_result("Google Cloud"))
+        theirs = sides.run_cases(
+            sound,
+            side,
+            on_result=_print_result("Google Cloud"),
+            on_interrupt=lambda: _say("Waiting for the calls in flight; then everything is deleted."),
+        )
     finally:
         cleaned = _clean_run(options, services, log.path, ignore_interrupts=True)
     log.write("ended")

@@ -64,6 +64,9 @@ def check_service(endpoint: Endpoint) -> None:
         names = ("aiplatform", "storage", "artifactregistry", "logging")
         services = " ".join(f"{name}.googleapis.com" for name in names)
         advice = f"Enable the services:\n  gcloud services enable {services} --project {endpoint.project}"
+    elif "quota project" in message:
+        project = endpoint.project
+        advice = f"Name it:\n  gcloud auth application-default set-quota-project {project}"
     elif reply.status in (403, 404):
         advice = (
             "Check the project's id, and that your account has roles/aiplatform.user, roles/storage.admin,\n"

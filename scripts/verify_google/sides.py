@@ -36,8 +36,14 @@ class Side:
     """Dollars of each job that was submitted, by its name."""
 
 
-def run_cases(cases: Sequence[Case], side: Side, *, on_result: OnResult) -> dict[str, CaseResult]:
-    """Run cases and return their results by name. An interruption ends the calls of all cases first."""
+def run_cases(
+    cases: Sequence[Case],
+    side: Side,
+    *,
+    on_result: OnResult,
+    on_interrupt: Callable[[], None] = lambda: None,
+) -> dict[str, CaseResult]:
+    """Run cases and return their results by name. An interruption waits for the calls in flight."""
     results: dict[str, CaseResult] = {}
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
         try:
@@ -48,6 +54,7 @@ def run_cases(cases: Sequence[Case], side: Side, *, on_result: OnResult) -> dict
                 on_result(result)
         except BaseException:
             side.stopped.set()
+            on_interrupt()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return {case.name: results[case.name] for case in cases}

@@ -45,6 +45,25 @@ class Front:
     asked: list[tuple[str, str]] = field(default_factory=list)
     change: Change = field(default=lambda _method, _path, document: document)
     holds: list[Hold] = field(default_factory=list)
+    refusal: tuple[int, Any] | None = None
+
+    @contextmanager
+    def changing(self, change: Change) -> Iterator[None]:
+        """Change all answers until the end of the block."""
+        before, self.change = self.change, change
+        try:
+            yield
+        finally:
+            self.change = before
+
+    @contextmanager
+    def refusing(self, status: int, error: dict[str, str]) -> Iterator[None]:
+        """Answer all requests with an error until the end of the block."""
+        self.refusal = (status, {"error": {"code": status, **error}})
+        try:
+            yield
+        finally:
+            self.refusal = None
 
     @contextmanager
     def hold(self, method: str, ending: str, when: Literal["before", "after"]) -> Iterator[Hold]:
@@ -100,6 +119,9 @@ def before(url: str, token: str) -> Iterator[Front]:
             front.asked.append((self.command, plain))
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {**dict(self.headers), "Host": target.netloc}
+            if front.refusal is not None:
+                self.refuse(*front.refusal)
+                return
             front.wait(self.command, plain, "before")
             connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=120)
             try:
@@ -116,6 +138,14 @@ def before(url: str, token: str) -> Iterator[Front]:
                 content = json.dumps(front.change(self.command, plain, json.loads(content))).encode()
             with contextlib.suppress(OSError):  # the client was killed
                 self.answer(answer, content)
+
+        def refuse(self, status: int, document: Any) -> None:
+            content = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         def answer(self, answer: http.client.HTTPResponse, content: bytes) -> None:
             self.send_response(answer.status)

@@ -38,7 +38,9 @@ class Pair:
         """Run the command in this process. Return its exit code."""
         return main(self._arguments(arguments, folder), services=self._services())
 
-    def start(self, *arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, folder: Path | None = None, stdin: int | None = None
+    ) -> subprocess.Popen[str]:
         """Start the command as a process."""
         given = {
             "google_url": self.front.url,
@@ -49,6 +51,7 @@ class Pair:
         }
         return subprocess.Popen(
             [sys.executable, driver.__file__, json.dumps(given)],
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
