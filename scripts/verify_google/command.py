@@ -37,7 +37,7 @@ class Services:
     google: Endpoint
     google_pace: Pace = Pace()  # noqa: RUF009  frozen
     emulator: Endpoint | None = None
-    """None: an emulator of its own, which is deleted at the end."""
+    """The run starts an emulator of its own, and deletes it at the end, if this is None."""
 
 
 def main(arguments: Sequence[str], *, services: Services | None = None) -> int:

@@ -29,7 +29,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseResult:
-    """What one endpoint answered in one case. `reason` says why the case failed or did not run."""
+    """The answers of one endpoint in one case. `reason` says why the case failed or did not run."""
 
     case: str
     outcome: Outcome

@@ -24,7 +24,7 @@ _PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the user asked for. `budget` is None if it is to be asked for."""
+    """The options of one run. `budget` is None if the user is to be asked."""
 
     project: str
     location: str

@@ -1,4 +1,4 @@
-"""Which cases a budget allows, and the table that is shown before anything is spent."""
+"""Choose the cases that fit a budget, and show their costs before anything is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold before anything is sent: credentials, the service, the project."""
+"""Check credentials, service and project before anything is sent."""
 
 from __future__ import annotations
 

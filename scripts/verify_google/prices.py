@@ -1,4 +1,4 @@
-"""What a job costs at most. Refuses machines whose price is not in the table.
+"""Compute the highest cost of a job. Machines whose price is not in the table are refused.
 
 The table has what the cases use. Prices are those of the pricing page without discounts, in US dollars.
 """

@@ -55,7 +55,7 @@ def word(comparison: Comparison) -> str:
     count = len(comparison.unexplained)
     if count:
         return "1 difference" if count == 1 else f"{count} differences"
-    return "the same" if not comparison.differences else "the same but for known differences"
+    return "the same" if not comparison.differences else "the same, except for known differences"
 
 
 def markdown(found: Findings) -> str:

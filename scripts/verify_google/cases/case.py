@@ -1,4 +1,4 @@
-"""What a case is, and the parts of requests that cases share."""
+"""The declaration of a case, and the parts of requests that cases share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recorded has nothing of an account; what has is found."""
+"""Recorded answers have nothing of an account; what has is found."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_clean_document_has_none() -> None:
     )
 )
 def test_what_was_sanitised_has_no_secret_but_those_that_stop_a_recording(document: Any) -> None:
-    """Other projects, keys and headers are not replaced: they are a surprise, and nothing is written."""
+    """Replace no other projects, keys and headers: they are a surprise, and nothing is written."""
     kept = {
         "the name of a project",
         "a private key",

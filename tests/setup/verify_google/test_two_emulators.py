@@ -133,7 +133,7 @@ def _control(pair: Pair, method: str, body: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_all_cases(pair: Pair) -> None:
-    """A job that times out takes a minute, on both."""
+    """Run all cases; the job that times out takes a minute, on both."""
     run = verified(pair, "all", "--budget", "1")
     assert run.differences() == []
     assert set(run.results()) == {case.name for case in CASES}

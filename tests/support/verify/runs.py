@@ -15,7 +15,7 @@ from support.verify.pair import Pair
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of the command returned, printed, wrote and left. `folder` has its report."""
+    """The code, output, files and leftovers of one run of the command. `folder` has its report."""
 
     code: int
     printed: str
