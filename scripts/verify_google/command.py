@@ -26,6 +26,8 @@ from scripts.verify_google.plan import Plan, make_plan, table
 from scripts.verify_google.preflight import PreflightError
 from scripts.verify_google.prices import PRICES, UnknownPriceError
 from scripts.verify_google.recorder import Pace
+from scripts.verify_google.sanitising import secrets_in
+from vertex_emulator.lookup import LauncherError
 
 _EMULATOR_PACE = Pace(poll_seconds=0.2, limit_seconds=300.0)
 
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str], *, services: Services | None = None) -> int:
             if options.clean:
                 return _clean(options, services)
             return _verify(options, services)
-    except (PreflightError, JournalError, UnknownPriceError, recording.RecordingError) as error:
+    except (PreflightError, JournalError, UnknownPriceError, LauncherError) as error:
         say(f"\n{error}", error=True)
         return 1
     except KeyboardInterrupt:
@@ -152,15 +154,15 @@ def _write(
     options: Options, found: report.Findings, theirs: dict[str, CaseResult], folder: Path, *, is_clean: bool
 ) -> int:
     words = (options.project, folder.name)
+    if secrets := secrets_in(report.as_json(found), words=words):
+        places = "; ".join(dict.fromkeys(map(str, secrets)))
+        note = f"Do not publish this report. It may name something of your account: {places}."
+        found = replace(found, notes=[note, *found.notes])
     made = report.as_json(found)
-    # The report quotes answers, so it must be fit to be published as well.
-    recording.check(made, folder / "report.json", words=words)
     (folder / "report.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     (folder / "report.md").write_text(report.markdown(found), encoding="utf-8")
     answers = recording.document(theirs, location=options.location, day=found.day)
-    recording.write(folder / "answers.json", answers, words=words)
-    if options.record:
-        recording.write(recording.RECORDED / "answers.json", answers, words=words)
+    is_recorded = _record(options, answers, folder, words=words)
     _say("")
     for each in found.comparisons:
         _say(f"{each.case:18}{report.word(each)}")
@@ -172,8 +174,24 @@ def _write(
         f"by the times of the jobs ${costs.estimated:.2f}."
     )
     _say(f"Report: {folder / 'report.md'}")
-    _say(f"Answers: {folder / 'answers.json'}")
-    return 0 if is_clean and not found.differing and not found.failed else 1
+    if is_recorded:
+        _say(f"Answers: {folder / 'answers.json'}")
+    return 0 if is_clean and is_recorded and not found.differing and not found.failed else 1
+
+
+def _record(options: Options, answers: recording.Json, folder: Path, *, words: tuple[str, ...]) -> bool:
+    """Write the answers. What may name something of the account goes into a private file instead."""
+    try:
+        recording.write(folder / "answers.json", answers, words=words)
+        if options.record:
+            recording.write(recording.RECORDED / "answers.json", answers, words=words)
+    except recording.RecordingError as error:
+        private = folder / "answers-private.json"
+        private.touch(mode=0o600)
+        private.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")
+        _say(f"{error}\nThe answers are in {private}, for you alone.", error=True)
+        return False
+    return True
 
 
 def _clean(options: Options, services: Services) -> int:
@@ -254,6 +272,8 @@ def _emulator(options: Options, services: Services) -> Iterator[Endpoint]:
 
     folder = options.folder / "emulator"
     try:
+        launcher.stop(folder)  # that of a killed run
+        shutil.rmtree(folder, ignore_errors=True)
         found = launcher.ensure(folder)
         yield Endpoint(
             kind="emulator",

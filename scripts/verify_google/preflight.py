@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from scripts.verify_google.recorder import CaseError, send
+from scripts.verify_google.recorder import CaseError, CredentialsError, send
 
 _REDIRECTIONS = ("STORAGE_EMULATOR_HOST", "VERTEX_EMULATOR_HOST", "GCE_METADATA_HOST")
 """Variables of `vertex-training emulator env`: with them, Google's libraries call the emulator."""
@@ -39,8 +39,6 @@ def check_environment(endpoint: Endpoint) -> None:
 
 def check_service(endpoint: Endpoint) -> None:
     """Check that the account may use Vertex AI in the project. Raises PreflightError."""
-    from google.auth.exceptions import GoogleAuthError
-
     try:
         reply = send(
             endpoint,
@@ -48,10 +46,9 @@ def check_service(endpoint: Endpoint) -> None:
             f"{endpoint.vertex_url}/v1/{endpoint.parent}/customJobs",
             query={"pageSize": "1"},
         )
-    except GoogleAuthError as error:
+    except CredentialsError as error:
         raise PreflightError(
-            f"The credentials are not accepted: {error}\n"
-            "Log in again:\n  gcloud auth application-default login"
+            f"For Google Cloud, {error}\nLog in again:\n  gcloud auth application-default login"
         ) from error
     except CaseError as error:
         raise PreflightError(f"Vertex AI in {endpoint.location} does not answer: {error}") from error

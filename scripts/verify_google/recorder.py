@@ -39,6 +39,10 @@ class CaseError(Exception):
     """A case could not be run to its end; the text has the reason."""
 
 
+class CredentialsError(CaseError):
+    """The credentials of the account are no longer accepted."""
+
+
 class StoppedError(Exception):
     """The run was interrupted."""
 
@@ -302,6 +306,8 @@ def send(
         except (requests.RequestException, google.auth.exceptions.TransportError) as error:
             if not left:
                 raise CaseError(f"{method}: no answer ({type(error).__name__})") from error
+        except google.auth.exceptions.GoogleAuthError as error:
+            raise CredentialsError(f"the credentials are not accepted: {error}") from error
         else:
             if response.status_code not in retry.TRANSIENT_CODES or not left:
                 return Reply(status=response.status_code, body=_document(response.content))

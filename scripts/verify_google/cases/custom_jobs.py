@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from scripts.verify_google.cases.case import Case, Json, custom_job, pool
 from scripts.verify_google.comparison import Allowed
 from scripts.verify_google.recorder import Names, Recorder
@@ -38,7 +40,12 @@ def _lifecycle(at: Recorder) -> None:
         listed = at.call("GET", jobs, query={"filter": text})
         found = [each.get("displayName") for each in listed.body.get("customJobs", [])]
         at.note(step, {"status": listed.status, "names": [at.sanitiser.text(str(each)) for each in found]})
-    if at.call("DELETE", at.vertex(name), step="delete, live").is_success:
+    live = at.call("DELETE", at.vertex(name))
+    error = live.body.get("error", {})
+    # The job is queued, pending or running at this time, and the message may name its state.
+    words = re.sub(r"JOB_STATE_\w+", "STATE", at.sanitiser.text(str(error.get("message", ""))))
+    at.note("delete, live", {"status": live.status, "error": error.get("status", ""), "message": words})
+    if live.is_success:
         return  # not documented; the report shows it, and the rest needs the job
     reply = at.call("POST", at.vertex(f"{name}:cancel"), {}, step="cancel")
     if not reply.is_success:

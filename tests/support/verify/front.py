@@ -24,16 +24,23 @@ _DROPPED = {"connection", "transfer-encoding", "content-length", "keep-alive", "
 
 @dataclass
 class Hold:
-    """The first request of a method to a path with this ending waits, before or after it is carried out."""
+    """A request of a method to a path with this ending waits, before or after it is carried out.
+
+    `skipped` requests pass first.
+    """
 
     method: str
     ending: str
     when: Literal["before", "after"]
+    skipped: int = 0
     reached: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
 
     def takes(self, method: str, path: str) -> bool:
-        return self.method == method and path.endswith(self.ending) and not self.reached.is_set()
+        if self.method != method or not path.endswith(self.ending) or self.reached.is_set():
+            return False
+        self.skipped -= 1
+        return self.skipped < 0
 
 
 @dataclass
@@ -66,9 +73,11 @@ class Front:
             self.refusal = None
 
     @contextmanager
-    def hold(self, method: str, ending: str, when: Literal["before", "after"]) -> Iterator[Hold]:
+    def hold(
+        self, method: str, ending: str, when: Literal["before", "after"], skipped: int = 0
+    ) -> Iterator[Hold]:
         """Hold a request until the end of the block, or until it is released."""
-        made = Hold(method, ending, when)
+        made = Hold(method, ending, when, skipped)
         self.holds.append(made)
         try:
             yield made

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,12 @@ class Pair:
     front: Front
     folder: Path
 
-    def verify(self, *arguments: str, folder: Path | None = None) -> int:
-        """Run the command in this process. Return its exit code."""
-        return main(self._arguments(arguments, folder), services=self._services())
+    def verify(self, *arguments: str, folder: Path | None = None, own_emulator: bool = False) -> int:
+        """Run the command in this process. Return its exit code. It may start an emulator of its own."""
+        services = self._services()
+        if own_emulator:
+            services = replace(services, emulator=None)
+        return main(self._arguments(arguments, folder), services=services)
 
     def start(
         self, *arguments: str, folder: Path | None = None, stdin: int | None = None

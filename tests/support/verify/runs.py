@@ -15,7 +15,7 @@ from support.verify.pair import Pair
 
 @dataclass(frozen=True)
 class Run:
-    """The code, output, files and leftovers of one run of the command. `folder` has its report."""
+    """The code, output and files of one run of the command, and what it left. `folder` has its report."""
 
     code: int
     printed: str
@@ -44,14 +44,14 @@ class Run:
         ]
 
 
-def verified(pair: Pair, name: str, *arguments: str) -> Run:
+def verified(pair: Pair, name: str, *arguments: str, own_emulator: bool = False) -> Run:
     """Run the command with a folder of its own, and return the run that it began."""
     folder = pair.folder / name
     before = set(journal.journals(folder))
     pair.front.asked.clear()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = pair.verify(*arguments, folder=folder)
+        code = pair.verify(*arguments, folder=folder, own_emulator=own_emulator)
     new = [path for path in journal.journals(folder) if path not in before]
     begun = folder / new[0].stem if new else folder
     return Run(code, printed.getvalue(), begun, tuple(pair.left()), pair.front.submissions())
