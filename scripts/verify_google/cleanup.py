@@ -80,10 +80,14 @@ class Cleaner:
                 found[name] = reply.body
         if kind in _JOBS:
             self._cancel(found)
-        extra = [name for found_job in found.values() for name in _jobs_below(found_job)]
+        below = {
+            name: self._call("GET", self._url(name)) for each in found.values() for name in _jobs_below(each)
+        }
+        left = {name: reply.body for name, reply in below.items() if reply.is_success}
+        self._cancel(left)
         for name in found:
             self._delete(name)
-        for name in extra:  # the service may delete them with their owner, or keep them
+        for name in left:  # the service may delete them with their owner, or keep them
             with contextlib.suppress(CaseError):
                 self._delete(name)
         unanswered = [each for each in creations if not each.was_answered]

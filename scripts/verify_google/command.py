@@ -183,8 +183,8 @@ def _record(options: Options, answers: recording.Json, folder: Path, *, words: t
     """Write the answers. What may name something of the account goes into a private file instead."""
     try:
         recording.write(folder / "answers.json", answers, words=words)
-        if options.record:
-            recording.write(recording.RECORDED / "answers.json", answers, words=words)
+        if options.record is not None:
+            recording.write(options.record, answers, words=words)
     except recording.RecordingError as error:
         private = folder / "answers-private.json"
         private.touch(mode=0o600)

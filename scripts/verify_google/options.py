@@ -15,6 +15,7 @@ from scripts.verify_google.cases import CASES
 from scripts.verify_google.cases.case import Case
 from scripts.verify_google.plan import make_plan, table
 from scripts.verify_google.prices import UnknownPriceError
+from scripts.verify_google.recording import RECORDED
 
 FOLDER = Path(__file__).resolve().parents[2] / ".local" / "verify-google"
 LOCATION = "us-central1"
@@ -31,7 +32,7 @@ class Options:
     budget: float | None
     yes: bool
     clean: bool
-    record: bool
+    record: Path | None
     cases: tuple[Case, ...]
     folder: Path
 
@@ -52,7 +53,11 @@ def parse(arguments: Sequence[str]) -> Options | None:
     parser.add_argument("--yes", action="store_true", help="spend what the table shows, without a question")
     parser.add_argument("--only", action="append", choices=names, help="run this case; may be repeated")
     parser.add_argument(
-        "--record", action="store_true", help="write the answers into tests/parity/google, for our tests"
+        "--record",
+        type=Path,
+        nargs="?",
+        const=RECORDED / "answers.json",
+        help="add the answers to a file (default: tests/parity/google/answers.json, for our tests)",
     )
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help=f"journals and reports (default: {FOLDER})"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from scripts.verify_google.budget import Budget, BudgetError
+from scripts.verify_google.budget import PENNIES, Budget, BudgetError
 from scripts.verify_google.cases.case import Case
 from scripts.verify_google.comparison import CaseResult
 from scripts.verify_google.journal import Journal
@@ -72,6 +72,8 @@ def _run_case(case: Case, side: Side) -> CaseResult:
         stopped=side.stopped,
     )
     try:
+        if case.stores:
+            side.budget.reserve(PENNIES, reason=f"{case.name}: data")
         case.steps(recorder)
     except (BudgetError, UnknownPriceError) as error:
         return CaseResult(case=case.name, outcome="not run", reason=str(error))

@@ -130,7 +130,7 @@ def test_on_a_terminal_it_asks(pair: Pair, answer: str, is_sent: bool) -> None:
         ),
         (403, {"message": "The API requires a quota project"}, "set-quota-project my-project"),
         (403, {"message": "Permission denied"}, "gcloud projects get-iam-policy my-project"),
-        (500, {"message": "later"}, "Try again later."),
+        (501, {"message": "later"}, "Try again later."),
     ],
 )
 def test_an_account_that_may_not(pair: Pair, status: int, error: dict[str, str], advice: str) -> None:

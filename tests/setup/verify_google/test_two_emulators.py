@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.verify_google import journal, recording
+from scripts.verify_google.budget import PENNIES
 from scripts.verify_google.cases import CASES
 from scripts.verify_google.comparison import MISSING
 from scripts.verify_google.sanitising import secrets_in
@@ -109,9 +110,13 @@ def test_the_report_shows_them(different: Run) -> None:
 
 
 def test_a_small_budget_runs_what_fits(pair: Pair, different: Run) -> None:
-    run = verified(pair, "small", "--budget", "0.03", *only("missing", "buckets", "cancelled"))
+    recorded = pair.folder / "recorded" / "answers.json"
+    arguments = ["--budget", "0.03", "--record", str(recorded)]
+    run = verified(pair, "small", *arguments, *only("missing", "buckets", "cancelled"))
     assert set(run.results()) == {"missing", "buckets"}
     assert "cancelled" in run.report["notRun"]
+    assert run.report["counted"] == pytest.approx(PENNIES)
+    assert set(recording.read(recorded)) == {"missing", "buckets"}
     assert run.submissions == 0
     assert run.code == 0
 
