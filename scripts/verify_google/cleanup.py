@@ -15,7 +15,16 @@ from urllib.parse import quote
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from scripts.verify_google.journal import LABEL, Creation, Journal, Record
-from scripts.verify_google.recorder import ENDED, CaseError, Json, Pace, Reply, send
+from scripts.verify_google.recorder import (
+    ENDED,
+    SERVICE_JOBS,
+    CaseError,
+    Json,
+    Pace,
+    Reply,
+    jobs_below,
+    send,
+)
 
 LATE_SECONDS = 600.0
 """A creation without an answer may still be carried out for so long after it was sent."""
@@ -56,6 +65,8 @@ class Cleaner:
             creations = [each for each in self.record.creations if each.kind == kind]
             if creations:
                 self._guarded(kind, lambda kind=kind, creations=creations: self._labelled(kind, creations))  # type: ignore[misc]
+        made_by_service = [each for each in self.record.creations if each.kind == SERVICE_JOBS]
+        self._guarded(SERVICE_JOBS, lambda: self._service_jobs(made_by_service))
         for creation in self.record.creations:
             if creation.kind == "repositories":
                 self._guarded(str(creation.name), lambda each=creation: self._repository(each))  # type: ignore[misc]
@@ -80,16 +91,10 @@ class Cleaner:
                 found[name] = reply.body
         if kind in _JOBS:
             self._cancel(found)
-        below = {
-            name: self._call("GET", self._url(name)) for each in found.values() for name in _jobs_below(each)
-        }
-        left = {name: reply.body for name, reply in below.items() if reply.is_success}
-        self._cancel(left)
+        below = [name for each in found.values() for name in jobs_below(each)]
         for name in found:
             self._delete(name)
-        for name in left:  # the service may delete them with their owner, or keep them
-            with contextlib.suppress(CaseError):
-                self._delete(name)
+        self._below(below)
         unanswered = [each for each in creations if not each.was_answered]
         unclaimed = len([name for name in found if not _claimed(name, named)])
         for each in creations:
@@ -100,6 +105,20 @@ class Cleaner:
                 self.journal.gone(each.number)
             else:
                 self.result.late.append(each)
+
+    def _below(self, names: Sequence[str]) -> None:
+        """Cancel the jobs that the service made for other jobs, and delete those that it lets delete."""
+        replies = {name: self._call("GET", self._url(name)) for name in names}
+        left = {name: reply.body for name, reply in replies.items() if reply.is_success}
+        self._cancel(left)
+        for name in left:  # the service may delete them with their owner, or keep them
+            with contextlib.suppress(CaseError):
+                self._delete(name)
+
+    def _service_jobs(self, creations: Sequence[Creation]) -> None:
+        self._below([str(each.name) for each in creations])
+        for each in creations:
+            self.journal.gone(each.number)
 
     def _await_operations(self, creations: Sequence[Creation]) -> None:
         """Wait until the operations of creations have ended: what they make can be found only then."""
@@ -235,18 +254,6 @@ def _is_ours(resource: Json, run: str) -> bool:
 
 def _claimed(name: str, named: Iterable[str]) -> bool:
     return any(name.rpartition("/")[2] == known.rpartition("/")[2] for known in named)
-
-
-def _jobs_below(resource: Json) -> Iterator[str]:
-    """Yield the custom jobs that the service made for a tuning job or a pipeline."""
-    for trial in resource.get("trials", []):
-        if trial.get("customJob"):
-            yield str(trial["customJob"])
-    backing = resource.get("trainingTaskMetadata", {})
-    if isinstance(backing, dict):
-        for key in ("backingCustomJob", "backingHyperparameterTuningJob"):
-            if backing.get(key):
-                yield str(backing[key])
 
 
 def _message(reply: Reply) -> str:

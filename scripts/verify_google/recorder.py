@@ -9,7 +9,7 @@ import datetime
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,9 @@ JOB_ENDED = frozenset(
     f"JOB_STATE_{word}" for word in ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
 )
 PIPELINE_ENDED = frozenset(f"PIPELINE_STATE_{word}" for word in ("SUCCEEDED", "FAILED", "CANCELLED"))
+SERVICE_JOBS = "jobs of the service"
+"""The kind, in the journal, of jobs that the service made for other jobs; they have no label of ours."""
+
 ENDED = JOB_ENDED | PIPELINE_ENDED
 
 
@@ -198,6 +201,8 @@ class Recorder:
             found = self._read(self.vertex(name))
             if found.get("state") in states or found.get("state") in ENDED:
                 self._count_use(name, found)
+                for below in jobs_below(found):
+                    self.journal.created(self.journal.creating(SERVICE_JOBS, below), below)
                 return found
             self._pause(until, f"{self.sanitiser.text(name)} is still {found.get('state')}")
 
@@ -268,6 +273,18 @@ class Recorder:
             raise CaseError(f"Waited {self.pace.limit_seconds / 60:.0f} minutes: {what}.")
         self.stopped.wait(self.pace.poll_seconds)
         self._check()
+
+
+def jobs_below(resource: Json) -> Iterator[str]:
+    """Yield the jobs that the service made for a tuning job or a pipeline."""
+    for trial in resource.get("trials", []):
+        if trial.get("customJob"):
+            yield str(trial["customJob"])
+    backing = resource.get("trainingTaskMetadata", {})
+    if isinstance(backing, dict):
+        for key in ("backingCustomJob", "backingHyperparameterTuningJob"):
+            if backing.get(key):
+                yield str(backing[key])
 
 
 def send(

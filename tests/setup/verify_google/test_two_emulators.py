@@ -18,7 +18,7 @@ from support.verify.runs import Run, only, verified
 
 CHEAP = (
     *("missing", "refused-pools", "refused-fields", "buckets", "objects", "repository", "models", "datasets"),
-    *("cancelled", "succeeds", "fails"),
+    *("cancelled", "succeeds", "fails", "pipeline"),
 )
 CHANGED = ("missing", "buckets", "models", "cancelled")
 
