@@ -7,9 +7,13 @@ ARGS ?=
 FORCE ?=
 UPGRADE ?=
 VERSION ?=
-export STACK FOLDER ARGS FORCE UPGRADE VERSION
+PROJECT ?=
+BUDGET ?=
+LOCATION ?=
+CLEAN ?=
+export STACK FOLDER ARGS FORCE UPGRADE VERSION PROJECT BUDGET LOCATION CLEAN
 
-.PHONY: help up preview down logs unlock test check format bench soak suites setup tools lock generate descriptors version release
+.PHONY: help up preview down logs unlock test check format bench soak suites verify-google setup tools lock generate descriptors version release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -25,6 +29,7 @@ help:
 	@echo 'make bench        print the budget table with the figures of this machine'
 	@echo 'make soak         kill processes at random points, deploy again, and compare (hours): make soak ARGS="--kills 50"'
 	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
+	@echo '                  compare the emulator with Google Cloud: make verify-google PROJECT=my-project BUDGET=1 (dollars)'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Google'"'"'s clients, TensorFlow, PyTorch'
@@ -46,6 +51,9 @@ unlock:
 
 test bench soak suites:
 	@scripts/chore $@ --args="$$ARGS"
+
+verify-google:
+	@scripts/chore $@ --project "$$PROJECT" --budget "$$BUDGET" --location "$$LOCATION" --clean "$$CLEAN" --args="$$ARGS"
 
 check format setup tools generate descriptors release:
 	@scripts/chore $@

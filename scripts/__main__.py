@@ -81,6 +81,11 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             return quality.soak(here, report, arguments=extra)
         case "suites":
             return quality.suites(here, report, arguments=extra)
+        case "verify-google":
+            named = [
+                f"--{name}={getattr(options, name)}" for name in ("project", "budget", "location", "clean")
+            ]
+            return quality.verify_google(here, report, arguments=[*named, *extra])
         case "check":
             return quality.check(here, report)
         case "format":
@@ -116,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         "bench",
         "soak",
         "suites",
+        "verify-google",
         "check",
         "format",
         "lock",
@@ -131,6 +137,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--force", default="", help="unlock: if not empty, remove the lock in any case")
     parser.add_argument("--upgrade", default="", help="lock: if not empty, take newer versions")
     parser.add_argument("--version", default="", help="version: the new one")
+    parser.add_argument("--project", default="", help="verify-google: the project that pays")
+    parser.add_argument("--budget", default="", help="verify-google: the dollars that may be spent")
+    parser.add_argument("--location", default="", help="verify-google: the region")
+    parser.add_argument("--clean", default="", help="verify-google: if not empty, only delete what is left")
     return parser
 
 

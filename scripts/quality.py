@@ -69,6 +69,14 @@ def suites(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     return run_openly([layout.python, layout.root / "tests" / "suites", *arguments], cwd=layout.root, env=env)
 
 
+def verify_google(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
+    """Compare the emulator with Google Cloud, within a budget (docs/verify-google.md)."""
+    python_packages.ensure(layout, report, development=True)
+    env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
+    command: list[str | Path] = [layout.python, "-m", "scripts.verify_google", *arguments]
+    return run_openly(command, cwd=layout.root, env=env)
+
+
 def format_code(layout: Layout, report: Report) -> int:
     """Format the code and apply the linter's fixes."""
     python_packages.ensure(layout, report, development=True)

@@ -102,7 +102,9 @@ documented**, where only documentation does; **in its own way**, with the means 
 the job runs and its log reports that, and other calls are refused by name. The tests in the row check the
 emulator.
 
-No test here calls Google Cloud. Its behaviour is known from these sources:
+No test here calls Google Cloud. `make verify-google` does, for whoever has an account: it
+[compares the answers of both](verify-google.md), within a budget. What Google Cloud does is known from these
+sources:
 
 * **seen**: published responses, logs and errors of the real service; the tests contain them;
 * **client**: Google's own programs and message definitions; the tests run them against the emulator, or
