@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from support import job_network
 from support.job_emulator import JobEmulator, running_jobs
-from vertex_emulator import forwarding
+from support.services import job_network
 from vertex_emulator.control import Control, ControlError
+from vertex_emulator.custom_jobs.network import forwarding
 from vertex_emulator.custom_jobs.network.job_network import JobNetwork, NetworkError
 from vertex_emulator.custom_jobs.network.probe import problem_with
 from vertex_emulator.custom_jobs.sandbox.children import spawn

@@ -28,8 +28,8 @@ from support.job_emulator import (
     wait_until_gone,
 )
 from support.waiting import eventually
-from vertex_emulator import forwarding
 from vertex_emulator.control import Control, ControlError
+from vertex_emulator.custom_jobs.network import forwarding
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 
 SERVES = """
