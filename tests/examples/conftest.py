@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from support import examples
-from support.examples import Example, NewExample
+from support.examples.example import Example, NewExample
 from support.warm import warm_python
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import vertex_cluster
-from support import saved_models
-from support.examples import Example, NewExample
+from support.examples import saved_models
+from support.examples.example import Example, NewExample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, up to nine replicas, three times
 

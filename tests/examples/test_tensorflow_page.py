@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from support.examples import FOLDER
+from support.examples.example import FOLDER
 
 PROGRAMS = (
     "parameter-server/__main__.py",
