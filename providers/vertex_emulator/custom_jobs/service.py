@@ -167,7 +167,7 @@ class JobService:
     def info(self) -> Mapping[str, Any]:
         """Return what the emulator's information shows about this service."""
         sandbox = self._submitter.sandbox()
-        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs}
+        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs, **self.network.info()}
 
     # For the methods of the API
 
