@@ -8,7 +8,7 @@ A test file has one fixture of the module that calls `example(NAME)`, deploys, a
         made.up().ok()
         return Steps(outputs=made.outputs(), printed=made.lines(made.job("jax").name, "trained ", 3))
 
-`Example` (`support.examples`) is an `Engine` with `job`, `lines` and `control`.
+`Example` (`support.examples.example`) is an `Engine` with `job`, `lines` and `control`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from support import examples
+from support.examples import example as examples
 from support.examples.example import Example, NewExample
 from support.warm import warm_python
 from vertex_emulator import launcher

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 from figure import Figure
 
-from support import examples as deployed
+from support.examples import example as deployed
 from support.examples.example import Example
 from vertex_emulator import launcher
 
