@@ -1,6 +1,6 @@
 """Observe replicas in networks of their own: two real jobs at the same time, and the command `forward`.
 
-Run `python -m support.job_network FOLDER` to print it as JSON, as another user too.
+Run `python -m support.services.job_network FOLDER` to print it as JSON, as another user too.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def observed_by_nobody() -> dict[str, Any]:
     outside = [each for each in sys.path if each and not Path(each).is_relative_to(sys.base_prefix)]
     try:
         done = subprocess.run(
-            [SYSTEM_PYTHON, "-m", "support.job_network", folder],
+            [SYSTEM_PYTHON, "-m", "support.services.job_network", folder],
             user=NOBODY,
             group=NOBODY,
             extra_groups=[],
