@@ -1,4 +1,4 @@
-"""What an emulator has of jobs and buckets, and a small archive of them."""
+"""The jobs and buckets of an emulator, and a small archive of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a decision about a rerun or a removal is made from, and the removals."""
+"""The facts that a decision about a rerun or a removal is made from, and the removals."""
 
 from __future__ import annotations
 
