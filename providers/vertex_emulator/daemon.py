@@ -22,7 +22,7 @@ from vertex_emulator.artifact_registry import service as artifact_registry
 from vertex_emulator.artifact_registry.methods.settings import HOSTS as GOOGLE_HOSTS
 from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
-from vertex_emulator.container_registry.service import RegistryService, write_auth_file
+from vertex_emulator.container_registry.service import RegistryService, write_logins
 from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.gateways import Gateways, Ports
 from vertex_emulator.http.auth import Authenticator, replaced_secrets, token_for
@@ -197,19 +197,12 @@ class Daemon:
         """The value of STORAGE_EMULATOR_HOST."""
         return f"{self.url}/s/{data_folder.storage_secret(self.token)}"
 
-    def _write_logins(self) -> None:
-        port = urlsplit(self.url).port
-        own_hosts = [f"{host}:{port}" for host in ("127.0.0.1", "localhost")]
-        write_auth_file(self.folder.registry_auth, own_hosts, self.token)
-        services_only = data_folder.service_token(self.token)
-        write_auth_file(self.folder.google_registry_auth, GOOGLE_HOSTS, services_only)
-
     def start(self) -> None:
         """Serve requests in threads, and write emulator.json."""
         self._gateways.start(grpc=self._new_grpc_server, proxy=self._new_proxy, moved=self._write_record)
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
-        self._write_logins()
+        write_logins(self.folder, address=urlsplit(self.url), token=self.token, google_hosts=GOOGLE_HOSTS)
         self._write_record(grpc=self._gateways.reserved_grpc)
         log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
         log.info("Emulator data is in %s", self.folder.root)

@@ -8,7 +8,7 @@ A test file has one fixture of the module that calls `example(NAME)`, deploys, a
         made.up().ok()
         return Steps(outputs=made.outputs(), printed=made.lines(made.job("jax").name, "trained ", 3))
 
-`Example` (`support.examples`) is an `Engine` with `job`, `lines` and `control`.
+`Example` (`support.examples.example`) is an `Engine` with `job`, `lines` and `control`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,38 @@ from pathlib import Path
 
 import pytest
 
-from support import examples
-from support.examples import Example, NewExample
+from support.examples import example as examples
+from support.examples.example import Example, NewExample
+from support.waiting import TIMEOUT
 from support.warm import warm_python
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
+from vertex_emulator.interpreter import VARIABLE
+from vertex_emulator.kernel.locks import locked
 
 
 @pytest.fixture(scope="session")
 def emulator_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield the data folder of an emulator, whose unpacked images serve all examples."""
-    folder = tmp_path_factory.mktemp("examples") / "emulator"
+    """Yield the data folder of an emulator, whose images serve all examples in all test processes.
+
+    The last process that uses it stops it. One that comes later starts it again, with the same images.
+    """
+    base, worker = tmp_path_factory.getbasetemp(), os.environ.get("PYTEST_XDIST_WORKER", "")
+    folder = (base.parent if worker else base) / "examples"
+    mine = folder / "users" / (worker or "alone")
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    lock, emulator = folder / "lock", folder / "emulator"
     try:
-        launcher.ensure(folder)
-        yield folder
+        with locked(lock, timeout=TIMEOUT), pytest.MonkeyPatch.context() as patch:
+            patch.delenv(VARIABLE, raising=False)  # the warm interpreter ends with this process
+            mine.touch()
+            launcher.ensure(emulator, timeout=TIMEOUT)
+        yield emulator
     finally:
-        if folder.exists():
-            emulator_reset.stop_and_end_jobs(folder)
+        with locked(lock, timeout=TIMEOUT):
+            mine.unlink(missing_ok=True)
+            if not any(mine.parent.iterdir()) and emulator.exists():
+                emulator_reset.stop_and_end_jobs(emulator)
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import vertex_cluster
-from support import saved_models
-from support.examples import Example, NewExample
+from support.examples import saved_models
+from support.examples.example import Example, NewExample
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, up to nine replicas, three times
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, up to eight replicas, three times
 
 SUBNETWORKS, SERVERS, STEPS = 3, 2, 30
 
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """Round robin on a chief and 3 workers; continued on a chief and 5; replication on a chief and one."""
+    """Round robin on a chief and 2 workers; continued on a chief and 4; replication on a chief and one."""
 
     round_robin: Run
     larger: Run
@@ -49,8 +49,8 @@ class Runs:
 @pytest.fixture(scope="module")
 def runs(example: NewExample) -> Runs:
     made = example("adanet")
-    round_robin = deploy(made, workers=4, strategy="round-robin", iterations=1)
-    larger = deploy(made, workers=6, strategy="round-robin", iterations=2)
+    round_robin = deploy(made, workers=3, strategy="round-robin", iterations=1)
+    larger = deploy(made, workers=5, strategy="round-robin", iterations=2)
     replication = deploy(made, workers=2, strategy="replication", iterations=1)
     return Runs(round_robin=round_robin, larger=larger, replication=replication)
 

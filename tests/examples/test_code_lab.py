@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support import saved_models
-from support.examples import FOLDER, Example, NewExample
+from support.examples import saved_models
+from support.examples.example import FOLDER, Example, NewExample
 from support.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]  # TensorFlow, which trains four models

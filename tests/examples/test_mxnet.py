@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.engine import Result
-from support.examples import NewExample
+from support.examples.example import NewExample
 
 pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
 

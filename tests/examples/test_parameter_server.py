@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support import saved_models
-from support.examples import FOLDER, Example, NewExample
+from support.examples import saved_models
+from support.examples.example import FOLDER, Example, NewExample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, which the first example installs
 

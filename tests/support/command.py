@@ -19,6 +19,9 @@ from support.warm import warm_python
 from vertex_emulator.interpreter import VARIABLE
 
 _COMMAND = Path(sys.executable).with_name("vertex-training")
+HANGS = 300.0
+"""Seconds after which a command hangs. A busy machine takes a minute for one that calls `pulumi`."""
+
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -54,7 +57,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 def run(
     *arguments: str,
     env: Mapping[str, str],
-    timeout: float = 60,
+    timeout: float = HANGS,
     stdin: str | None = None,
     folder: Path | None = None,
 ) -> Ended:
@@ -72,14 +75,14 @@ def run(
 
 
 def run_on_terminal(
-    *arguments: str, env: Mapping[str, str], timeout: float = 60, typed: str = "", columns: int = 120
+    *arguments: str, env: Mapping[str, str], timeout: float = HANGS, typed: str = "", columns: int = 120
 ) -> Ended:
     """Run the command on a pseudo-terminal."""
     process, master = start_on_terminal(arguments, env={**env, "COLUMNS": str(columns)})
     if typed:
         os.write(master, typed.encode())
     out = read_until_closed(master, timeout=timeout)
-    return Ended(code=process.wait(timeout=10), out=out.replace("\r\n", "\n"))
+    return Ended(code=process.wait(timeout=timeout), out=out.replace("\r\n", "\n"))
 
 
 def start_on_terminal(

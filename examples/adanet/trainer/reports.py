@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,9 @@ class ReportHook(tf.estimator.SessionRunHook):
     def begin(self) -> None:
         devices = {each.op.name: each.device for each in tf.compat.v1.global_variables()}
         self._iteration = max(int(number) for number in re.findall(r"iteration_(\d+)/", " ".join(devices)))
+        if self._worker != 0:
+            # The chief initializes the variables. TensorFlow looks for them every 30 seconds only.
+            self._await(range(1))
         self._steps.computed.clear()
         self._report = {
             "replica": self._replica,
@@ -69,12 +73,18 @@ class ReportHook(tf.estimator.SessionRunHook):
     def after_create_session(self, session: tf.compat.v1.Session, coord: tf.train.Coordinator) -> None:
         """Wait for all workers, so that each takes part in each iteration, however late it started."""
         del session, coord
-        folder = self._folder / "begun"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{self._iteration}-{self._worker}").touch()
-        while not all((folder / f"{self._iteration}-{each}").exists() for each in range(self._workers)):
-            time.sleep(0.1)
+        begun = self._begun(self._worker)
+        begun.parent.mkdir(parents=True, exist_ok=True)
+        begun.touch()
+        self._await(range(self._workers))
         self._started = time.monotonic()
+
+    def _begun(self, worker: int) -> Path:
+        return self._folder / "begun" / f"{self._iteration}-{worker}"
+
+    def _await(self, workers: Iterable[int]) -> None:
+        while not all(self._begun(each).exists() for each in workers):
+            time.sleep(0.1)
 
     def end(self, session: tf.compat.v1.Session) -> None:
         del session

@@ -20,6 +20,10 @@ from compatibility import adanet
 HELD_OUT, BATCH = 360, 64
 MAX_STEPS = 30
 """Steps of each subnetwork, in each iteration."""
+NO_LIMIT = 1 << 31
+"""Global steps. They are the mean of the subnetworks' steps, of which each worker may add one too many: with
+`MAX_STEPS` for each iteration as the limit, the mean would end a training while a subnetwork lacks steps.
+"""
 
 
 class Builder(adanet.subnetwork.Builder):
@@ -92,9 +96,7 @@ def main() -> None:
     )
     tf.estimator.train_and_evaluate(
         create_estimator(config, options, steps),
-        tf.estimator.TrainSpec(
-            input_of(options.data, training=True), max_steps=MAX_STEPS * options.iterations, hooks=[hook]
-        ),
+        tf.estimator.TrainSpec(input_of(options.data, training=True), max_steps=NO_LIMIT, hooks=[hook]),
         tf.estimator.EvalSpec(
             input_of(options.data, training=False), steps=None, start_delay_secs=1, throttle_secs=60
         ),

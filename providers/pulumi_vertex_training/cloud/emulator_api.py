@@ -124,11 +124,26 @@ def proxy(endpoint: Endpoint) -> str | None:
     return None if info.get("proxy") is None else str(info["proxy"])
 
 
-def live_jobs(endpoint: Endpoint) -> int:
-    """Return the number of the emulator's jobs that have not ended, in all projects and locations.
+@dataclass(frozen=True, kw_only=True)
+class EmulatorState:
+    """The state of a running emulator.
 
-    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    `live_jobs` counts the jobs that have not ended, in all projects and locations. `network` is the setting
+    for new jobs, "host" or "namespace", and `replica_addresses` the range of their replicas' addresses, such
+    as "127.0.0.0/8"; both are "" if an older emulator does not report them.
     """
+
+    live_jobs: int
+    network: str
+    replica_addresses: str
+
+
+def state(endpoint: Endpoint) -> EmulatorState:
+    """Return the state of the emulator. Raises the errors of `pulumi_vertex_training.cloud.errors`."""
     with translated(endpoint, "read the emulator's state"):
         info = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/info")
-    return int(info.get("liveJobs", 0))
+    return EmulatorState(
+        live_jobs=int(info.get("liveJobs", 0)),
+        network=str(info.get("network", "")),
+        replica_addresses=str(info.get("replicaAddresses", "")),
+    )

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import SplitResult
 
 from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.blobs_api import BlobsApi
@@ -17,7 +18,7 @@ from vertex_emulator.container_registry.uploads import Uploads
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import ANY_METHOD, Request, Response, Route, json_response, with_error_form
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import DataFolder, write_private
+from vertex_emulator.kernel.data_folder import DataFolder, service_token, write_private
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 
@@ -119,8 +120,19 @@ USER = "oauth2accesstoken"
 """User name of Artifact Registry ("Configure authentication to Artifact Registry for Docker")."""
 
 
-def write_auth_file(path: Path, hosts: Iterable[str], token: str) -> None:
-    """Write a login file of container tools. Raises `DataFolderError`."""
+def write_logins(
+    folder: DataFolder, *, address: SplitResult, token: str, google_hosts: Iterable[str]
+) -> None:
+    """Write the login files of container tools: for the emulator's address, and for Google's hosts.
+
+    Raises `DataFolderError`.
+    """
+    own_hosts = [f"{host}:{address.port}" for host in ("127.0.0.1", "localhost")]
+    _write_auth_file(folder.registry_auth, own_hosts, token)
+    _write_auth_file(folder.google_registry_auth, google_hosts, service_token(token))
+
+
+def _write_auth_file(path: Path, hosts: Iterable[str], token: str) -> None:
     entry = {"auth": base64.b64encode(f"{USER}:{token}".encode()).decode("ascii")}
     value = {"auths": dict.fromkeys(hosts, entry)}
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -14,12 +14,13 @@ from google.protobuf.message import Message
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.custom_jobs.job_watcher import JobWatcher, OnEnd
 from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
 from vertex_emulator.custom_jobs.queue.queue import Allocator, Queue
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
-from vertex_emulator.custom_jobs.reconciler import JobWatcher, OnEnd, Reconciler, Supervisors
+from vertex_emulator.custom_jobs.reconciler import Reconciler, Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore, WaitingJobs
 from vertex_emulator.custom_jobs.submission import JobDefaults, JobSubmitter, cannot_write
@@ -167,7 +168,7 @@ class JobService:
     def info(self) -> Mapping[str, Any]:
         """Return what the emulator's information shows about this service."""
         sandbox = self._submitter.sandbox()
-        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs}
+        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs, **self.network.info()}
 
     # For the methods of the API
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import socket
-import ssl
 import time
 from dataclasses import dataclass
 from typing import Any
+
+from vertex_emulator.http.secured import SecuredSocket
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class SocketReader(io.RawIOBase):
         self._deadline: float | None = None
         self._seconds = limits.first_byte_seconds
         self._in_head = True
-        self._quickly = isinstance(connection, ssl.SSLSocket) and hasattr(socket, "TCP_QUICKACK")
+        self._quickly = isinstance(connection, SecuredSocket) and hasattr(socket, "TCP_QUICKACK")
 
     def await_request(self, *, proven: bool) -> None:
         """Wait for the first byte of a request, then until the deadline for the whole head."""

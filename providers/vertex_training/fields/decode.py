@@ -174,11 +174,8 @@ class _Reader:
             if default_of(field) is dataclasses.MISSING:
                 values[field.name] = self._missing(below, types_[field.name], "is missing; it is required")
             elif not self.tolerant and any(given.get(other) is not None for other in wanted):
-                values[field.name] = self._missing(
-                    below,
-                    types_[field.name],
-                    "is missing; give a number, 0 leaves it out",
-                )
+                remedy = field.metadata["missing"](below)
+                values[field.name] = self._missing(below, types_[field.name], f"is missing; {remedy}")
         return cls(**values)
 
     def _missing(self, path: str, hint: Any, message: str) -> Any:

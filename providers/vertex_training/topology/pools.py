@@ -7,7 +7,8 @@ The metadata of a field, read by `fields.decode` and `fields.wire`, adds what it
 * `presence`: zero or "" differs from no value,
 * `convert`: a function that accepts other spellings of a value,
 * `absent_if_empty`: an empty message means no message,
-* `required_with`: required if one of the named fields is given.
+* `required_with`: required if one of the named fields is given,
+* `missing`: a function that returns the remedy for the path of such a field.
 """
 
 from __future__ import annotations
@@ -133,6 +134,12 @@ class LustreMount:
     """Name of the folder in `/mnt/lustre/` at which the file system is mounted."""
 
 
+def _number_of_replicas(path: str) -> str:
+    if path.endswith("[0].replica_count"):
+        return "give 1, as the first worker pool is the chief of the job"
+    return "give a number, 0 leaves it out"
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorkerPoolSpec:
     """Replicas of one machine with one task. The position in the list decides the role (`topology.roles`)."""
@@ -144,6 +151,7 @@ class WorkerPoolSpec:
         metadata={
             "int64": True,
             "required_with": ("machine_spec", "container_spec", "python_package_spec", "disk_spec"),
+            "missing": _number_of_replicas,
         },
     )
     """Number of replicas. "auto" is for reduction servers: as many as the network bandwidth of chief and

@@ -14,8 +14,16 @@ from typing import Any
 
 import pytest
 
-from support.drifting import BASE, PARENT, REPAIRED_JOBS, change_everything, ids, live_values, prepare
 from support.engine import Engine
+from support.services.drifting import (
+    BASE,
+    PARENT,
+    REPAIRED_JOBS,
+    change_everything,
+    ids,
+    live_values,
+    prepare,
+)
 from vertex_emulator import launcher
 
 

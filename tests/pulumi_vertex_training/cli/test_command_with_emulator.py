@@ -91,6 +91,8 @@ def test_start_status_stop(env: dict[str, str], data_dir: Path) -> None:
     assert (status.code, status.json["running"], status.json["liveJobs"]) == (0, True, 0)
     shown = run("emulator", "status", env=env).out
     assert "no live job" in shown
+    assert (status.json["network"], status.json["replicaAddresses"]) == ("host", "127.0.0.0/8")
+    assert "Network of new jobs: host, with a loopback address in 127.0.0.0/8 for each replica.\n" in shown
     assert status.json["unpackedImages"]["folders"] == 0
     assert "Unpacked" not in shown
     assert f"gRPC: {status.json['grpc']}. Proxy for Google's hosts: {status.json['proxy']}.\n" in shown

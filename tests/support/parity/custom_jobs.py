@@ -29,7 +29,7 @@ CONTRACT = "tests/vertex_emulator/custom_jobs/replica/test_job_contract.py"
 NETWORK = "tests/vertex_emulator/custom_jobs/sandbox/test_job_network.py"
 IMAGES = "tests/vertex_emulator/custom_jobs/sandbox/test_job_images.py"
 PACKAGES = "tests/vertex_emulator/custom_jobs/replica/test_job_packages.py"
-PERSISTENT = "tests/vertex_emulator/custom_jobs/queue/test_persistent_resources.py"
+ON_RESOURCES = "tests/vertex_emulator/custom_jobs/queue/test_jobs_on_resources.py"
 LOGS = "tests/vertex_emulator/custom_jobs/supervisor/test_job_logs.py"
 SDK = "tests/clients/vertex/test_sdk_custom_jobs.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_custom_jobs.py"
@@ -392,9 +392,9 @@ _SCHEDULING = (
         here="its machines are counted, and are processes of this machine",
         source='"Run training jobs on a persistent resource"',
         tests=(
-            f"{PERSISTENT}::test_a_job_runs_on_it_at_once",
-            f"{PERSISTENT}::test_they_queue_when_it_is_full_and_go_on_in_order",
-            f"{PERSISTENT}::test_a_job_that_does_not_fit",
+            f"{ON_RESOURCES}::test_a_job_runs_on_it_at_once",
+            f"{ON_RESOURCES}::test_they_queue_when_it_is_full_and_go_on_in_order",
+            f"{ON_RESOURCES}::test_a_job_that_does_not_fit",
         ),
         fields=(f"{SPEC}.persistent_resource_id",),
     ),

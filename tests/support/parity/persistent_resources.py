@@ -11,6 +11,7 @@ API = "API reference"
 GUIDE = '"Run training jobs on a persistent resource"'
 
 TESTS = "tests/vertex_emulator/custom_jobs/queue/test_persistent_resources.py"
+JOBS = "tests/vertex_emulator/custom_jobs/queue/test_jobs_on_resources.py"
 FIDELITY = "tests/pulumi_vertex_training/cloud/fidelity/test_fidelity_persistent_resources.py"
 SDK = "tests/clients/vertex/test_sdk_tuning_and_resources.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
@@ -62,7 +63,7 @@ PERSISTENT_RESOURCES = Section(
             tests=(
                 f"{TESTS}::test_it_is_resized_by_the_ids_of_pools",
                 f"{TESTS}::test_it_is_relabelled",
-                f"{TESTS}::test_a_pool_cannot_be_smaller_than_what_is_used",
+                f"{JOBS}::test_a_pool_cannot_be_smaller_than_what_is_used",
             ),
         ),
         Row(
@@ -71,7 +72,7 @@ PERSISTENT_RESOURCES = Section(
             likeness="same",
             here="at once",
             source=GUIDE,
-            tests=(f"{TESTS}::test_it_grows_to_what_is_needed_and_shrinks_again",),
+            tests=(f"{JOBS}::test_it_grows_to_what_is_needed_and_shrinks_again",),
         ),
         Row(
             feature="reboot",
@@ -87,7 +88,7 @@ PERSISTENT_RESOURCES = Section(
             likeness="same",
             here="the operation ends after the jobs",
             source=GUIDE,
-            tests=(f"{TESTS}::test_its_deletion_cancels_the_jobs_on_it", f"{TESTS}::test_it_is_deleted"),
+            tests=(f"{JOBS}::test_its_deletion_cancels_the_jobs_on_it", f"{TESTS}::test_it_is_deleted"),
         ),
         Row(
             feature="jobs on it",
@@ -96,9 +97,9 @@ PERSISTENT_RESOURCES = Section(
             here="its machines are counted, and are processes of this machine",
             source=GUIDE,
             tests=(
-                f"{TESTS}::test_a_job_runs_on_it_at_once",
-                f"{TESTS}::test_they_queue_when_it_is_full_and_go_on_in_order",
-                f"{TESTS}::test_a_job_that_does_not_fit",
+                f"{JOBS}::test_a_job_runs_on_it_at_once",
+                f"{JOBS}::test_they_queue_when_it_is_full_and_go_on_in_order",
+                f"{JOBS}::test_a_job_that_does_not_fit",
             ),
         ),
         Row(

@@ -11,6 +11,7 @@ API = "API reference"
 GUIDE = '"Create a hyperparameter tuning job"'
 
 JOBS = "tests/vertex_emulator/tuning_jobs/test_tuning_jobs.py"
+ENDS = "tests/vertex_emulator/tuning_jobs/test_ends_of_trials.py"
 SEARCHES = "tests/vertex_emulator/tuning_jobs/test_searches.py"
 STOPPING = "tests/vertex_emulator/tuning_jobs/test_early_stopping.py"
 MEASUREMENTS = "tests/vertex_emulator/tuning_jobs/test_measurements.py"
@@ -76,7 +77,7 @@ TUNING_JOBS = Section(
                 f"{METRICS}::test_a_report_of_the_public_package_is_read",
                 f"{JOBS}::test_trials_and_measurements_grow_as_they_run",
                 f"{JOBS}::test_several_metrics",
-                f"{JOBS}::test_a_metric_file_of_garbage_breaks_nothing",
+                f"{ENDS}::test_a_metric_file_of_garbage_breaks_nothing",
             ),
             fields=("study_spec.metrics",),
         ),
@@ -138,7 +139,7 @@ TUNING_JOBS = Section(
                 f"{STOPPING}::test_a_bad_trial_is_stopped",
                 f"{STOPPING}::test_the_median_is_of_averages_up_to_the_same_step",
                 f"{STOPPING}::test_a_decay_curve_is_given_up_once_it_is_known_well_enough",
-                f"{JOBS}::test_early_stopping_stops_a_real_process",
+                f"{ENDS}::test_early_stopping_stops_a_real_process",
             ),
             fields=(
                 "study_spec.decay_curve_stopping_spec",
@@ -153,9 +154,9 @@ TUNING_JOBS = Section(
             here="by the emulator's clock",
             source=API,
             tests=(
-                f"{JOBS}::test_a_study_stops_after_so_many_trials",
-                f"{JOBS}::test_trials_end_after_the_duration_of_the_study",
-                f"{JOBS}::test_a_study_without_progress_stops",
+                f"{ENDS}::test_a_study_stops_after_so_many_trials",
+                f"{ENDS}::test_trials_end_after_the_duration_of_the_study",
+                f"{ENDS}::test_a_study_without_progress_stops",
                 f"{RULES}::test_a_study_of_three_trials_after_ten_minutes",
             ),
             fields=("study_spec.study_stopping_config",),
@@ -167,9 +168,9 @@ TUNING_JOBS = Section(
             here="the same; further thresholds of the default are ours",
             source=GUIDE,
             tests=(
-                f"{JOBS}::test_a_trial_that_fails_is_infeasible_and_the_job_goes_on",
-                f"{JOBS}::test_so_many_failed_trials_fail_the_job",
-                f"{JOBS}::test_a_first_trial_that_fails_ends_the_job",
+                f"{ENDS}::test_a_trial_that_fails_is_infeasible_and_the_job_goes_on",
+                f"{ENDS}::test_so_many_failed_trials_fail_the_job",
+                f"{ENDS}::test_a_first_trial_that_fails_ends_the_job",
             ),
             fields=("max_failed_trial_count",),
         ),

@@ -1,15 +1,11 @@
-"""Export, import and reset of all that an emulator holds; and archives that somebody else made."""
+"""Export, import and reset of an emulator's jobs and buckets; objects that replicas write meanwhile."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-import signal
 import socket
-import subprocess
-import sys
-import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -19,67 +15,22 @@ from typing import Any
 import psutil
 import pytest
 
+from support.archives.exported_state import BUCKETS, assert_empty, buckets, get, objects
+from support.archives.members import control, unpacked
 from support.emulator import call, running
-from support.job_emulator import (
-    SLEEP,
-    JobEmulator,
-    job,
-    job_id,
-    pool,
-    processes_of,
-    raise_flag,
-    running_jobs,
-)
-from support.services.archives import (
-    Edit,
-    Members,
-    changed,
-    control,
-    packed,
-    send,
-    unpacked,
-    with_member,
-    without,
-)
+from support.job_emulator import SLEEP, JobEmulator, job_id, pool, processes_of, raise_flag, running_jobs
 from support.services.steps import Steps
-from support.tables import every_row
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.daemon import Daemon
 
-BUCKETS = "/storage/v1/b?project=local"
-
 
 def upload(daemon: Daemon, bucket: str, name: str, data: bytes, kind: str = "text/plain") -> None:
     path = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={name}"
     answer = call(daemon.url, "POST", path, body=data, token=daemon.token, headers={"Content-Type": kind})
     assert answer.status == 200, answer.body
-
-
-def get(daemon: Daemon, path: str) -> Any:
-    answer = call(daemon.url, "GET", path, token=daemon.token)
-    assert answer.status == 200, answer.body
-    return answer.json()
-
-
-def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
-    """Return all versions with their content, without their links, which contain the port."""
-    listed = get(daemon, f"/storage/v1/b/{bucket}/o?versions=true").get("items", [])
-    found = {}
-    for each in listed:
-        path = f"/storage/v1/b/{bucket}/o/{each['name'].replace('/', '%2F')}"
-        query = f"?alt=media&generation={each['generation']}"
-        content = call(daemon.url, "GET", path + query, token=daemon.token).body
-        fields = {name: value for name, value in each.items() if not name.endswith("Link")}
-        found[each["name"], each["generation"]] = (fields, content)
-    return found
-
-
-def buckets(daemon: Daemon) -> list[Any]:
-    listed = get(daemon, BUCKETS).get("items", [])
-    return [{name: value for name, value in each.items() if name != "selfLink"} for each in listed]
 
 
 def fill(emulator: JobEmulator) -> str:
@@ -100,22 +51,6 @@ def fill(emulator: JobEmulator) -> str:
 def source(tmp_path: Path) -> Iterator[JobEmulator]:
     with running_jobs(tmp_path / "source", sandbox=probe()) as emulator:
         yield emulator
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """Run an emulator that rejects every import, and stays empty."""
-    with running(tmp_path_factory.mktemp("target")) as daemon:
-        yield daemon
-        assert_empty(daemon)
-
-
-def assert_empty(daemon: Daemon) -> None:
-    assert get(daemon, "/_local/jobs") == {"jobs": []}
-    assert buckets(daemon) == []
-    for folder in (daemon.folder.jobs, daemon.folder.incoming, daemon.folder.aside, daemon.folder.buckets):
-        # Folders of deleted jobs are removed in the background.
-        eventually(lambda folder=folder: not list(folder.iterdir()), what=lambda folder=folder: folder)
 
 
 def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -> None:
@@ -379,319 +314,6 @@ def test_files_of_a_killed_import_are_removed_at_the_next_start(tmp_path: Path) 
         other.folder.incoming.joinpath("0123").write_bytes(b"half")
     with running(tmp_path / "other") as other:
         assert_empty(other)
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from vertex_emulator.control import Control
-from vertex_emulator.daemon import Daemon, Settings
-
-folder, archive, act, fatal, left = sys.argv[1:]
-left = int(left)
-
-def kill(step):
-    global left
-    left -= step == fatal
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-daemon = Daemon(Settings(data_dir=Path(folder), step_hook=kill))
-daemon.start()
-control = Control(url=daemon.url, token=daemon.token)
-if act == "reset":
-    control.import_state(Path(archive))
-control.reset() if act == "reset" else control.import_state(Path(archive))
-"""
-
-
-def killed(folder: Path, archive: Path, act: str, step: str, occurrence: int = 1) -> None:
-    """Import, or import and reset, in a process that is killed right before an occurrence of a step."""
-    arguments = [str(folder), str(archive), act, step, str(occurrence)]
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
-    assert done.returncode == -signal.SIGKILL
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write an archive with a job and 21 objects."""
-    members = good()
-    for number in range(2, 22):
-        fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
-        members[f"objects/{number}.json"] = json.dumps(fields).encode()
-        members[f"objects/{number}"] = b"hello"
-    archive = tmp_path_factory.mktemp("many") / "state.tar"
-    archive.write_bytes(packed(members))
-    return archive
-
-
-@pytest.mark.parametrize(
-    ("step", "occurrence", "is_there"),
-    [
-        pytest.param("unpack object", 10, False, id="unpacking"),
-        pytest.param("add archive", 1, False, id="unpacked"),
-        pytest.param("make folders", 10, False, id="making folders"),
-        pytest.param("record imported object", 10, False, id="recording"),
-        pytest.param("commit import", 1, False, id="not committed"),
-        pytest.param("move imported files", 1, True, id="committed"),
-        pytest.param("put file", 9, True, id="moving files"),
-        pytest.param("clean up import", 1, True, id="all but done"),
-    ],
-)
-def test_an_emulator_killed_in_an_import_has_all_or_nothing(
-    tmp_path: Path, many: Path, step: str, occurrence: int, is_there: bool
-) -> None:
-    folder = tmp_path / "killed"
-    killed(folder, many, "import", step, occurrence)
-    with running(folder) as daemon:
-        if not is_there:
-            assert_empty(daemon)
-            return
-        assert len(get(daemon, "/_local/jobs")["jobs"]) == 1
-        found = objects(daemon, "some-bucket")
-        assert (len(found), {content for _, content in found.values()}) == (21, {b"hello"})
-        assert list(daemon.folder.incoming.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param("remove everything", id="jobs are gone"),
-        pytest.param("remove all records", id="before the records"),
-        pytest.param("remove all files", id="after the records"),
-    ],
-)
-def test_an_emulator_killed_in_a_reset_can_be_reset(tmp_path: Path, many: Path, step: str) -> None:
-    """Kill a reset: it leaves no file that a new bucket of the same name would adopt."""
-    folder = tmp_path / "killed"
-    killed(folder, many, "reset", step)
-    with running(folder) as daemon:
-        recorded = {each["name"] for each in buckets(daemon)}
-        assert {path.name for path in daemon.folder.buckets.iterdir()} <= recorded
-        assert list(daemon.folder.incoming.iterdir()) == []
-        assert all(content == b"hello" for name in recorded for _, content in objects(daemon, name).values())
-        control(daemon).reset()
-        assert_empty(daemon)
-        control(daemon).import_state(many)
-        assert len(objects(daemon, "some-bucket")) == 21
-
-
-# --- archives that somebody else made
-
-
-ID = "1234567890123456789"
-JOB = {
-    "project": "local",
-    "location": "us-central1",
-    "job": {
-        "name": f"projects/123456789012/locations/us-central1/customJobs/{ID}",
-        "state": "JOB_STATE_SUCCEEDED",
-        "createTime": "2026-01-01T00:00:00Z",
-        **job(pool("pass")),
-    },
-}
-BUCKET = {
-    "name": "some-bucket",
-    "project": "local",
-    "generation": 1,
-    "metageneration": 1,
-    "created": "2026-01-01T00:00:00.000Z",
-    "updated": "2026-01-01T00:00:00.000Z",
-    "settings": {},
-}
-OBJECT = {
-    "bucket": "some-bucket",
-    "name": "hello",
-    "generation": 2,
-    "metageneration": 1,
-    "live": True,
-    "crc32c": "mnG7TA==",
-    "md5": "XUFAKrxLKna5cZ2REBfFkg==",
-    "created": "2026-01-01T00:00:00.000Z",
-    "updated": "2026-01-01T00:00:00.000Z",
-    "settings": {},
-}
-LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
-
-
-def good() -> Members:
-    """Return the members of a small valid archive of the first version."""
-    project_number = "123456789012"
-    return {
-        "manifest.json": b'{"format": "vertex-training emulator state", "version": 1}',
-        f"jobs/{ID}.json": json.dumps({**JOB, "project": project_number}).encode(),
-        f"jobs/{ID}/state.json": b'{"events": [], "replicas": []}',
-        f"jobs/{ID}/logs/workerpool0-0.jsonl": json.dumps(LINE).encode() + b"\n",
-        "buckets/0.json": json.dumps(BUCKET).encode(),
-        "objects/1.json": json.dumps(OBJECT).encode(),
-        "objects/1": b"hello",
-    }
-
-
-def test_the_good_one_is_good(tmp_path: Path) -> None:
-    with running(tmp_path / "data") as daemon:
-        path = tmp_path / "good.tar"
-        path.write_bytes(packed(good()))
-        assert control(daemon).import_state(path)["objects"] == 1
-        assert [content for _, content in objects(daemon, "some-bucket").values()] == [b"hello"]
-
-
-def job_changed(**values: Any) -> Edit:
-    def edit(members: Members) -> None:
-        value = json.loads(members[f"jobs/{ID}.json"])
-        value["job"].update(values)
-        members[f"jobs/{ID}.json"] = json.dumps(value).encode()
-
-    return edit
-
-
-def replica_changed(**values: Any) -> Edit:
-    replica = {"name": "workerpool0-0", "role": "chief", "state": "succeeded", **values}
-    return with_member(f"jobs/{ID}/state.json", json.dumps({"replicas": [replica]}).encode())
-
-
-def line_changed(**values: Any) -> Edit:
-    return with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, **values}).encode() + b"\n")
-
-
-@every_row(
-    ("edit", "says"),
-    [
-        pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is not the name", id="absolute path"),
-        pytest.param(with_member("jobs/../../x.json"), "is not the name of a member", id="path out of it"),
-        pytest.param(
-            with_member(f"jobs/{ID}/logs/../x.jsonl"), "is not the name of a member", id="out of logs"
-        ),
-        pytest.param(with_member(f"jobs/{ID}/plan.json"), "is not the name of a member", id="another file"),
-        pytest.param(with_member("state.sqlite3"), "is not the name of a member", id="a database"),
-        pytest.param(with_member("jobs/7/state.json"), "comes before its job", id="state without a job"),
-        pytest.param(with_member("jobs/7/logs/a.jsonl", b""), "comes before its job", id="log without a job"),
-        pytest.param(with_member("objects/2", b""), "comes without its fields", id="content without fields"),
-        pytest.param(without("objects/1"), "it ends too early", id="fields without content"),
-        pytest.param(
-            without("buckets/0.json"), "the bucket 'some-bucket' does not come before", id="no bucket"
-        ),
-        pytest.param(without("manifest.json"), "manifest.json must be the first", id="no manifest"),
-        pytest.param(changed("manifest.json", format="other"), "is not the manifest of", id="format"),
-        pytest.param(changed("manifest.json", version=True), "it has version True", id="version true"),
-        pytest.param(changed("manifest.json", version=3), "it has version 3", id="version"),
-        pytest.param(with_member("objects/1", b"HELLO"), "objects/1 is damaged", id="other content"),
-        pytest.param(with_member("objects/1", b"hello!"), "objects/1 is damaged", id="more content"),
-        pytest.param(changed("objects/1.json", name=""), "name must be a string", id="no object name"),
-        pytest.param(changed("objects/1.json", name=".."), "must not be '..'", id="object name"),
-        pytest.param(changed("objects/1.json", generation=0), "generation must be", id="generation"),
-        pytest.param(changed("objects/1.json", generation=1 << 63), "generation must be", id="too high"),
-        pytest.param(changed("objects/1.json", live="yes"), "live must be", id="live"),
-        pytest.param(changed("objects/1.json", live=False), "deleted must be", id="not live, not deleted"),
-        pytest.param(changed("objects/1.json", settings={"x": 1}), "'x' of an object", id="object settings"),
-        pytest.param(
-            changed("objects/1.json", settings={"contentType": "a\r\nb"}), "control characters", id="header"
-        ),
-        pytest.param(changed("buckets/0.json", name="../../etc"), "Invalid bucket name", id="bucket name"),
-        pytest.param(changed("buckets/0.json", settings=[]), "settings must be", id="bucket settings"),
-        pytest.param(changed("buckets/0.json", created="now"), "which is not a time", id="time"),
-        pytest.param(with_member("buckets/1.json", json.dumps(BUCKET).encode()), "occurs twice", id="twice"),
-        pytest.param(with_member("buckets/0.json", b"[]"), "is not a JSON object", id="no object"),
-        pytest.param(with_member("buckets/0.json", b"{"), "is not JSON", id="no JSON"),
-        pytest.param(with_member("buckets/0.json", b"[" * 100_000), "is not JSON", id="nested too deeply"),
-        pytest.param(changed(f"jobs/{ID}.json", project="a/b"), "is not a project", id="project"),
-        pytest.param(changed(f"jobs/{ID}.json", location="moon"), "is not a location", id="region"),
-        pytest.param(changed(f"jobs/{ID}.json", job=None), "has no custom job", id="no job"),
-        pytest.param(job_changed(name="projects/1/locations/us-central1/customJobs/1"), "another", id="name"),
-        pytest.param(
-            job_changed(state="JOB_STATE_PAUSED"), "no jobs in the state JOB_STATE_PAUSED", id="state"
-        ),
-        pytest.param(job_changed(nothing=1), "has no custom job", id="unknown field"),
-        pytest.param(
-            with_member(f"jobs/{ID}/state.json", b'{"replicas": [{"name": 1}]}'), "a replica", id="replica"
-        ),
-        pytest.param(replica_changed(exit_code=""), "a replica", id="exit code"),
-        pytest.param(replica_changed(exit_code=False), "a replica", id="exit code false"),
-        pytest.param(replica_changed(started="soon"), "a replica", id="start of a replica"),
-        pytest.param(replica_changed(ended=False), "a replica", id="end of a replica"),
-        pytest.param(replica_changed(job_attempt=1.5), "a replica", id="attempt of the job"),
-        pytest.param(replica_changed(state=[]), "a replica", id="state of a replica"),
-        pytest.param(line_changed(t="never"), "is not an entry of a log", id="time of a log"),
-        pytest.param(
-            line_changed(t="2026-13-01T00:00:00.000000Z"), "is not an entry of a log", id="month of a log"
-        ),
-        pytest.param(line_changed(s="LOUD"), "is not an entry of a log", id="severity"),
-        pytest.param(line_changed(n=-1), "is not an entry of a log", id="number below 0"),
-        pytest.param(line_changed(n=10**9), "is not an entry of a log", id="number too high"),
-        pytest.param(line_changed(n=True), "is not an entry of a log", id="number true"),
-        pytest.param(line_changed(m=1), "is not an entry of a log", id="message"),
-        pytest.param(
-            with_member(f"jobs/{ID}/logs/service.jsonl", b"x" * 400_000), "too long", id="endless line"
-        ),
-    ],
-)
-def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None:
-    members = good()
-    edit(members)
-    assert says in send(target, packed(members))
-    assert_empty(target)
-
-
-def test_a_line_that_is_not_unicode_is_left_out(tmp_path: Path) -> None:
-    members = good()
-    odd, whole = ({**LINE, "n": number, "m": text} for number, text in ((0, "\ud800"), (1, "hello")))
-    lines = "".join(json.dumps(each) + "\n" for each in (odd, whole))
-    members[f"jobs/{ID}/logs/workerpool0-0.jsonl"] = lines.encode()
-    archive = tmp_path / "state.tar"
-    archive.write_bytes(packed(members))
-    with running(tmp_path / "other") as other:
-        control(other).import_state(archive)
-        query = {"resourceNames": ["projects/123456789012"], "filter": f'resource.labels.job_id="{ID}"'}
-        answer = call(other.url, "POST", "/v2/entries:list", body=query, token=other.token)
-        found = [entry["jsonPayload"]["message"] for entry in answer.json()["entries"]]
-        assert (answer.status, found) == (200, ["hello"])
-
-
-def headers(kind: bytes, *, linkname: str = "", name: str = "objects/2", size: int = 0) -> bytes:
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname, info.size = kind, linkname, size
-    return info.tobuf(tarfile.GNU_FORMAT)
-
-
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        pytest.param(b"", "it ends in the middle", id="nothing"),
-        pytest.param(b"x" * 512, "it is not a tar file", id="no tar"),
-        pytest.param(bytes(1024), "it ends too early", id="an end only"),
-        pytest.param(packed(good())[:2000], "it ends in the middle", id="cut short"),
-        pytest.param(headers(tarfile.SYMTYPE, linkname="/etc/passwd"), "is not a plain file", id="symlink"),
-        pytest.param(headers(tarfile.LNKTYPE, linkname="manifest.json"), "not a plain file", id="hard link"),
-        pytest.param(headers(tarfile.DIRTYPE), "is not a plain file", id="folder"),
-        pytest.param(headers(tarfile.FIFOTYPE), "is not a plain file", id="pipe"),
-        pytest.param(headers(tarfile.BLKTYPE), "is not a plain file", id="device"),
-        pytest.param(headers(tarfile.GNUTYPE_SPARSE), "is not a plain file", id="sparse file"),
-        pytest.param(headers(tarfile.XHDTYPE, size=1 << 40), "is not a plain file", id="extended header"),
-        pytest.param(headers(tarfile.GNUTYPE_LONGNAME, size=1 << 40), "not a plain file", id="long name"),
-        pytest.param(
-            headers(tarfile.REGTYPE, name="manifest.json", size=1 << 40), "the limit is", id="huge document"
-        ),
-        pytest.param(
-            headers(tarfile.REGTYPE, name="manifest.json", size=-1), "negative size", id="negative size"
-        ),
-    ],
-)
-def test_bytes_that_are_no_archive(target: Daemon, data: bytes, says: str) -> None:
-    assert says in send(target, data)
-    assert_empty(target)
-
-
-def test_a_link_behind_what_is_right(target: Daemon) -> None:
-    whole = packed(good())
-    end = whole.rindex(b"hello") + 512 - len(whole[: whole.rindex(b"hello")]) % 512
-    assert "is not a plain file" in send(target, whole[:end] + headers(tarfile.SYMTYPE, linkname="/tmp"))
-    assert_empty(target)
-
-
-def test_a_document_is_no_archive(target: Daemon) -> None:
-    answer = call(target.url, "POST", "/_local/import", body={}, token=target.token)
-    assert (answer.status, "application/x-tar" in answer.message) == (415, True)
-    assert call(target.url, "POST", "/_local/import", body=b"", token=None).status == 401
 
 
 def test_a_large_object_does_not_pass_through_memory(tmp_path: Path) -> None:

@@ -12,22 +12,21 @@ from pathlib import Path
 import pytest
 
 from vertex_emulator.http.deadlines import Limits, SocketReader
+from vertex_emulator.http.secured import SecuredSocket
 from vertex_emulator.proxy.authority import Authority
 
 HOST = "storage.googleapis.com"
 
 
 @pytest.fixture
-def secured(tmp_path: Path) -> Iterator[tuple[ssl.SSLSocket, ssl.SSLSocket]]:
-    """Yield both ends of a TLS connection, the server's first."""
+def secured(tmp_path: Path) -> Iterator[tuple[SecuredSocket, ssl.SSLSocket]]:
+    """Yield both ends of a TLS connection, the server's first, which is of the class that the proxy uses."""
     authority = Authority(tmp_path)
     trusting = ssl.create_default_context(cafile=str(authority.bundle))
     with ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as listener:
         near = stack.enter_context(socket.create_connection(listener.getsockname(), timeout=60))
         far, _ = listener.accept()
-        server = stack.enter_context(
-            authority.context(HOST).wrap_socket(far, server_side=True, do_handshake_on_connect=False)
-        )
+        server = stack.enter_context(SecuredSocket(far, authority.context(HOST)))
         shaking = threading.Thread(target=server.do_handshake)
         shaking.start()
         client = stack.enter_context(trusting.wrap_socket(near, server_hostname=HOST))
@@ -36,7 +35,7 @@ def secured(tmp_path: Path) -> Iterator[tuple[ssl.SSLSocket, ssl.SSLSocket]]:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="TCP_QUICKACK is Linux's")
-def test_a_head_over_tls_is_acknowledged_at_once(secured: tuple[ssl.SSLSocket, ssl.SSLSocket]) -> None:
+def test_a_head_over_tls_is_acknowledged_at_once(secured: tuple[SecuredSocket, ssl.SSLSocket]) -> None:
     """Clients that send head and body apart would wait 40 ms for each upload."""
     server, client = secured
     server.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)

@@ -43,7 +43,10 @@ class Thing:
     parts: tuple[Part, ...] = ()
     words: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
-    size: int = field(default=0, metadata={"required_with": ("part",)})
+    size: int = field(
+        default=0,
+        metadata={"required_with": ("part",), "missing": lambda path: f"give the {path} of the part"},
+    )
 
 
 def problems(value):
@@ -124,7 +127,7 @@ def test_none_is_a_missing_field():
 
 def test_a_field_that_another_one_asks_for():
     value = {"display_name": "a", "part": {"serial_number": "1"}}
-    assert problems(value) == [("size", "is missing; give a number, 0 leaves it out")]
+    assert problems(value) == [("size", "is missing; give the size of the part")]
     assert problems({**value, "size": 0}) == []
 
 

@@ -8,6 +8,7 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job.kind import EFFECTS
 from support.specs.job_parts import problems_of_parts
 from vertex_training.fields import wire
+from vertex_training.fields.decode import decode
 from vertex_training.fields.effects import Effect, field_patterns, field_table, replaces
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions
@@ -272,3 +273,16 @@ def test_differences_that_prevent_adoption(lives, paths_):
 
 def test_the_difference_of_a_kind_is_in_its_own_words():
     assert "the study is replaced" in STUDY.compare(study(), study(pool(2))).words
+
+
+def test_the_remedy_of_a_missing_count_is_1_for_the_chief_alone():
+    pool = {"machine_spec": {"machine_type": "n1-standard-4"}}
+    decoded = decode(Study, {"display_name": "s", "trial_job_spec": {"worker_pool_specs": [pool] * 11}})
+    chief, *others = [(problem.path, problem.message) for problem in decoded.problems]
+    below = "trial_job_spec.worker_pool_specs"
+    words = "is missing; give 1, as the first worker pool is the chief of the job"
+    assert chief == (f"{below}[0].replica_count", words)
+    assert others == [
+        (f"{below}[{position}].replica_count", "is missing; give a number, 0 leaves it out")
+        for position in range(1, 11)
+    ]

@@ -18,6 +18,7 @@ from vertex_emulator import addresses
 from vertex_emulator.kernel import disk_space
 
 if TYPE_CHECKING:
+    from pulumi_vertex_training.cloud.emulator_api import EmulatorState
     from pulumi_vertex_training.cloud.endpoint import Endpoint
     from vertex_emulator.control import Control
     from vertex_emulator.launcher import Emulator, EmulatorBusyError
@@ -94,6 +95,7 @@ def stop(options: argparse.Namespace, output: Output) -> None:
 
 def status(options: argparse.Namespace, output: Output) -> int:
     """Print whether the emulator is running. Return 1 if it is not, or is busy, for scripts."""
+    from pulumi_vertex_training.cloud import emulator_api
     from pulumi_vertex_training.cloud.errors import Unavailable
     from vertex_emulator import disk_use, launcher
     from vertex_emulator.kernel.data_folder import DataFolder
@@ -111,7 +113,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
             output.line(str(target.not_running(options.data_dir)))
         return 1
     try:
-        live = _live_jobs(emulator)
+        state = emulator_api.state(_endpoint(emulator))
     except Unavailable:
         why = f"it did not answer at {emulator.url}"
         folder = DataFolder(root=emulator.data_dir)
@@ -124,7 +126,9 @@ def status(options: argparse.Namespace, output: Output) -> int:
             "busy": False,
             **_facts(emulator),
             "outdated": emulator.is_outdated,
-            "liveJobs": live,
+            "liveJobs": state.live_jobs,
+            "network": state.network,
+            "replicaAddresses": state.replica_addresses,
             "unpackedImages": {
                 "size": images.size,
                 "limit": images.limit,
@@ -135,10 +139,13 @@ def status(options: argparse.Namespace, output: Output) -> int:
         }
         output.document(document)
     else:
+        live = state.live_jobs
         jobs = "no live job" if live == 0 else "1 live job" if live == 1 else f"{live} live jobs"
         output.line(f"The emulator is running at {_where(emulator)}: {jobs}.")
         if emulator.grpc and emulator.proxy:
             output.line(f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}.")
+        if state.network:
+            output.line(f"Network of new jobs: {_network(state)}.")
         if images.folders:
             output.line(f"Unpacked layers of images: {images}.")
         if packages.size:
@@ -149,6 +156,14 @@ def status(options: argparse.Namespace, output: Output) -> int:
                 "start`; its jobs keep running."
             )
     return 0
+
+
+def _network(state: EmulatorState) -> str:
+    if state.network == "namespace":
+        return f"namespace, with an address of its own in {state.replica_addresses} for each replica"
+    if state.replica_addresses.endswith("/32"):
+        return f"host, with the address {state.replica_addresses.removesuffix('/32')} for each replica"
+    return f"host, with a loopback address in {state.replica_addresses} for each replica"
 
 
 def _busy(busy: EmulatorBusyError, output: Output) -> int:
@@ -241,12 +256,6 @@ def _facts(emulator: Emulator) -> dict[str, Any]:
 
 def _where(emulator: Emulator) -> str:
     return f"{emulator.url} (process {emulator.pid}, data in {emulator.data_dir})"
-
-
-def _live_jobs(emulator: Emulator) -> int:
-    from pulumi_vertex_training.cloud import emulator_api
-
-    return emulator_api.live_jobs(_endpoint(emulator))
 
 
 def _endpoint(emulator: Emulator) -> Endpoint:

@@ -19,7 +19,7 @@ _HOST = "127.0.0.1"
 
 def forward(options: argparse.Namespace, output: Output) -> None:
     """Listen on 127.0.0.1 and pass connections on, until Ctrl-C or the end of the job."""
-    from vertex_emulator import forwarding
+    from vertex_emulator.custom_jobs.network import forwarding
 
     with control_of(options) as control:
         job_id = job_id_of(options.job, control.jobs())

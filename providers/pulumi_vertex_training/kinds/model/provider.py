@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, Unavailable
+from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, Unavailable
 from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import kind as registered_model
@@ -158,7 +158,9 @@ class ModelProvider(CrudProvider):
         """Report that another version has become the default."""
         if not inputs.is_default_version or DEFAULT_ALIAS in record.aliases:
             return []
-        lost = f"no longer the default version: {_default_of(inputs, record)}"
+        endpoint = endpoint_of({name: getattr(inputs, name) for name in _TARGET})
+        default = model_versions.default_in_words(endpoint, record.name, own=ownership_labels(inputs.marks))
+        lost = f"no longer the default version: {default}"
         remedy = (
             "This version does not become the default again, but a new one would. If the version must not be "
             "the default, set is_default_version=False"
@@ -250,22 +252,6 @@ class ModelProvider(CrudProvider):
             return
         begun_work.note(_id)
         model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
-
-
-def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:
-    try:
-        found = models.get(
-            endpoint_of({name: getattr(inputs, name) for name in _TARGET}), f"{record.name}@{DEFAULT_ALIAS}"
-        )
-    except CloudError:
-        return "another version is"
-    labels = {name: found.labels.get(f"pulumi-{name}") for name in ("resource", "stack", "project")}
-    # A version that was uploaded without labels has those of its model.
-    theirs = any(found.labels.get(name) != value for name, value in ownership_labels(inputs.marks).items())
-    if labels["resource"] and theirs:
-        return f"version {found.version} is, of {labels['resource']} in {labels['project']}/{labels['stack']}"
-    pipeline = str(found.wire.get("trainingPipeline") or "").rpartition("/")[2]
-    return f"version {found.version} is" + (f", of pipeline {pipeline}" if pipeline else "")
 
 
 def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:

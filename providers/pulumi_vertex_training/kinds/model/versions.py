@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
@@ -121,3 +121,18 @@ def delete_orphans(endpoint: Endpoint, name: str, label: str) -> None:
             continue
         say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
         delete(endpoint, name, record.version, say=say)
+
+
+def default_in_words(endpoint: Endpoint, name: str, *, own: Mapping[str, str]) -> str:
+    """Return which version of a model is the default, and whose it is if it lacks the labels in `own`."""
+    try:
+        found = models.get(endpoint, f"{name}@{DEFAULT_ALIAS}")
+    except CloudError:
+        return "another version is"
+    labels = {part: found.labels.get(f"pulumi-{part}") for part in ("resource", "stack", "project")}
+    # A version that was uploaded without labels has those of its model.
+    theirs = any(found.labels.get(label) != value for label, value in own.items())
+    if labels["resource"] and theirs:
+        return f"version {found.version} is, of {labels['resource']} in {labels['project']}/{labels['stack']}"
+    pipeline = str(found.wire.get("trainingPipeline") or "").rpartition("/")[2]
+    return f"version {found.version} is" + (f", of pipeline {pipeline}" if pipeline else "")

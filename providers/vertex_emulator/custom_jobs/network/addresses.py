@@ -16,13 +16,19 @@ import socket
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
 from vertex_emulator.custom_jobs.sandbox.network_namespace import NetworkNamespace
 
 HOST = "127.0.0.1"
+LOOPBACK = IPv4Network("127.0.0.0/8" if sys.platform == "linux" else f"{HOST}/32")
+"""The addresses of replicas in this machine's network. Only Linux has all of them without set-up."""
+
+SUBNET = IPv4Network("10.128.0.0/20")
+"""The addresses in a network of a job's own: the first default network of Google Cloud. Every job has all."""
+
 _FIRST, _LAST = 10_000, 65_000
 _DEFAULT_EPHEMERAL = (32_768, 65_535)
 
@@ -103,8 +109,7 @@ class LoopbackAddresses:
 
 
 def _address(index: int, port: int) -> ReplicaAddress:
-    """Return the address of a replica. Only Linux has all of 127.0.0.0/8 without set-up."""
-    ip = str(IPv4Address(HOST) + index) if sys.platform == "linux" else HOST
+    ip = str(LOOPBACK[index + 1]) if LOOPBACK.num_addresses > 1 else HOST
     return ReplicaAddress(host=ip, port=port, ip=ip)
 
 

@@ -6,7 +6,7 @@ the supervisor. The namespaces live as long as a descriptor or process in them: 
 the supervisor and its children are killed.
 
 Afterwards the process waits at a Unix socket in the job's folder. It answers a request for a replica with
-sockets of that replica's namespace, with which the caller connects to a port (`vertex_emulator.forwarding`).
+sockets of that replica's namespace, with which the caller connects to a port (`forwarding`).
 """
 
 from __future__ import annotations

@@ -13,10 +13,9 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from ipaddress import IPv4Network
 from pathlib import Path
 
-from vertex_emulator.custom_jobs.network.addresses import ReplicaAddress
+from vertex_emulator.custom_jobs.network.addresses import SUBNET, ReplicaAddress
 from vertex_emulator.custom_jobs.network.holder import Wanted, hold
 from vertex_emulator.custom_jobs.network.relay import Target, relay
 from vertex_emulator.custom_jobs.sandbox.network_namespace import NetworkNamespace
@@ -25,9 +24,6 @@ from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 PORT = 2222
 """The port of every replica on Vertex AI."""
-
-_SUBNET = IPv4Network("10.128.0.0/20")
-"""The first default network of Google Cloud. Every job has it for itself."""
 
 _MOST = 1000  # a bridge has 1023 ports
 
@@ -61,7 +57,7 @@ class JobNetwork:
     ) -> None:
         if len(names) > _MOST:
             raise NetworkError(f"it has at most {_MOST} replicas, and the job has {len(names)}")
-        gateway, *ips = (str(_SUBNET[number]) for number in range(1, len(names) + 2))
+        gateway, *ips = (str(SUBNET[number]) for number in range(1, len(names) + 2))
         self.addresses = tuple(
             ReplicaAddress(host=host, port=PORT, ip=ip) for host, ip in zip(hosts, ips, strict=True)
         )
@@ -73,7 +69,7 @@ class JobNetwork:
             names=names,
             ips=ips,
             gateway=gateway,
-            prefix=_SUBNET.prefixlen,
+            prefix=SUBNET.prefixlen,
             ports=tuple(targets),
             sandbox=sandbox,
             path=path,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
+from vertex_emulator.custom_jobs.network.addresses import LOOPBACK, SUBNET
 from vertex_emulator.custom_jobs.network.probe import problem_with
 from vertex_emulator.custom_jobs.plan import Network
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -36,6 +37,11 @@ class ReplicaNetwork:
             "replicas of this job and the emulator; other hosts only with HTTPS through the proxy in "
             "https_proxy.",
         )
+
+    def info(self) -> Mapping[str, str]:
+        """Return the setting, and the range of the addresses that replicas of new jobs get."""
+        addresses = LOOPBACK if self.chosen == "host" else SUBNET
+        return {"network": self.chosen, "replicaAddresses": str(addresses)}
 
     def routes(self) -> Sequence[Route]:
         """Return GET and PUT; their body looks like {"network": "namespace"}."""

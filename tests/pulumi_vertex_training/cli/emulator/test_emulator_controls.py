@@ -219,6 +219,8 @@ def test_network(env: dict[str, str], control: Control) -> None:
     assert said("network", "namespace", env=env).startswith("New jobs get a network of their own")
     assert control.network() == "namespace"
     assert printed("network", env=env) == {"network": "namespace"}
+    addresses = "an address of its own in 10.128.0.0/20 for each replica"
+    assert f"Network of new jobs: namespace, with {addresses}.\n" in said("status", env=env)
     assert printed("network", "host", env=env) == {"network": "host"}
 
 

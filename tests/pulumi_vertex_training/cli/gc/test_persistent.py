@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from support.command import Ended, environment, run
 from support.services.training import SLEEP, job, pool
-from support.waiting import eventually
+from support.waiting import TIMEOUT, eventually
+from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
+from vertex_emulator.control import Control
 
 Env = dict[str, str]
 PLACE = "projects/local/locations/us-central1"
@@ -35,10 +38,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def env(folder: Path) -> Iterator[Env]:
-    made = environment(folder, VERTEX_TRAINING_DATA_DIR=str(folder / "emulator"))
-    assert run("emulator", "start", env=made).code == 0
-    assert run("emulator", "persistent-resource-delay", "0", env=made).code == 0
-    yield made
+    assert shutil.which("pulumi"), "no pulumi on PATH; run the tests with `make test` or `source ./activate`"
+    emulator = launcher.ensure(folder / "emulator", timeout=TIMEOUT)
+    Control(url=emulator.url, token=emulator.token).set_persistent_resource_delay(0)
+    yield environment(folder, VERTEX_TRAINING_DATA_DIR=str(folder / "emulator"))
     emulator_reset.reset(folder / "emulator")
 
 
@@ -53,7 +56,9 @@ def gc(env: Env, *words: str) -> Ended:
 
 def listed(env: Env, project: str) -> dict[str, str]:
     """Return the status of each resource of a Pulumi project."""
-    document = gc(env, "--json", "--pulumi-project", project).json
+    ended = gc(env, "--json", "--pulumi-project", project)
+    assert ended.code == 0, ended
+    document = ended.json
     assert not any(one["chosen"] for one in document["resources"])
     return {one["name"].partition("us-central1/")[2]: one["is"] for one in document["resources"]}
 
@@ -90,18 +95,18 @@ def test_labelled_resources_are_listed_and_deleted_by_name(env: Env, endpoint: E
     assert listed(env, "other") == {"persistentResources/elsewhere": "unproven"}
 
     nothing = gc(env, "--yes", "--pulumi-project", "digits")
-    assert (nothing.code, "no resource is a proven orphan" in nothing.err) == (0, True)
+    assert (nothing.code, "no resource is a proven orphan" in nothing.err) == (0, True), nothing
     assert "its labels name digits/prod/left, but labels alone are no proof" in nothing.out
     ambiguous = gc(env, "--yes", "left")
-    assert (ambiguous.code, "Give the full name." in ambiguous.err) == (2, True)
+    assert (ambiguous.code, "Give the full name." in ambiguous.err) == (2, True), ambiguous
     for word in ("theirs", "lefd"):
         unknown = gc(env, "--yes", word)
-        assert (unknown.code, "`vertex-training gc` lists them" in unknown.err) == (2, True)
+        assert (unknown.code, "`vertex-training gc` lists them" in unknown.err) == (2, True), unknown
     assert "Did you mean 'left'?" in unknown.err
     assert listed(env, "digits") == both
 
     deleted = gc(env, "--yes", f"{PLACE}/models/left", f"{PLACE}/persistentResources/left")
-    assert (deleted.code, "Deleted 2." in deleted.err) == (0, True), deleted.err
+    assert (deleted.code, "Deleted 2." in deleted.err) == (0, True), deleted
     assert listed(env, "digits") == {}
     (document,) = gc(env, "--yes", "--json", "elsewhere").json["resources"]
     assert (document["deleted"], document["outcome"], document["state"]) == (True, "deleted", "RUNNING")
@@ -116,13 +121,14 @@ def test_a_resource_on_which_jobs_run_stays_until_they_have_ended(env: Env, endp
     running = custom_jobs.create(endpoint, body).name
     eventually(lambda: custom_jobs.get(endpoint, running).state.word == "RUNNING")
     refused = gc(env, "--yes", "busy")
-    assert (refused.code, "failed 1" in refused.err) == (1, True)
+    assert (refused.code, "failed 1" in refused.err) == (1, True), refused
     assert "jobs on it use 1 of its machines and would be cancelled with it. Stop them first" in refused.out
     assert custom_jobs.get(endpoint, running).state.word == "RUNNING"
 
     custom_jobs.cancel(endpoint, running)
     eventually(lambda: custom_jobs.get(endpoint, running).state.is_terminal)
-    assert gc(env, "--yes", "busy").code == 0
+    deleted = gc(env, "--yes", "busy")
+    assert deleted.code == 0, deleted
     with pytest.raises(NotFound):
         persistent_resources.get(endpoint, name)
 
@@ -130,5 +136,5 @@ def test_a_resource_on_which_jobs_run_stays_until_they_have_ended(env: Env, endp
 def test_a_model_with_a_version_of_another_stack_stays(env: Env, endpoint: Endpoint) -> None:
     name = model(endpoint, "shared", marks("mixed"), {**marks("mixed"), "pulumi-stack": "dev"})
     refused = gc(env, "--yes", "shared")
-    assert (refused.code, "its versions have different labels" in refused.out) == (1, True)
+    assert (refused.code, "its versions have different labels" in refused.out) == (1, True), refused
     assert len(models.versions(endpoint, name)) == 2

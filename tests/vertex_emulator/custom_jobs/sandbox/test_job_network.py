@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from support import job_network
 from support.job_emulator import JobEmulator, running_jobs
-from vertex_emulator import forwarding
+from support.services import job_network
 from vertex_emulator.control import Control, ControlError
+from vertex_emulator.custom_jobs.network import forwarding
 from vertex_emulator.custom_jobs.network.job_network import JobNetwork, NetworkError
 from vertex_emulator.custom_jobs.network.probe import problem_with
 from vertex_emulator.custom_jobs.sandbox.children import spawn
@@ -52,7 +52,7 @@ def observed_by_nobody() -> dict[str, Any]:
     outside = [each for each in sys.path if each and not Path(each).is_relative_to(sys.base_prefix)]
     try:
         done = subprocess.run(
-            [SYSTEM_PYTHON, "-m", "support.job_network", folder],
+            [SYSTEM_PYTHON, "-m", "support.services.job_network", folder],
             user=NOBODY,
             group=NOBODY,
             extra_groups=[],

@@ -21,7 +21,7 @@ from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples"
+FOLDER = Path(__file__).resolve().parents[3] / "examples"
 PYTHON = "3.11"
 """The Python version of the examples' images and lock files."""
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from support.examples import PYTHON, Example
+from support.examples.example import PYTHON, Example
 
 _LAYER = "opt/vertex-training/site-packages"
 

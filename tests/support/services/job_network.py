@@ -1,6 +1,6 @@
 """Observe replicas in networks of their own: two real jobs at the same time, and the command `forward`.
 
-Run `python -m support.job_network FOLDER` to print it as JSON, as another user too.
+Run `python -m support.services.job_network FOLDER` to print it as JSON, as another user too.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from support.job_emulator import (
     wait_until_gone,
 )
 from support.waiting import eventually
-from vertex_emulator import forwarding
 from vertex_emulator.control import Control, ControlError
+from vertex_emulator.custom_jobs.network import forwarding
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 
 SERVES = """
