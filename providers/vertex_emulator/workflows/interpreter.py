@@ -1,7 +1,7 @@
 """Read a workflow's definition and run it, step by step, until it ends or sleeps.
 
 The emulator runs the subset of the syntax (Workflows documentation, "Syntax overview") with one workflow `main`
-and the steps assign, call, switch, for, try with except, next, return, raise. `call` has http.get, http.post,
+and the steps assign, call, switch, for, try with retry and except, next, return, raise. `call` has http.get, http.post,
 sys.sleep and sys.log. A sleep has to be a step of `main` itself: there the state is a position and the
 variables, which are stored, so a sleeping execution survives the emulator.
 """
@@ -22,10 +22,12 @@ from vertex_emulator.workflows import expressions
 from vertex_emulator.workflows.expressions import ExpressionError, Functions
 
 _ACTIONS = ("assign", "call", "switch", "for", "try", "return", "raise", "steps")
-_BESIDE = ("next", "args", "result", "except", "condition")
+_BESIDE = ("next", "args", "result", "retry", "except", "condition")
 _CALLS = ("http.get", "http.post", "sys.sleep", "sys.log")
 _MOST_STEPS = 100_000
 _HTTP_SECONDS = 60.0
+_ATTEMPTS = 5
+_TRANSIENT = (429, 502, 503, 504)
 END = "end"
 
 Step = tuple[str, Mapping[str, Any]]
@@ -247,7 +249,7 @@ class _Run:
 
     def _try(self, body: Mapping[str, Any]) -> Returned | _Jump | None:
         try:
-            return self._step(body["try"])
+            return self._tried(body["try"], attempts=_ATTEMPTS if "retry" in body else 1)
         except (Raised, ExpressionError) as error:
             handler = body.get("except")
             if handler is None:
@@ -257,15 +259,28 @@ class _Run:
                 self._assign(str(handler["as"]), payload)
             return self._inner(_steps(handler["steps"]))
 
+    def _tried(self, body: Mapping[str, Any], *, attempts: int) -> Returned | _Jump | None:
+        """Run a step, again at once after a transient error, whatever the retry policy is."""
+        for left in reversed(range(attempts)):
+            try:
+                return self._step(body)
+            except Raised as error:
+                payload = error.payload if isinstance(error.payload, Mapping) else {}
+                if not left or payload.get("code") not in _TRANSIENT:
+                    raise
+        return None
+
     def _assign(self, target: str, value: Any) -> None:
-        """Set a variable, or a key inside it: `request.jobSpec.serviceAccount`."""
+        """Set a variable, or a key inside it: `request.jobSpec.serviceAccount`. The maps on the way exist."""
         first, *path = target.split(".")
         if not path:
             self._state.variables[first] = value
             return
-        inner = self._state.variables.setdefault(first, {})
+        inner: Any = self._state.variables.get(first)
         for key in path[:-1]:
-            inner = inner.setdefault(key, {})
+            inner = inner.get(key) if isinstance(inner, Mapping) else None
+        if not isinstance(inner, dict):
+            raise ExpressionError(f"KeyError: key not found: {target}")
         inner[path[-1]] = value
 
     def _value(self, value: Any) -> Any:
