@@ -17,11 +17,11 @@ from vertex_emulator.http.messages import Route
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.own_api import OwnApi
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import methods as logging_methods
 from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
+from vertex_emulator.own_api import OwnApi
 from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors

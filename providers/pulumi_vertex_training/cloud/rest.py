@@ -155,9 +155,10 @@ def wait(
 ) -> Json:
     """Poll an operation, in its JSON form, until it is done; return its final form.
 
-    `url` is the address of the service that has it, by default that of Vertex AI. `action` completes "Could not ..." in messages. Raises DeadlineExceeded after `timeout` seconds, and
-    CloudError with the service's message if the operation failed. Google's generated clients poll under /ui/;
-    this uses the documented /v1/.
+    `url` is the address of the service that has it, by default that of Vertex AI. `action` completes "Could
+    not ..." in messages. Raises DeadlineExceeded after `timeout` seconds, and CloudError with the service's
+    message if the operation failed. Google's generated clients poll under /ui/; this uses the documented
+    /v1/.
     """
     deadline, pause = clock() + timeout, _FIRST_PAUSE
     while not operation.get("done"):

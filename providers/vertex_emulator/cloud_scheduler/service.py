@@ -1,12 +1,13 @@
 """The Cloud Scheduler service: its methods, and the calls that its jobs make.
 
-A job is due at the times of its schedule on the emulator's clock. When the clock is advanced over several of
-these times, the job runs for each of them, one after the other. What was due while the emulator was stopped is
-not made up for.
+A job is due at the times of its schedule on the emulator's clock. When the clock is advanced over several
+of these times, the job runs for each of them, one after the other. What was due while the emulator was
+stopped is not made up for.
 """
 
 from __future__ import annotations
 
+import builtins
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,9 +22,9 @@ from vertex_emulator.http.google_paths import google_path
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.own_api import Call
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
+from vertex_emulator.own_api import Call
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
 from vertex_emulator.vertex import listing, names
@@ -212,9 +213,7 @@ class CloudScheduler(Service):
         for job in self._store.all():
             for _ in range(job.forced):
                 self._attempt(job.place, job.id, at=now, retries=False)
-                self._store.change(
-                    job.place, job.id, lambda one: replace(one, forced=max(0, one.forced - 1))
-                )
+                self._store.change(job.place, job.id, lambda one: replace(one, forced=max(0, one.forced - 1)))
             if job.retry_at is not None and job.retry_at <= now:
                 self._attempt(job.place, job.id, at=job.retry_at)
             for due in self._take_due(job, now):
@@ -222,12 +221,12 @@ class CloudScheduler(Service):
         waits = [job.next_at for job in self._store.all()]
         return Next(at=min((at for at in waits if at is not None), default=None))
 
-    def _take_due(self, job: StoredJob, now: int) -> list[int]:
+    def _take_due(self, job: StoredJob, now: int) -> Sequence[int]:
         """Return the times that are due, and plan the next one before any call is made.
 
         A clock that was set back plans the next run earlier.
         """
-        taken: list[int] = []
+        taken: builtins.list[int] = []
 
         def change(stored: StoredJob) -> StoredJob:
             taken.clear()

@@ -104,9 +104,7 @@ class JobStore:
         rows = self._database.rows("SELECT * FROM scheduler_jobs ORDER BY project_number, location, id")
         return [_job(row) for row in rows]
 
-    def change(
-        self, place: Place, job_id: str, change: Callable[[StoredJob], StoredJob]
-    ) -> StoredJob | None:
+    def change(self, place: Place, job_id: str, change: Callable[[StoredJob], StoredJob]) -> StoredJob | None:
         """Replace a job by what `change` makes of it, in one transaction. Return it, None if it is gone."""
         with self._database.transaction() as connection:
             row = connection.execute(

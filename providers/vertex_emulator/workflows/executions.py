@@ -11,8 +11,8 @@ from typing import Any
 
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.own_api import Call
 from vertex_emulator.kernel.scheduler import Next, Scheduler
+from vertex_emulator.own_api import Call
 from vertex_emulator.workflows import expressions, interpreter
 from vertex_emulator.workflows.interpreter import DefinitionError, Raised, Sleep, State
 from vertex_emulator.workflows.store import FAILED, SUCCEEDED, StoredExecution, WorkflowStore, copy_of
@@ -84,9 +84,7 @@ class Executions:
             "GOOGLE_CLOUD_WORKFLOW_ID": execution.workflow,
             "GOOGLE_CLOUD_WORKFLOW_EXECUTION_ID": execution.id,
         }
-        known = expressions.functions(
-            now=lambda: self._clock.microseconds() / 1e6, environment=environment
-        )
+        known = expressions.functions(now=lambda: self._clock.microseconds() / 1e6, environment=environment)
         state = execution.state
         try:
             program = interpreter.read(execution.source)
@@ -127,5 +125,3 @@ def ended(message: Any, state: int, now: str) -> Any:
     new.end_time.FromJsonString(now)
     new.duration.FromNanoseconds(max(0, new.end_time.ToNanoseconds() - new.start_time.ToNanoseconds()))
     return new
-
-

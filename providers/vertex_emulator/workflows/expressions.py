@@ -1,7 +1,7 @@
 """The expressions of Workflows, `${...}`, and the functions of the standard library that the emulator has.
 
-The syntax of an expression is a subset of Python's (Workflows documentation, "Expressions"), so Python's parser
-reads it. Nothing of it is executed as Python.
+The syntax of an expression is a subset of Python's (Workflows documentation, "Expressions"), so Python's
+parser reads it. Nothing of it is executed as Python.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Read a workflow's definition and run it, step by step, until it ends or sleeps.
 
-The emulator runs the subset of the syntax (Workflows documentation, "Syntax overview") with one workflow `main`
-and the steps assign, call, switch, for, try with retry and except, next, return, raise. `call` has http.get, http.post,
-sys.sleep and sys.log. A sleep has to be a step of `main` itself: there the state is a position and the
-variables, which are stored, so a sleeping execution survives the emulator.
+The emulator runs the subset of the syntax (Workflows documentation, "Syntax overview") with one workflow
+`main` and the steps assign, call, switch, for, try with retry and except, next, return and raise. `call` has
+http.get, http.post, sys.sleep and sys.log. A sleep has to be a step of `main` itself: there the state is a
+position and the variables, which are stored, so a sleeping execution survives the emulator.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ def _steps(value: Any) -> list[Step]:
 def _check_steps(steps: Sequence[Step], *, top: bool = False) -> None:
     for name, body in steps:
         if unknown := sorted(set(body) - {*_ACTIONS, *_BESIDE}):
-            raise DefinitionError(
-                f"the emulator does not run {unknown[0]!r} (step {name})", unsupported=True
-            )
+            raise DefinitionError(f"the emulator does not run {unknown[0]!r} (step {name})", unsupported=True)
         for part in ("try", "except"):
             if isinstance(body.get(part), Mapping) and "steps" in body[part]:
                 _check_steps(_steps(body[part]["steps"]))

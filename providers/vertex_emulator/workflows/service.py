@@ -14,8 +14,8 @@ from google.protobuf.message import Message
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.own_api import Call
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.own_api import Call
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
 from vertex_emulator.rpc.operations import Operations
@@ -278,9 +278,7 @@ class WorkflowService(Service):
         metadata.create_time.FromJsonString(times.now(self._clock))
         metadata.end_time.CopyFrom(metadata.create_time)
         operation.metadata.Pack(metadata)
-        operation.response.Pack(
-            descriptors.message("google.protobuf.Empty") if empty else stored.message
-        )
+        operation.response.Pack(descriptors.message("google.protobuf.Empty") if empty else stored.message)
         self._operations.add(operation)
         answer: Message = operation
         return answer
@@ -315,5 +313,3 @@ def _check(workflow: Any) -> None:
     except DefinitionError as error:
         code = "UNIMPLEMENTED" if error.unsupported else "INVALID_ARGUMENT"
         raise RpcError(code, f"Invalid definition (source_contents): {error}.") from None
-
-

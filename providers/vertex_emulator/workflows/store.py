@@ -151,8 +151,8 @@ class WorkflowStore:
     def add(self, execution: StoredExecution) -> None:
         """Add an execution."""
         self._database.execute(
-            "INSERT INTO workflow_executions (id, project, project_number, location, workflow, message, source, "
-            "active, wake_at, position, variables) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO workflow_executions (id, project, project_number, location, workflow, message, "
+            "source, active, wake_at, position, variables) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 execution.id,
                 execution.place.project,

@@ -22,13 +22,9 @@ FIELDS = (
 
 DEFAULT_TIME_ZONE = "Etc/UTC"
 
-_NAMES = (
-    frozenset(),
-    frozenset(),
-    frozenset(),
-    frozenset("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()),
-    frozenset("SUN MON TUE WED THU FRI SAT".split()),
-)
+_MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC"
+_DAYS = "SUN MON TUE WED THU FRI SAT"
+_NAMES: tuple[frozenset[str], ...] = tuple(frozenset(names.split()) for names in ("", "", "", _MONTHS, _DAYS))
 _WORD = re.compile(r"[A-Z]+")
 _ALLOWED = re.compile(r"[0-9A-Z*,/-]+")
 _OTHERS = ("*", "*", "1", "1", "*")
@@ -40,8 +36,8 @@ def problem_with(expression: str) -> str | None:
     parts = expression.upper().split()
     if len(parts) != len(FIELDS):
         return (
-            f"has {len(parts)} field{'' if len(parts) == 1 else 's'}; write the five fields minute, hour, day "
-            'of the month, month and day of the week, such as "0 3 * * *" for 03:00 each day'
+            f"has {len(parts)} field{'' if len(parts) == 1 else 's'}; write the five fields minute, hour, "
+            'day of the month, month and day of the week, such as "0 3 * * *" for 03:00 each day'
         )
     for position, part in enumerate(parts):
         words = set(_WORD.findall(part))
@@ -74,7 +70,7 @@ def _is_valid(position: int, part: str) -> bool:
 
 
 def _first(expression: str, after: datetime, *, parse_only: bool = False) -> datetime | None:
-    """Return the first time, or None for an expression without one; with `parse_only` any time if it is valid."""
+    """Return the first time of an expression, None without one; with `parse_only` any time if it is valid."""
     from cronsim import CronSim, CronSimError
 
     try:

@@ -183,6 +183,7 @@ def _translated(endpoint: Endpoint, action: str, api: str, role: str) -> Abstrac
         endpoint,
         action,
         if_missing="Check the project, the location and the schedule's id.",
-        if_denied=f"Run `gcloud services enable {api} --project {endpoint.project}` if the API is not enabled; "
-        f"the account needs the role {role}, and roles/iam.serviceAccountUser for the schedule's service account.",
+        if_denied=f"Run `gcloud services enable {api} --project {endpoint.project}` if the API is not "
+        f"enabled; the account needs the role {role}, and roles/iam.serviceAccountUser for the schedule's "
+        "service account.",
     )

@@ -1,8 +1,9 @@
-"""Create, update and delete the parts of a schedule, in an order in which each killed step can be repeated."""
+"""Create, update and delete the parts of a schedule. After a kill, each step can be repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -68,10 +69,8 @@ def update(endpoint: Endpoint, spec: ScheduleSpec, identity: Identity) -> None:
 
 def delete(endpoint: Endpoint, name: str) -> None:
     """Delete a schedule with its workflow; neither needs to exist. Runs that have begun go on."""
-    try:
+    with suppress(NotFound):
         gateway.delete_job(endpoint, name)
-    except NotFound:
-        pass
     gateway.delete_workflow(endpoint, workflow_name(name))
 
 

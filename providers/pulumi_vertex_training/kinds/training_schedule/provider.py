@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.training_schedule import gateway, operations, 
 from pulumi_vertex_training.kinds.training_schedule import spec as schedule_spec
 from pulumi_vertex_training.kinds.training_schedule.gateway import ScheduleRecord
 from pulumi_vertex_training.kinds.training_schedule.operations import Identity as ScheduleIdentity
-from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec, uses_workflow
+from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
 from pulumi_vertex_training.plugin.autonaming import id_from, object_prefix, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
@@ -40,14 +40,15 @@ REPLACING = (
     "project",
     *(name for name, entry in schedule_spec.EFFECTS.items() if entry.effect is Effect.REPLACE),
 )
-OUTPUTS = ("name", "workflow", HIDDEN_INPUT, DRIFT)
+DERIVED = ("name", "workflow")
+OUTPUTS = (HIDDEN_INPUT, DRIFT)
 _IDENTITY_DIGITS = 16
 _SHOWN_TIMES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleInputs(ScheduleSpec):
-    """A schedule's inputs in Pulumi's state. `marks` identify the declaration, `job` names that of the job."""
+    """A schedule's inputs in Pulumi's state. `marks` identify its declaration, `job` names that of the job."""
 
     endpoint: str
     project: str
@@ -70,8 +71,8 @@ DECLARED: CrudKind[ScheduleInputs, ScheduleSpec, ScheduleRecord] = CrudKind(
     ),
     get=gateway.get,
     live_spec=lambda record, inputs: _live_spec(record, inputs),
-    derived=lambda inputs: {"request": _as_object(inputs.get("request"))},
-    outputs_of=lambda record: {"name": record.job["name"], "workflow": (record.workflow or {}).get("name", "")},
+    derived_names=DERIVED,
+    derived=lambda inputs: {**_names(inputs), "request": _as_object(inputs.get("request"))},
 )
 
 
@@ -146,7 +147,7 @@ class TrainingScheduleProvider(CrudProvider):
             say(f"schedule {inputs.schedule_id}: adopted; an interrupted deployment of this stack created it")
         OPERATION.note_made(name)
         begun_work.forget(name)
-        return CreateResult(name, outbound(_outputs(raw, inputs, run_key)))
+        return CreateResult(name, outbound(_outputs(raw, run_key)))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -154,7 +155,7 @@ class TrainingScheduleProvider(CrudProvider):
         inputs = DECLARED.read_inputs(raw)
         run_key = recorded_key(inbound(_olds)) or _run_key(_key_of(inputs))
         operations.update(endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key))
-        return UpdateResult(outbound(_outputs(raw, inputs, run_key)))
+        return UpdateResult(outbound(_outputs(raw, run_key)))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -195,6 +196,16 @@ def _request_inputs(news: Mapping[str, Any]) -> dict[str, Any]:
     return {"request": declared.spec.to_wire(spec), "own_directory": own}
 
 
+def _names(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the full names of the schedule's parts, as far as they are known in a preview."""
+    parts = [inputs.get(name) for name in ("project", "location", "schedule_id")]
+    if is_unknown([*parts, inputs.get("own_directory"), inputs.get("overlap")]):
+        return dict.fromkeys(DERIVED, UNKNOWN)
+    name = schedule_spec.full_name(*map(str, parts))
+    used = inputs.get("overlap") != "allow" or bool(inputs.get("own_directory"))
+    return {"name": name, "workflow": schedule_spec.workflow_name(name) if used else ""}
+
+
 def _as_object(request: Any) -> Any:
     return schedule_spec.request_of(request) if isinstance(request, str) else request
 
@@ -211,15 +222,8 @@ def _live_spec(record: ScheduleRecord, inputs: ScheduleInputs) -> ScheduleSpec:
     )
 
 
-def _outputs(raw: Mapping[str, Any], inputs: ScheduleInputs, run_key: str) -> dict[str, Any]:
-    name = _name_of(inputs)
-    return {
-        **raw,
-        "name": name,
-        "workflow": schedule_spec.workflow_name(name) if uses_workflow(inputs) else "",
-        HIDDEN_INPUT: {"key": run_key},
-        DRIFT: [],
-    }
+def _outputs(raw: Mapping[str, Any], run_key: str) -> dict[str, Any]:
+    return {**raw, HIDDEN_INPUT: {"key": run_key}, DRIFT: []}
 
 
 def _identity_of(inputs: ScheduleInputs, run_key: str) -> ScheduleIdentity:
@@ -240,9 +244,9 @@ def _identity_of(inputs: ScheduleInputs, run_key: str) -> ScheduleIdentity:
 
 
 def _run_key(key: str) -> str:
-    """Return the run key that all runs of a schedule share: generation 0 marks them."""
+    """Return the key of the runs of a schedule, made of the resource's key: a kill does not change it."""
     random = hashlib.sha256(key.encode()).hexdigest() if key else uuid.uuid4().hex
-    return f"{random[:_IDENTITY_DIGITS]}-0"
+    return run_identity.key_of_schedule(random[:_IDENTITY_DIGITS])
 
 
 def _show_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
@@ -276,8 +280,8 @@ def _name_of(inputs: ScheduleInputs) -> str:
 
 def _explain_conflict(error: AlreadyExists, inputs: ScheduleInputs) -> CloudError:
     return AlreadyExists(
-        f"schedule {inputs.schedule_id} already exists in project {inputs.project}, {inputs.location}, or has "
-        f"an existing workflow's name. Choose another schedule_id. ({error})",
+        f"schedule {inputs.schedule_id} already exists in project {inputs.project}, {inputs.location}, or "
+        f"has an existing workflow's name. Choose another schedule_id. ({error})",
         code=error.code,
         resource=inputs.schedule_id,
         endpoint=error.endpoint,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.distributed_training.resource import DistributedTraining
 from pulumi_vertex_training.kinds.training_schedule import gateway
 from pulumi_vertex_training.kinds.training_schedule.args import RetryConfigArgs
 from pulumi_vertex_training.kinds.training_schedule.provider import TrainingScheduleProvider
@@ -19,6 +18,9 @@ from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, start_emulator, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.kinds.distributed_training.resource import DistributedTraining
 
 
 class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedule"):
@@ -81,9 +83,10 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
         :param location: Location of the schedule. Default: the location of the job.
         :param opts: Pulumi's options of the resource.
         """
-        declared = job.job if isinstance(job, DistributedTraining) else job
+        declared = job if isinstance(job, JobResource) else getattr(job, "job", None)
         if not isinstance(declared, JobResource):
             checks.require(resource_name, [_not_a_job(job)])
+            return
         start_emulator()
         request = declared.request
         inputs = {
@@ -117,6 +120,6 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
 
 def _not_a_job(given: object) -> str:
     return (
-        f"job: {type(given).__name__} is not a job of this program. Give a CustomJob, HyperparameterTuningJob, "
-        "TrainingPipeline or DistributedTraining"
+        f"job: {type(given).__name__} is not a job of this program. Give a CustomJob, "
+        "HyperparameterTuningJob, TrainingPipeline or DistributedTraining"
     )

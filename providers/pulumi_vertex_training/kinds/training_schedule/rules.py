@@ -25,8 +25,8 @@ TIME_ZONE = Rule(
 )
 SCHEDULE_ID = Rule(
     name="schedule-id",
-    says="the id of a schedule has 1 to 64 letters, digits, hyphens and underscores, begins with a letter and "
-    "ends with a letter or digit",
+    says="the id of a schedule has 1 to 64 letters, digits, hyphens and underscores, begins with a letter "
+    "and ends with a letter or digit",
     source="Workflows API, CreateWorkflowRequest.workflow_id, which is stricter than Cloud Scheduler's rule",
 )
 SERVICE_ACCOUNT = Rule(
@@ -93,7 +93,7 @@ def _account_problems(account: str | None, *, on_google: bool) -> Iterator[Probl
     if account is None and on_google:
         yield SERVICE_ACCOUNT.broken(
             "service_account",
-            "is not given. On Google Cloud the runs are submitted by a service account: give one with the role "
+            "is not given. On Google Cloud a service account submits the runs: give one with the role "
             "roles/aiplatform.user (docs/schedules.md)",
         )
     elif account is not None and not _EMAIL.fullmatch(account):
@@ -137,7 +137,7 @@ def _request_problems(spec: ScheduleSpec) -> Iterator[Problem]:
     if '"baseOutputDirectory"' in spec.request and not spec.own_directory:
         yield FIXED_DIRECTORY.broken(
             "job",
-            "the job declares base_output_directory, so each run overwrites the files of the one before. Leave "
-            "it out and give the job a staging_bucket: then each run gets a directory of its own",
+            "declares base_output_directory, so each run overwrites the files of the one before. Leave it out "
+            "and give the job a staging_bucket: then each run gets a directory of its own",
             rests_on=("request",),
         )

@@ -63,8 +63,8 @@ class ScheduleSettings:
     location: str
     """Location of the schedule. Default: the location of the job."""
     schedule: str
-    """Cron expression with five fields: minute, hour, day of the month, month and day of the week. "0 3 * * *"
-    is 03:00 each day.
+    """Cron expression with five fields: minute, hour, day of the month, month and day of the week. "0 3 * *
+    *" is 03:00 each day.
     """
     time_zone: str = DEFAULT_TIME_ZONE
     """Time zone of the expression, such as Europe/Berlin. Default: Etc/UTC, which has no daylight saving
@@ -73,9 +73,9 @@ class ScheduleSettings:
     paused: bool = False
     """Start no runs until this is False again. Runs that have begun go on."""
     overlap: Overlap = "skip"
-    """What happens if a run of this schedule is live when the next one is due: `skip` (default) leaves the new
-    run out, `queue` starts it when the others have ended, `cancel` cancels the others first, `allow` starts it
-    beside them.
+    """What happens if a run of this schedule is live when the next one is due: `skip` (default) leaves the
+    new run out, `queue` starts it when the others have ended, `cancel` cancels the others first, `allow`
+    starts it beside them.
     """
     service_account: str | None = None
     """Service account that submits the runs, or its e-mail address. Required on Google Cloud."""
@@ -175,7 +175,9 @@ def normalise(spec: Schedule) -> Schedule:
 def _unknown_in(value: object) -> Unknown | None:
     if isinstance(value, Unknown):
         return value
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    items = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    )
     return next((found for item in items if (found := _unknown_in(item)) is not None), None)
 
 

@@ -134,7 +134,11 @@ def spec_of(
     target = job.get("httpTarget") or {}
     try:
         body = json.loads(base64.b64decode(target.get("body", ""), validate=True))
-        argument = json.loads(body["argument"]) if "argument" in body else {"url": target.get("uri"), "request": body}
+        argument = (
+            json.loads(body["argument"])
+            if "argument" in body
+            else {"url": target.get("uri"), "request": body}
+        )
         request, parent, collection = argument["request"], *_place(str(argument["url"]))
     except (ValueError, KeyError, TypeError, binascii.Error) as error:
         raise ValueError(f"{job.get('name')} does not submit a job: {error}") from None
