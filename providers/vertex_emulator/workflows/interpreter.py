@@ -22,7 +22,7 @@ from vertex_emulator.workflows import expressions
 from vertex_emulator.workflows.expressions import ExpressionError, Functions
 
 _ACTIONS = ("assign", "call", "switch", "for", "try", "return", "raise", "steps")
-_BESIDE = ("next", "args", "result", "retry", "except", "condition")
+_OTHER_KEYS = ("next", "args", "result", "retry", "except", "condition")
 _CALLS = ("http.get", "http.post", "sys.sleep", "sys.log")
 _MOST_STEPS = 100_000
 _HTTP_SECONDS = 60.0
@@ -130,7 +130,7 @@ def _steps(value: Any) -> list[Step]:
 
 def _check_steps(steps: Sequence[Step], *, top: bool = False) -> None:
     for name, body in steps:
-        if unknown := sorted(set(body) - {*_ACTIONS, *_BESIDE}):
+        if unknown := sorted(set(body) - {*_ACTIONS, *_OTHER_KEYS}):
             raise DefinitionError(f"the emulator does not run {unknown[0]!r} (step {name})", unsupported=True)
         for part in ("try", "except"):
             if isinstance(body.get(part), Mapping) and "steps" in body[part]:

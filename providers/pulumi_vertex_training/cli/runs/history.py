@@ -50,7 +50,7 @@ class Resource:
 
     def __str__(self) -> str:
         where = f" of stack {self.project}/{self.stack}" if self.stack else ""
-        noun = f"schedule of the {self.kind}" if self.is_schedule else self.kind
+        noun = "schedule" if self.is_schedule else self.kind
         return f"{noun} {self.name}{where}"
 
 

@@ -103,7 +103,7 @@ def delete_job(endpoint: Endpoint, name: str) -> None:
 
 
 def find_workflow(endpoint: Endpoint, name: str) -> rest.Json | None:
-    """Fetch a workflow, None if there is none of this name."""
+    """Fetch a workflow. Return None if it does not exist."""
     try:
         with _workflows(endpoint, f"read workflow {name}"):
             return rest.call(endpoint, "GET", _url(endpoint, WORKFLOWS, name))

@@ -15,7 +15,7 @@ from vertex_training.fields.labels import has_key
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """What identifies a schedule and its runs.
+    """The names, key and labels of a schedule and its runs.
 
     `name` is the full name, `key` that of the resource ("" without one), `owner` its project/stack/resource.
     `run_labels` are the labels of every run, `labels` those of the workflow.

@@ -48,7 +48,7 @@ _SHOWN_TIMES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleInputs(ScheduleSpec):
-    """A schedule's inputs in Pulumi's state. `marks` identify its declaration, `job` names that of the job."""
+    """A schedule's inputs in Pulumi's state. `marks` identify its declaration, `job` names the job."""
 
     endpoint: str
     project: str

@@ -70,7 +70,7 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
         :param time_zone: Time zone of the expression, such as Europe/Berlin. Default: Etc/UTC, which has no
             daylight saving time.
         :param paused: Start no runs until this is False again. Runs that have begun go on.
-        :param overlap: What happens if a run of this schedule is live when the next one is due: `skip`
+        :param overlap: Policy for a run of this schedule that is live when the next one is due: `skip`
             (default) leaves the new run out, `queue` starts it when the others have ended, `cancel` cancels
             the others first, `allow` starts it beside them.
         :param service_account: Service account that submits the runs, or its e-mail address. Required on

@@ -137,7 +137,7 @@ def _request_problems(spec: ScheduleSpec) -> Iterator[Problem]:
     if '"baseOutputDirectory"' in spec.request and not spec.own_directory:
         yield FIXED_DIRECTORY.broken(
             "job",
-            "declares base_output_directory, so each run overwrites the files of the one before. Leave it out "
-            "and give the job a staging_bucket: then each run gets a directory of its own",
+            "declares base_output_directory, so each run overwrites the files of the one before. Leave it "
+            "out and give the job a staging_bucket: then each run gets a directory of its own",
             rests_on=("request",),
         )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from vertex_training.fields.cron import DEFAULT_TIME_ZONE
 from vertex_training.fields.durations import in_seconds, seconds_text
@@ -56,6 +56,11 @@ def request_of(text: str) -> dict[str, Any]:
 class ScheduleSettings:
     """The settings of a schedule that a program gives."""
 
+    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"app_engine_http_target", "pubsub_target"})
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {"last_attempt_time", "schedule_time", "state", "status", "user_update_time"}
+    )
+
     schedule_id: str
     """Id of the job of Cloud Scheduler, and of the workflow that it calls. Default: derived from the names of
     program, stack and resource, and kept when one of them changes.
@@ -73,7 +78,7 @@ class ScheduleSettings:
     paused: bool = False
     """Start no runs until this is False again. Runs that have begun go on."""
     overlap: Overlap = "skip"
-    """What happens if a run of this schedule is live when the next one is due: `skip` (default) leaves the
+    """Policy for a run of this schedule that is live when the next one is due: `skip` (default) leaves the
     new run out, `queue` starts it when the others have ended, `cancel` cancels the others first, `allow`
     starts it beside them.
     """
@@ -128,6 +133,10 @@ EFFECTS: FieldTable = MappingProxyType(
             _IN_PLACE,
         ),
         **dict.fromkeys(("collection", "parent", "own_directory", "request"), _REQUEST),
+        **dict.fromkeys(
+            sorted(ScheduleSettings.SERVER_OWNED),
+            FieldEffect(effect=Effect.SERVER, reason="only the service sets it"),
+        ),
     }
 )
 
