@@ -292,7 +292,7 @@ def test_each_run_has_a_directory_of_its_own(steps: Steps) -> None:
 
 
 def test_drift_names_what_was_changed_and_the_next_deployment_repairs_it(steps: Steps) -> None:
-    (drift,) = (one for one in steps.drift["drifts"] if one["name"] == "nightly")
+    (drift,) = (one for one in steps.drift["changes"] if one["name"] == "nightly")
     assert drift["effect"] == "changed"
     assert any("schedule" in words for words in drift["words"])
     assert (steps.restored.job["schedule"], steps.restored.job["timeZone"]) == (
