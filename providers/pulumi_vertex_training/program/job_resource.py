@@ -42,7 +42,7 @@ OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class JobRequest:
-    """What a job declares: enough to submit it again.
+    """The request of a declared job: enough to submit it again.
 
     `resource` is its name in the program, `declaration` has the fields of the spec and of the target, and may
     have outputs in it.

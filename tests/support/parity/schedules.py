@@ -48,7 +48,7 @@ SCHEDULES = Section(
         Row(
             feature="targets of Cloud Scheduler",
             google="HTTP, Pub/Sub, App Engine",
-            likeness="missing",
+            likeness="not",
             here="only the APIs of Google that the emulator serves; no token is checked",
             source=API,
             tests=(f"{SCHEDULER}::test_another_target_is_not_implemented",),
@@ -73,7 +73,7 @@ SCHEDULES = Section(
         Row(
             feature="other steps and connectors of Workflows",
             google="subworkflows, parallel steps, callbacks, connectors",
-            likeness="missing",
+            likeness="not",
             here="UNIMPLEMENTED, by name",
             source=API,
             tests=(
