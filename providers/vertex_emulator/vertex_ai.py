@@ -48,8 +48,8 @@ SERVICES = (
     descriptors.WORKFLOWS,
     descriptors.EXECUTIONS,
 )
-"""The services of Vertex AI that have at least one method, Resource Manager's projects, and those of schedules:
-Cloud Scheduler and Workflows.
+"""The services of Vertex AI that have at least one method, Resource Manager's projects, and the services of
+schedules: Cloud Scheduler and Workflows.
 """
 
 GRPC_SERVICES = (*SERVICES, descriptors.LOGGING)

@@ -32,6 +32,8 @@ DIRECTORY = ("baseOutputDirectory", "outputUriPrefix")
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _AUTH = {"type": "OAuth2"}
 _EXECUTION_ID = 'sys.get_env("GOOGLE_CLOUD_WORKFLOW_EXECUTION_ID")'
+# The list has the newest execution first.
+_OLDEST = "others.body.executions[len(others.body.executions) - 1].name"
 _QUEUE_SECONDS, _CANCEL_SECONDS = 60, 15
 _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 _ENDED_JOBS = (*_ENDED, "EXPIRED", "PARTIALLY_SUCCEEDED")
@@ -99,9 +101,9 @@ def definition(spec: ScheduleSpec) -> dict[str, Any]:
     if spec.overlap != "allow":
         steps += _look(spec)
     if spec.overlap == "queue":
-        steps += _QUEUED
+        steps.append(_pause(_QUEUE_SECONDS))
     if spec.overlap == "cancel":
-        steps += _CANCELLED
+        steps += [dict(_STOP), _pause(_CANCEL_SECONDS)]
     steps += [
         {
             "submit": {
@@ -113,7 +115,10 @@ def definition(spec: ScheduleSpec) -> dict[str, Any]:
         {"finish": {"return": "${created.body.name}"}},
     ]
     if spec.overlap == "skip":
-        steps.append({"skipped": {"return": '${"skipped: " + live[0].name + " is live"}'}})
+        steps += [
+            {"skipped": {"return": '${"skipped: " + live[0].name + " is live"}'}},
+            {"second": {"return": "skipped: another run is being submitted"}},
+        ]
     return {"main": {"params": ["args"], "steps": steps}}
 
 
@@ -205,91 +210,70 @@ def _place(url: str) -> tuple[str, str]:
 
 
 def _look(spec: ScheduleSpec) -> Sequence[dict[str, Any]]:
-    """Return the steps that look for live runs and decide what to do about them."""
-    free = "turn" if spec.overlap == "queue" else "submit"
+    """Return the steps that look for other executions and live runs, and decide what to do about them.
+
+    Of executions at the same time only the oldest goes on, and then looks for live runs. So each one sees the
+    run of the execution before.
+    """
     busy = {"skip": "skipped", "queue": "pause", "cancel": "stop"}[spec.overlap]
-    query = {"filter": "${args.live}", "pageSize": 100, "readMask": "name"}
+    later = {"skip": "second", "queue": "pause", "cancel": "pause"}[spec.overlap]
+    is_oldest = f'${{text.match_regex(oldest, {_EXECUTION_ID} + "$")}}'
+    found = f'${{default(map.get(found.body, "{spec.collection}"), [])}}'
     return [
-        {
-            "look": {
-                "try": {
-                    "call": "http.get",
-                    "args": {"url": "${args.url}", "query": query, "auth": _AUTH},
-                    "result": "found",
-                },
-                "retry": "${http.default_retry}",
-            }
-        },
-        {"count": {"assign": [{"live": f'${{default(map.get(found.body, "{spec.collection}"), [])}}'}]}},
-        {"decide": {"switch": [{"condition": "${len(live) == 0}", "next": free}], "next": busy}},
+        _get("turn", "${args.executions}", {"filter": 'state="ACTIVE"', "pageSize": 1000}, "others"),
+        {"last": {"assign": [{"oldest": f"${{{_OLDEST}}}"}]}},
+        {"first": {"switch": [{"condition": is_oldest, "next": "look"}], "next": later}},
+        _get("look", "${args.url}", {"filter": "${args.live}", "pageSize": 100, "readMask": "name"}, "found"),
+        {"count": {"assign": [{"live": found}]}},
+        {"decide": {"switch": [{"condition": "${len(live) == 0}", "next": "submit"}], "next": busy}},
     ]
 
 
-_QUEUED: Sequence[dict[str, Any]] = (
-    {
-        "turn": {
-            "try": {
-                "call": "http.get",
-                "args": {
-                    "url": "${args.executions}",
-                    "query": {"filter": 'state="ACTIVE"', "pageSize": 1000},
-                    "auth": _AUTH,
-                },
-                "result": "others",
-            },
-            "retry": "${http.default_retry}",
-        }
-    },
-    # The executions are listed newest first: the last one has waited longest.
-    {"last": {"assign": [{"oldest": "${others.body.executions[len(others.body.executions) - 1].name}"}]}},
-    {
-        "first": {
-            "switch": [
-                {"condition": f'${{text.match_regex(oldest, {_EXECUTION_ID} + "$")}}', "next": "submit"}
-            ],
-            "next": "pause",
-        }
-    },
-    {"pause": {"call": "sys.sleep", "args": {"seconds": _QUEUE_SECONDS}, "next": "look"}},
-)
-_CANCELLED: Sequence[dict[str, Any]] = (
-    {
-        "stop": {
-            "for": {
-                "value": "one",
-                "in": "${live}",
-                "steps": [
-                    {
-                        "cancel": {
-                            "try": {
-                                "call": "http.post",
-                                "args": {"url": '${args.service + one.name + ":cancel"}', "auth": _AUTH},
-                            },
-                            "except": {
-                                "as": "error",
-                                "steps": [
-                                    {
-                                        "ended": {
-                                            "switch": [
-                                                {
-                                                    "condition": '${map.get(error, "code") == 400 or '
-                                                    'map.get(error, "code") == 404}',
-                                                    "next": "continue",
-                                                }
-                                            ]
-                                        }
-                                    },
-                                    {"failed": {"raise": "${error}"}},
-                                ],
-                            },
-                        }
+def _get(step: str, url: str, query: Mapping[str, Any], result: str) -> dict[str, Any]:
+    """Return a step that reads a list, again after a transient error."""
+    call = {"call": "http.get", "args": {"url": url, "query": query, "auth": _AUTH}, "result": result}
+    return {step: {"try": call, "retry": "${http.default_retry}"}}
+
+
+def _pause(seconds: int) -> dict[str, Any]:
+    return {"pause": {"call": "sys.sleep", "args": {"seconds": seconds}, "next": "turn"}}
+
+
+_STOP: Mapping[str, Any] = {
+    "stop": {
+        "for": {
+            "value": "one",
+            "in": "${live}",
+            "steps": [
+                {
+                    "cancel": {
+                        "try": {
+                            "call": "http.post",
+                            "args": {"url": '${args.service + one.name + ":cancel"}', "auth": _AUTH},
+                        },
+                        "except": {
+                            "as": "error",
+                            "steps": [
+                                {
+                                    "ended": {
+                                        "switch": [
+                                            {
+                                                "condition": '${map.get(error, "code") == 400 or '
+                                                'map.get(error, "code") == 404}',
+                                                "next": "continue",
+                                            }
+                                        ]
+                                    }
+                                },
+                                {"failed": {"raise": "${error}"}},
+                            ],
+                        },
                     }
-                ],
-            }
+                }
+            ],
         }
-    },
-    {"pause": {"call": "sys.sleep", "args": {"seconds": _CANCEL_SECONDS}, "next": "look"}},
-)
+    }
+}
 
 
 def _text(value: Any) -> str:
