@@ -44,7 +44,7 @@ def problem_with(expression: str) -> str | None:
         if not _ALLOWED.fullmatch(part) or not words <= _NAMES[position] or not _is_valid(position, part):
             name, values = FIELDS[position]
             article = "an" if name == "hour" else "a"
-            return f"{part!r} is not {article} {name}; it has the values {values}, also with * , - and /"
+            return f"{part!r} is not {article} {name}; it has the values {values}, ranges, lists and steps"
     if _first(expression, datetime(2000, 1, 1, tzinfo=timezone.utc)) is None:
         return "is never due: no month has that day"
     return None

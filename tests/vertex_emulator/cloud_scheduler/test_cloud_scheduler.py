@@ -182,3 +182,13 @@ def test_jobs_survive_the_emulator_and_make_up_for_nothing(tmp_path: Path) -> No
         assert second.get("kept").schedule_time == before
         second.advance(DAY)
         eventually(lambda: second.made("kept") == 1)
+
+
+def test_the_emulator_keeps_running_for_a_job_that_is_not_paused(tmp_path: Path) -> None:
+    with running(tmp_path / "data") as daemon:
+        scheduler = Scheduler(daemon)
+        assert not daemon._jobs.is_needed()
+        name = scheduler.create("needed").name
+        assert daemon._jobs.is_needed()
+        scheduler.client.pause_job(name=name)
+        assert not daemon._jobs.is_needed()
