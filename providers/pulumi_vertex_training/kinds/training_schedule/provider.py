@@ -6,7 +6,7 @@ import hashlib
 import uuid
 import zoneinfo
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -24,16 +24,17 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import DRIFT, clean, inbound, is_unknown, outbound
+from pulumi_vertex_training.plugin.provider import DRIFT, clean, failures, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.declaration import declared_in, ownership_labels
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT, recorded_key
 from pulumi_vertex_training.runs import identity as run_identity
 from pulumi_vertex_training.runs.policies.rerun import SCHEDULED
 from vertex_training.fields import cron
-from vertex_training.fields.decode import UNKNOWN
+from vertex_training.fields.decode import UNKNOWN, Decoded
 from vertex_training.fields.effects import Effect
 from vertex_training.fields.labels import key_label
+from vertex_training.findings.problems import Problem
 
 REPLACING = (
     "endpoint",
@@ -83,6 +84,10 @@ class TrainingScheduleProvider(CrudProvider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        wrong = _errors_of_job(inbound(news))
+        if wrong:
+            # The engine may stop here, before the check of the job itself.
+            return CheckResult(news, failures(wrong))
         result = super().check(_olds, news)
         if not result.failures:
             _show_times(inbound(_olds), inbound(result.inputs))
@@ -174,18 +179,33 @@ class TrainingScheduleProvider(CrudProvider):
         operations.delete(endpoint_of(inbound(_props)), _id)
 
 
-def _request_inputs(news: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs that follow from the declaration of the job, which the program hands over.
-
-    An invalid declaration is reported by the check of the job itself.
-    """
+def _decoded_job(news: Mapping[str, Any]) -> Decoded[Any] | None:
+    """Return the inputs of the job as its own check reads them; None if there is nothing to read."""
     given = news.get("request")
     if not isinstance(given, Mapping) or "declaration" not in given:
-        return {}
-    declared, job = declared_in(str(news["collection"])), str(news.get("job"))
+        return None
+    job = str(news.get("job"))
     bare = {"run": "", "marks": {"resource": job}, "display_name": job}
-    inputs = declared.decode_inputs({**bare, **given["declaration"]}).spec
-    if inputs is None:
+    return declared_in(str(news["collection"])).decode_inputs({**bare, **given["declaration"]})
+
+
+def _errors_of_job(news: Mapping[str, Any]) -> list[Problem]:
+    """Return the errors in the declaration of the job, each with its path below `job`."""
+    decoded = _decoded_job(news)
+    return [
+        replace(problem, path=f"job.{problem.path}")
+        for problem in (decoded.problems if decoded is not None else ())
+        if problem.level == "error"
+    ]
+
+
+def _request_inputs(news: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs that follow from the valid declaration of the job, which the program hands over."""
+    decoded = _decoded_job(news)
+    if decoded is None:
+        return {}
+    declared, inputs = declared_in(str(news["collection"])), decoded.spec
+    if inputs is None or decoded.unknown:
         return {"request": UNKNOWN, "own_directory": False}
     directory = declared.spec.output_directory(inputs)
     own = directory is None and bool(inputs.staging_bucket)
