@@ -203,10 +203,10 @@ def _request_inputs(news: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs that follow from the valid declaration of the job, which the program hands over."""
     decoded = _decoded_job(news)
     if decoded is None:
-        return {}
+        return {"own_directory": UNKNOWN} if is_unknown(news.get("request")) else {}
     declared, inputs = declared_in(str(news["collection"])), decoded.spec
     if inputs is None or decoded.unknown:
-        return {"request": UNKNOWN, "own_directory": False}
+        return {"request": UNKNOWN, "own_directory": UNKNOWN}
     directory = declared.spec.output_directory(inputs)
     own = directory is None and bool(inputs.staging_bucket)
     spec = declared.spec_of(inputs)

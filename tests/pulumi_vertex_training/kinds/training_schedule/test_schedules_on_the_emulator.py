@@ -8,13 +8,14 @@ from typing import Any
 
 import grpc
 import pytest
+from pulumi.output import Unknown
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.training_schedule import gateway
 from pulumi_vertex_training.kinds.training_schedule.provider import TrainingScheduleProvider
 from pulumi_vertex_training.runs.gateway import gateway_in
-from support.plugin import PluginProcess
+from support.plugin import UNKNOWN, PluginProcess
 from support.waiting import eventually
 
 SCHEDULE = TrainingScheduleProvider()
@@ -240,3 +241,16 @@ def test_on_google_cloud_a_schedule_needs_an_account(plugin: PluginProcess) -> N
     assert "a service account submits the runs" in message
     _, failures = plugin.check(SCHEDULE, {**inputs, "service_account": "a@p.iam.gserviceaccount.com"})
     assert failures == {}
+
+
+def test_the_errors_of_the_job_are_reported_with_their_paths(plugin: PluginProcess) -> None:
+    pool = {**POOL, "replica_count": -1, "machine_type": "n1-standard-4"}
+    _, failures = plugin.check(SCHEDULE, declared("wrong", job={"worker_pool_specs": [pool]}))
+    assert {"job.worker_pool_specs[0].machine_type", "job.worker_pool_specs[0].replica_count"} <= {*failures}
+
+
+def test_a_request_that_is_not_known_yet_stays_unknown(plugin: PluginProcess) -> None:
+    unknown = {**declared("later"), "request": UNKNOWN}
+    checked, failures = plugin.check(SCHEDULE, unknown)
+    assert failures == {}
+    assert all(isinstance(checked[name], Unknown) for name in ("request", "own_directory", "workflow"))
