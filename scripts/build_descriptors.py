@@ -1,6 +1,6 @@
 """Rebuild the message definitions that the emulator answers with.
 
-    python scripts/build_descriptors.py [vertex_ai | artifact_registry | logging | resource_manager] ...
+    python scripts/build_descriptors.py [SERVICE] ...
 
 Google's .proto files of each service come from its npm package (Apache-2.0), shared ones from the installed
 Python packages. They are compiled with grpcio-tools in a temporary virtual environment, because grpcio-tools
@@ -58,6 +58,17 @@ SERVICES = {
         "@google-cloud/resource-manager",
         "6.3.0",
         ("google/cloud/resourcemanager/v3/projects.proto",),
+    ),
+    "cloud_scheduler": Service(
+        "@google-cloud/scheduler", "5.3.2", ("google/cloud/scheduler/v1/cloudscheduler.proto",)
+    ),
+    "workflows": Service(
+        "@google-cloud/workflows",
+        "5.1.1",
+        (
+            "google/cloud/workflows/v1/workflows.proto",
+            "google/cloud/workflows/executions/v1/executions.proto",
+        ),
     ),
 }
 SHARED = {

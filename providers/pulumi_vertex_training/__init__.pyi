@@ -113,6 +113,8 @@ from .kinds.training_pipeline.resource import TrainingPipeline as TrainingPipeli
 from .kinds.training_pipeline.training_tasks import task_from_image as task_from_image
 from .kinds.training_pipeline.training_tasks import task_from_package as task_from_package
 from .kinds.training_pipeline.training_tasks import task_from_script as task_from_script
+from .kinds.training_schedule.args import RetryConfigArgs as RetryConfigArgs
+from .kinds.training_schedule.resource import TrainingSchedule as TrainingSchedule
 from .program.arguments.job_args import ContainerSpecArgs as ContainerSpecArgs
 from .program.arguments.job_args import DiskSpecArgs as DiskSpecArgs
 from .program.arguments.job_args import DnsPeeringConfigArgs as DnsPeeringConfigArgs

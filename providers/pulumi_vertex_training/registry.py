@@ -79,6 +79,7 @@ ENTRIES = (
     Entry(folder="training_image", resources=("TrainingImage",)),
     Entry(folder="staged", resources=("StagedPackage", "StagedFile")),
     Entry(folder="staged_folder", resources=("StagedFolder",)),
+    Entry(folder="training_schedule", resources=("TrainingSchedule",)),
 )
 
 RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)

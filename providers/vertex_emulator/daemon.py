@@ -143,7 +143,7 @@ class Daemon:
             self._idle = IdleWatch(
                 self.scheduler,
                 minutes=settings.idle_minutes,
-                busy=lambda: self._jobs.live_jobs() > 0,
+                busy=self._jobs.is_needed,
                 leave=self._leave,
             )
             services = [
@@ -206,6 +206,7 @@ class Daemon:
         self._write_record(grpc=self._gateways.reserved_grpc)
         log.info("Emulator %s (process %d) listens at %s", __version__, os.getpid(), self.url)
         log.info("Emulator data is in %s", self.folder.root)
+        self._jobs.serve_at(self.url, data_folder.service_token(self.token))
         self._jobs.start()
         self.scheduler.add("reserve of disk space", self._fill_reserve)
         self.scheduler.add("watch on the data folder", self._watch_folder)
@@ -397,6 +398,9 @@ class Daemon:
                 "artifactregistry.googleapis.com": f"{self.url}/v1",
                 "storage.googleapis.com": f"{self.url}/storage/v1",
                 "logging.googleapis.com": f"{self.url}/v2",
+                "cloudscheduler.googleapis.com": f"{self.url}/v1",
+                "workflows.googleapis.com": f"{self.url}/v1",
+                "workflowexecutions.googleapis.com": f"{self.url}/v1",
                 "docker.pkg.dev": f"{self.url}/v2",
             },
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator import resource_manager
+from vertex_emulator.cloud_scheduler.service import CloudScheduler
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.service import JobMethods, JobService
 from vertex_emulator.datasets.objects import BucketObjects
@@ -21,6 +22,7 @@ from vertex_emulator.logging import methods as logging_methods
 from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.notifications.service import Notifier
+from vertex_emulator.own_api import OwnApi
 from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
@@ -33,6 +35,7 @@ from vertex_emulator.training_pipelines.service import PipelineService
 from vertex_emulator.tuning_jobs.service import TuningService
 from vertex_emulator.vertex.operations import ResourceOperations
 from vertex_emulator.vertex.service import Service
+from vertex_emulator.workflows.service import WorkflowService
 
 SERVICES = (
     descriptors.JOB_SERVICE,
@@ -42,8 +45,13 @@ SERVICES = (
     descriptors.PERSISTENT_RESOURCE_SERVICE,
     descriptors.OPERATIONS,
     descriptors.PROJECTS,
+    descriptors.CLOUD_SCHEDULER,
+    descriptors.WORKFLOWS,
+    descriptors.EXECUTIONS,
 )
-"""The services of Vertex AI that have at least one method, and Resource Manager's projects."""
+"""The services of Vertex AI that have at least one method, Resource Manager's projects, and the services of
+schedules: Cloud Scheduler and Workflows.
+"""
 
 GRPC_SERVICES = (*SERVICES, descriptors.LOGGING)
 """The same with Cloud Logging, which has HTTP paths of its own."""
@@ -102,6 +110,9 @@ class VertexService:
         for runs in (self.jobs, self.tuning, pipelines):
             runs.report_ends(notifier.ended)
         self._logging = CloudLogging(database, clock, self._log_sources)
+        self._own_api = OwnApi()
+        self._schedules = CloudScheduler(database, clock, scheduler, self._own_api)
+        workflows = WorkflowService(database, clock, scheduler, self._operations, self._own_api)
         self._services: Sequence[Service] = (
             persistent_resources,
             self.tuning,
@@ -110,6 +121,8 @@ class VertexService:
             pipelines,
             self._logging,
             notifier,
+            workflows,
+            self._schedules,
         )
         everything = self.jobs.all_jobs()
         everything.before_removal = self._remove_services
@@ -140,6 +153,10 @@ class VertexService:
             *rpc.unknown_methods(),
         ]
 
+    def serve_at(self, url: str, token: str) -> None:
+        """Take note of the emulator's own address, which jobs of Cloud Scheduler call with the token."""
+        self._own_api.address, self._own_api.token = url, token
+
     def start(self) -> None:
         """Resume live resources after a restart."""
         self.jobs.start()
@@ -153,6 +170,10 @@ class VertexService:
     def live_jobs(self) -> int:
         """Return the number of live resources."""
         return self.jobs.live_jobs() + sum(service.live() for service in self._services)
+
+    def is_needed(self) -> bool:
+        """Return whether the emulator has to keep running: for live resources, and for schedules."""
+        return self.live_jobs() > 0 or self._schedules.enabled() > 0
 
     def all_jobs(self) -> AllJobs:
         """Return the interface for export, import and reset."""

@@ -18,6 +18,7 @@ from pulumi_vertex_training.kinds.staging_bucket import spec as staging_bucket
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
+from pulumi_vertex_training.kinds.training_schedule import spec as training_schedule
 from vertex_training.fields.effects import FieldTable
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.custom_job import CustomJobSpec
@@ -97,6 +98,7 @@ ARGS_MODULES: Mapping[str, Mapping[str, type]] = {
         persistent_resource.RaySpec,
         persistent_resource.ResourceRuntimeSpec,
     ),
+    "kinds.training_schedule.args": _named(training_schedule.RetryConfig),
     "kinds.staging_bucket.args": _named(
         bucket_settings.BucketVersioning,
         bucket_settings.LifecycleAction,
@@ -195,6 +197,12 @@ RESOURCES = (
         folder="training_image",
         spec=training_image.TrainingImageSpec,
         effects=training_image.EFFECTS,
+    ),
+    Resource(
+        name="TrainingSchedule",
+        folder="training_schedule",
+        spec=training_schedule.ScheduleSettings,
+        effects=training_schedule.EFFECTS,
     ),
 )
 """Every resource of the package, in the order of the reference."""

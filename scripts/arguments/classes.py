@@ -38,6 +38,7 @@ _SUBJECTS = {
     "kinds.hyperparameter_tuning_job.args": "a tuning job",
     "kinds.model.args": "models and data",
     "kinds.persistent_resource.args": "a persistent resource",
+    "kinds.training_schedule.args": "a `TrainingSchedule`",
     "kinds.staging_bucket.args": "a bucket",
 }
 

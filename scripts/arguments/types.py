@@ -24,6 +24,7 @@ _ACCEPTED: Mapping[str, str] = {
     "ModelSpec.metadata": "Input[Any]",
     "JobSpec.worker_pool_specs": "Input[Sequence[Input[WorkerPool]]]",
     "JobSpec.service_account": "ServiceAccountLike",
+    "ScheduleSettings.service_account": "ServiceAccountLike",
     "JobSpec.persistent_resource_id": "PersistentResource | Input[str]",
     "Notification.pubsub_topic": "TopicLike",
     "Notification.channel": "ChannelLike",

@@ -16,12 +16,14 @@ from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
+from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSettings
 from scripts.arguments.catalog import ARGS_MODULES
 from scripts.arguments.messages import fields_of
 from vertex_emulator.rpc import descriptors
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import JobSpec
 
+SCHEDULE = descriptors.pool().FindMessageTypeByName("google.cloud.scheduler.v1.Job")
 REPOSITORY = descriptors.pool().FindMessageTypeByName("google.devtools.artifactregistry.v1.Repository")
 
 ROOTS: dict[type, Any] = {
@@ -31,6 +33,7 @@ ROOTS: dict[type, Any] = {
     ModelSpec: api.Model.pb().DESCRIPTOR,
     PersistentResource: api.PersistentResource.pb().DESCRIPTOR,
     RepositorySpec: REPOSITORY,
+    ScheduleSettings: SCHEDULE,
 }
 
 OURS = {
@@ -39,11 +42,18 @@ OURS = {
     "RepositorySpec.location": "a part of the repository's name",
     "RepositorySpec.force_destroy": "only the provider uses it",
     "RepositorySpec.repository_id": "a part of the repository's name",
+    "ScheduleSettings.location": "a part of the job's name",
+    "ScheduleSettings.overlap": "the definition of the workflow",
+    "ScheduleSettings.paused": "the job's state, by methods of its own",
+    "ScheduleSettings.schedule_id": "a part of the job's name",
+    "ScheduleSettings.service_account": "http_target.oauth_token",
 }
 """Fields that the API's message does not have."""
 
 THEIRS = {
     "RepositorySpec.name": "repository_id, location and the project",
+    "ScheduleSettings.http_target": "made of the job that is scheduled",
+    "ScheduleSettings.name": "schedule_id, location and the project",
     "RepositorySpec.disallow_unspecified_mode": "for requests without a mode; the provider always sends it",
 }
 """Fields of the API's message that ours has under another name, or does not need."""

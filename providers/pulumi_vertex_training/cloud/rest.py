@@ -149,14 +149,16 @@ def wait(
     *,
     action: str,
     timeout: float,
+    url: str = "",
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Json:
     """Poll an operation, in its JSON form, until it is done; return its final form.
 
-    `action` completes "Could not ..." in messages. Raises DeadlineExceeded after `timeout` seconds, and
-    CloudError with the service's message if the operation failed. Google's generated clients poll under /ui/;
-    this uses the documented /v1/.
+    `url` is the address of the service that has it, by default that of Vertex AI. `action` completes "Could
+    not ..." in messages. Raises DeadlineExceeded after `timeout` seconds, and CloudError with the service's
+    message if the operation failed. Google's generated clients poll under /ui/; this uses the documented
+    /v1/.
     """
     deadline, pause = clock() + timeout, _FIRST_PAUSE
     while not operation.get("done"):
@@ -171,7 +173,7 @@ def wait(
         sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
         with translated(endpoint, action):
-            operation = call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{name}")
+            operation = call(endpoint, "GET", f"{url or endpoint.vertex_url}/v1/{name}")
     error = operation.get("error")
     if error:
         raise CloudError(

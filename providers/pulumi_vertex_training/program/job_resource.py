@@ -42,6 +42,38 @@ if TYPE_CHECKING:
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class JobRequest:
+    """The request of a declared job: enough to submit it again.
+
+    `resource` is its name in the program, `declaration` has the fields of the spec and of the target, and may
+    have outputs in it.
+    """
+
+    resource: str
+    collection: str
+    declaration: Mapping[str, Any]
+
+    @property
+    def endpoint(self) -> str:
+        return str(self.declaration["endpoint"])
+
+    @property
+    def project(self) -> pulumi.Input[str]:
+        project: pulumi.Input[str] = self.declaration["project"]
+        return project
+
+    @property
+    def location(self) -> pulumi.Input[str]:
+        location: pulumi.Input[str] = self.declaration["location"]
+        return location
+
+    @property
+    def parent(self) -> pulumi.Output[str]:
+        """The parent of the job in the API."""
+        return pulumi.Output.format("projects/{0}/locations/{1}", self.project, self.location)
+
+
 class JobResource(Resource, module="vertex-training", name="JobResource"):
     """Base of a resource that runs once, and again when its declaration changes.
 
@@ -133,6 +165,9 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             )
         if options.adopt is None:
             lookups.look_up_new_job(self, run, self.kind.collection, resource_name, declaration, options.opts)
+        self.request = JobRequest(
+            resource=resource_name, collection=self.kind.collection, declaration=declaration
+        )
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name

@@ -45,6 +45,16 @@ def identity_of(key: str) -> str:
     return start if start and generation.isdigit() else key
 
 
+def key_of_schedule(identity: str) -> str:
+    """Return the key that all runs of a schedule share: the generation is 0, which no other run has."""
+    return str(RunKey(identity=identity, generation=0))
+
+
+def is_of_schedule(key: str) -> bool:
+    """Return whether a key is that of the runs of a schedule."""
+    return key.rpartition("-")[2] == "0"
+
+
 def parse(key: str) -> RunKey:
     """Return the key that `str` was made of. Raises ValueError for a text that is not a key."""
     start, _, generation = key.rpartition("-")

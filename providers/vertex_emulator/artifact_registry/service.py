@@ -33,7 +33,15 @@ from vertex_emulator.rpc.operations import Operations
 
 SERVICES = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
 _API = "/v1/projects/([^/]+)/services/([^/:]+)"
-_HERE = ("aiplatform", "artifactregistry", "logging", "storage")
+_HERE = (
+    "aiplatform",
+    "artifactregistry",
+    "cloudscheduler",
+    "logging",
+    "storage",
+    "workflowexecutions",
+    "workflows",
+)
 
 
 class ArtifactService:

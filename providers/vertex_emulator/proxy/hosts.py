@@ -9,7 +9,8 @@ DOMAINS = ("googleapis.com", "pkg.dev", "gcr.io")
 
 _REGION = r"[a-z]+-[a-z]+[0-9]{1,2}"
 _EMULATED = re.compile(
-    rf"(?:www|storage|logging|artifactregistry|cloudresourcemanager|aiplatform|{_REGION}-aiplatform)"
+    r"(?:www|storage|logging|artifactregistry|cloudresourcemanager|cloudscheduler|workflows|workflowexecutions"
+    rf"|aiplatform|{_REGION}-aiplatform)"
     r"\.googleapis\.com"
     r"|[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\.storage\.googleapis\.com"
     rf"|aiplatform\.{_REGION}\.rep\.googleapis\.com"

@@ -40,6 +40,8 @@ from pulumi_vertex_training.kinds.training_image.provider import TrainingImagePr
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
+from pulumi_vertex_training.kinds.training_schedule.provider import TrainingScheduleProvider
+from pulumi_vertex_training.kinds.training_schedule.resource import TrainingSchedule
 from pulumi_vertex_training.plugin.running.notifications import NotificationsProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from pulumi_vertex_training.plugin.stack_key import StackKeyProvider
@@ -66,6 +68,7 @@ PROVIDERS = (
     StagingBucketProvider,
     TrainingImageProvider,
     TrainingPipelineProvider,
+    TrainingScheduleProvider,
 )
 
 
@@ -116,6 +119,7 @@ def test_a_declared_job_imports_no_provider() -> None:
         Model,
         TrainingPipeline,
         TrainingPipelineRun,
+        TrainingSchedule,
     ],
 )
 def test_type_tokens(resource: type) -> None:

@@ -6,6 +6,7 @@ from support.parity.custom_jobs import CUSTOM_JOBS
 from support.parity.interface import INTERFACE
 from support.parity.persistent_resources import PERSISTENT_RESOURCES
 from support.parity.pipelines import DATASETS, MODELS, PIPELINES
+from support.parity.schedules import SCHEDULES
 from support.parity.storage import REGISTRY, STORAGE
 from support.parity.tuning_jobs import TUNING_JOBS
 
@@ -19,4 +20,5 @@ SECTIONS = (
     PERSISTENT_RESOURCES,
     STORAGE,
     REGISTRY,
+    SCHEDULES,
 )

@@ -61,8 +61,14 @@ class Jobs(VertexService):
     def run_after(self, ready: Callable[[], None]) -> None:
         """Have no replicas."""
 
+    def serve_at(self, url: str, token: str) -> None:
+        """Have no schedules."""
+
     def start(self) -> None:
         self.calls.append("start")
+
+    def is_needed(self) -> bool:
+        return self.live > 0
 
     def live_jobs(self) -> int:
         return self.live

@@ -22,6 +22,7 @@ from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_effects
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
+from pulumi_vertex_training.kinds.training_schedule import spec as training_schedule
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.fields.effects import (
     CHANGES,
@@ -50,6 +51,7 @@ KINDS = {
     training_image.TrainingImageSpec: training_image.EFFECTS,
     training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
     registered_model.RegisteredModelSpec: registered_model.EFFECTS,
+    training_schedule.ScheduleSpec: training_schedule.EFFECTS,
 }
 
 
@@ -288,6 +290,12 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
             registered_model.RegisteredModelSpec,
             "description display_name is_default_version labels service_account version_aliases "
             "version_description",
+        ),
+        (
+            training_schedule.ScheduleSpec,
+            "attempt_deadline collection description overlap own_directory parent paused request "
+            "retry_config.retry_count retry_config.max_retry_duration retry_config.min_backoff_duration "
+            "retry_config.max_backoff_duration retry_config.max_doublings schedule service_account time_zone",
         ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

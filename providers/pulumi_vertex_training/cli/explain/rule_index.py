@@ -21,6 +21,7 @@ from pulumi_vertex_training.kinds.staging_bucket import rules as bucket_rules
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import input_data_rules
 from pulumi_vertex_training.kinds.training_pipeline import rules as training_pipeline_rules
+from pulumi_vertex_training.kinds.training_schedule import rules as training_schedule_rules
 from vertex_training.findings.rules import Rule
 from vertex_training.job import auto_replicas
 from vertex_training.job.rules import envelope as envelope_rules
@@ -71,6 +72,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Jobs on persistent resources": (resource_pools, persistent_resource_rules),
     "Repositories for images": (image_repository_rules,),
     "Training images": (training_image,),
+    "Schedules": (training_schedule_rules,),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "Tuning jobs of legacy AI Platform": (tuning_of_ai_platform,),

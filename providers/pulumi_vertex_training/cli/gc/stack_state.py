@@ -130,6 +130,8 @@ def _contents_of_resource(resource: Mapping[str, Any], *, is_begun: bool) -> Sta
         if kind == "TrainingPipeline" and facts.get("on_delete") != "delete":
             contents = replace(contents, keeps_model=frozenset({str(id_).rpartition("/")[2]}))
         return contents
+    if kind == "TrainingSchedule" and (key := recorded_key(facts)) is not None:
+        return replace(contents, runs=frozenset({identity_of(key)}))
     if kind in _STAGED and all(isinstance(facts.get(name), str) for name in _ADDRESS_FIELDS):
         # An object is PREFIX/HASH/NAME, or HASH/NAME without a prefix.
         name = facts["object_name"]

@@ -112,6 +112,7 @@ def _document(endpoint: Endpoint, found: History, runs: Sequence[Run]) -> dict[s
             "project": resource.project or None,
             "stack": resource.stack or None,
             "kind": resource.kind,
+            "isSchedule": resource.is_schedule,
         },
         "runs": [
             {

@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.training_pipeline.spec import uploaded_model
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of
+from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of, is_of_schedule
 from pulumi_vertex_training.runs.progress import latest_report
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
 from pulumi_vertex_training.views.study_view import job_key
@@ -32,12 +32,16 @@ _SHOWN = 8
 
 @dataclass(frozen=True, order=True, kw_only=True)
 class Resource:
-    """A resource as the labels of its jobs name it; `kind` is the noun of its kind of job."""
+    """A resource as the labels of its jobs name it; `kind` is the noun of its kind of job.
+
+    With `is_schedule` it is a schedule, which submits jobs of that kind.
+    """
 
     project: str
     stack: str
     name: str
     kind: str
+    is_schedule: bool = False
 
     @property
     def flag(self) -> str:
@@ -46,7 +50,8 @@ class Resource:
 
     def __str__(self) -> str:
         where = f" of stack {self.project}/{self.stack}" if self.stack else ""
-        return f"{self.kind} {self.name}{where}"
+        noun = "schedule" if self.is_schedule else self.kind
+        return f"{noun} {self.name}{where}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +67,18 @@ class History:
         return len({_identity(one) for one in self.records})
 
     def numbers(self) -> dict[str, str]:
-        """Return the number of each run by the full name of its job; `3.2` is the second job of run 3."""
+        """Return the number of each run by the full name of its job; `3.2` is the second job of run 3.
+
+        The runs of a schedule are numbered in order.
+        """
         found: dict[str, str] = {}
         for key, jobs in groupby(sorted(self.records, key=_key), key=_key):
             number = key.rpartition("-")[2]
             for position, record in enumerate(sorted(jobs, key=lambda one: one.create_time or ""), start=1):
-                found[record.name] = number if position == 1 else f"{number}.{position}"
+                if is_of_schedule(key):
+                    found[record.name] = str(position)
+                else:
+                    found[record.name] = number if position == 1 else f"{number}.{position}"
         return found
 
 
@@ -177,6 +188,7 @@ def _resource(record: JobRecord) -> Resource:
         stack=record.labels.get("pulumi-stack", ""),
         name=record.labels.get("pulumi-resource") or record.display_name,
         kind=gateway_of(record.name).noun,
+        is_schedule=is_of_schedule(_key(record)),
     )
 
 

@@ -360,7 +360,9 @@ _WORDS = {
     GONE: "the run before was deleted outside of Pulumi",
     INTERRUPTED: "an interrupted deployment cancelled the run before",
     MOVED: "its project or location changed",
+    "schedule": "its schedule submitted it",
 }
+SCHEDULED = "schedule"
 _FAILED = re.compile(r"failed-again-(\d+)-of-(\d+)")
 _ALWAYS = "always"
 

@@ -30,12 +30,17 @@ OPERATIONS = "google.longrunning.Operations"
 LOCATIONS = "google.cloud.location.Locations"
 LOGGING = "google.logging.v2.LoggingServiceV2"
 PROJECTS = "google.cloud.resourcemanager.v3.Projects"
+CLOUD_SCHEDULER = "google.cloud.scheduler.v1.CloudScheduler"
+WORKFLOWS = "google.cloud.workflows.v1.Workflows"
+EXECUTIONS = "google.cloud.workflows.executions.v1.Executions"
 
 _FILES = (
     "vertex_ai.binpb.gz",
     "artifact_registry.binpb.gz",
     "logging.binpb.gz",
     "resource_manager.binpb.gz",
+    "cloud_scheduler.binpb.gz",
+    "workflows.binpb.gz",
 )
 
 

@@ -36,6 +36,9 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
 from pulumi_vertex_training.kinds.staging_bucket.rules import read as read_bucket
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.kinds.training_image.spec import validate as validate_image
+from pulumi_vertex_training.kinds.training_schedule.rules import validate as validate_schedule
+from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
+from pulumi_vertex_training.kinds.training_schedule.spec import normalise as normal_schedule
 from pulumi_vertex_training.plugin import secret_masking
 from support import jobs
 from support.specs import bucket_rules, pipeline_rules, tuning_rules
@@ -313,6 +316,27 @@ CLEANED = {**REPOSITORY, POLICIES: [DELETE_OLD, KEEP_NEW]}
 
 def repository_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
     return case(CLEANED, wrong, path, *words, find=of_repository, **other)
+
+
+SCHEDULE = {
+    "schedule_id": "nightly",
+    "location": "us-central1",
+    "schedule": "0 3 * * *",
+    "time_zone": "Europe/Berlin",
+    "service_account": "runs@p.iam.gserviceaccount.com",
+    "retry_config": {"retry_count": 1},
+    "attempt_deadline": "60s",
+    "request": {"displayName": "train"},
+}
+
+
+def of_schedule(document: Document) -> Iterable[Problem]:
+    spec = normal_schedule(decode(ScheduleSpec, document).draft)
+    return validate_schedule(spec, zones=frozenset({"Europe/Berlin", "Etc/UTC"}), on_google=True)
+
+
+def schedule_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+    return case(SCHEDULE, wrong, path, *words, find=of_schedule, **other)
 
 
 RUNTIME = "resource_runtime_spec"
@@ -1257,6 +1281,31 @@ CASES: dict[str, Case] = {
         "gcloud.--worker-pool-spec[1]",
         "gcloud builds the image",
         "TrainingImage",
+    ),
+    # Schedules.
+    "schedule-cron": schedule_case({"schedule": "0 25 * * *"}, "schedule", "'25' is not an hour", "0 to 23"),
+    "schedule-time-zone": schedule_case(
+        {"time_zone": "Europe/Berlni"}, "time_zone", "'Europe/Berlni'", "did you mean Europe/Berlin"
+    ),
+    "schedule-id": schedule_case({"schedule_id": "-x"}, "schedule_id", "'-x'", "begins with a letter"),
+    "schedule-service-account": schedule_case(
+        {"service_account": GONE}, "service_account", "is not given", "roles/aiplatform.user"
+    ),
+    "schedule-retries": schedule_case(
+        {"retry_config.retry_count": 6}, "retry_config.retry_count", "6 retries", "set 0 to 5"
+    ),
+    "schedule-deadline": schedule_case(
+        {"attempt_deadline": "10s"}, "attempt_deadline", "10s is not between 15s and 1800s"
+    ),
+    "schedule-size": schedule_case(
+        {"request": {"displayName": "x" * 32_000}}, "job", "at most 32000", 'set overlap="allow"'
+    ),
+    "schedule-fixed-directory": schedule_case(
+        {"request": {"jobSpec": {"baseOutputDirectory": {"outputUriPrefix": "gs://b/x/"}}}},
+        "job",
+        "overwrites the files",
+        "staging_bucket",
+        level="warning",
     ),
     # Repositories for images.
     "repository-name": repository_case(

@@ -1,0 +1,1 @@
+"""`TrainingSchedule`: runs a declared job again at the times of a cron expression."""

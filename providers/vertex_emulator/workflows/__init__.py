@@ -1,0 +1,1 @@
+"""Google Workflows: small programs of steps that call the emulator's own APIs."""
