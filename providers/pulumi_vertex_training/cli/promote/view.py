@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.cli.plan.view import escaped
 from pulumi_vertex_training.cli.promote.apply import Sent
 from pulumi_vertex_training.cli.promote.artifacts import Image, Package
 from pulumi_vertex_training.cli.promote.chosen import Setting
@@ -15,6 +14,7 @@ from pulumi_vertex_training.cli.promote.plan import Plan, Step
 from pulumi_vertex_training.cli.promote.stacks import Value
 from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.runs.live_jobs import counted
+from pulumi_vertex_training.views.markdown import escaped
 from pulumi_vertex_training.views.output import Output
 
 _HEADINGS = ("PROMOTE", "NAME", "NOW", "PROMOTED", "RUN", "COPY")
