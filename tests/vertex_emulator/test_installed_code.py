@@ -125,7 +125,7 @@ def status(data_dir: Path, *, as_json: bool = False) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "lines"), [(OLD, 3), (code_of_this_process(), 2)], ids=["older", "this code"]
+    ("code", "lines"), [(OLD, 4), (code_of_this_process(), 3)], ids=["older", "this code"]
 )
 def test_the_status_of_older_code_has_one_line_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, lines: int
@@ -134,7 +134,7 @@ def test_the_status_of_older_code_has_one_line_more(
         status(tmp_path)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == lines
-    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 3)
+    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 4)
 
 
 def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

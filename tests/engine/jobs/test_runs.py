@@ -184,6 +184,7 @@ def test_runs_are_listed_with_reason_metrics_model_and_logs(steps: Steps) -> Non
         "project": "engine-test",
         "stack": "test",
         "kind": "custom job",
+        "isSchedule": False,
     }
     runs = document["runs"]
     assert [(one["run"], one["why"].partition(":")[0]) for one in runs] == [

@@ -25,7 +25,7 @@ class _NoResources(mocks.Mocks):
 
 
 @pytest.fixture(autouse=True)
-def _program() -> None:
+def _program(event_loop: None) -> None:
     mocks.set_mocks(_NoResources(), project="digits", stack="dev")
 
 

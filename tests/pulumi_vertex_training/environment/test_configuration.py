@@ -41,7 +41,7 @@ class _NoResources(mocks.Mocks):
 
 
 @pytest.fixture(autouse=True)
-def _program() -> Iterator[None]:
+def _program(event_loop: None) -> Iterator[None]:
     mocks.set_mocks(_NoResources(), project="digits", stack="dev")
     yield
     config.set_all_config({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from support.waiting import eventually
 SCHEDULE = TrainingScheduleProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 PARENT = "projects/local/locations/us-central1"
-KEY = "0123456789abcdef-01234567"
 SLEEP = ["python3", "-c", "import time; time.sleep(600)"]
 POOL = {
     "machine_spec": {"machine_type": "n1-standard-4"},
@@ -115,7 +115,7 @@ def declared(name: str, collection: str = "customJobs", **more: Any) -> dict[str
         "request": {"declaration": {**job, **PLACE}},
         "paused": True,
         "marks": {"project": "p", "stack": "s", "resource": name},
-        "__key": KEY,
+        "__key": f"0123456789abcdef-{zlib.crc32(name.encode()):08x}",  # its own: inner jobs have labels, too
         **PLACE,
         **more,
     }
@@ -140,7 +140,7 @@ def test_every_kind_of_job_runs_in_a_directory_of_its_own(
     def live() -> list[Any]:
         return jobs.list_by_label(cloud.endpoint, {"pulumi-resource": label})
 
-    (first,) = eventually(live)
+    (first,) = eventually(live, what=lambda: cloud.executions(name))
     results = cloud.ended(name, 2)
     assert first.name in results[0]
     assert "skipped" in results[1]
