@@ -118,7 +118,7 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> str:
     at = site(environ)
     match options.command:
         case "comment":
-            return comment(at, options.plans, environ.get("FOLDER", "."), _footer(environ))
+            return comment(at, options.plans, environ.get("FOLDER") or ".", _footer(environ))
         case "issue":
             report = options.report.read_text() if options.report.exists() else ""
             errors = options.errors.read_text() if options.errors and options.errors.exists() else ""
