@@ -1,4 +1,4 @@
-"""An event loop, as a Pulumi program has one, for each test."""
+"""An event loop, as a Pulumi program has one, for each test, and no mocks for the tests after it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from pulumi.runtime import settings
 
 
 @pytest.fixture
@@ -16,6 +17,10 @@ def event_loop() -> Iterator[None]:
     loop.run_until_complete(_other_tasks())  # mocks register the stack in a task
     loop.close()
     asyncio.set_event_loop(None)
+    # As at the import of Pulumi; else the log of other tests goes to the mocks.
+    names = ("stack", "project", "root_directory", "organization")
+    settings.reset_options()
+    settings.configure(settings.Settings(**{name: name for name in names}))
 
 
 async def _other_tasks() -> None:
