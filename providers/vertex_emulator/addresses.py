@@ -31,6 +31,28 @@ GCLOUD_SERVICES = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", 
 """The services of gcloud that the emulator implements, as in CLOUDSDK_API_ENDPOINT_OVERRIDES_..."""
 
 
+_VERSIONS = {
+    "aiplatform.googleapis.com": "v1",
+    "artifactregistry.googleapis.com": "v1",
+    "storage.googleapis.com": "storage/v1",
+    "logging.googleapis.com": "v2",
+    "cloudscheduler.googleapis.com": "v1",
+    "workflows.googleapis.com": "v1",
+    "workflowexecutions.googleapis.com": "v1",
+    "cloudresourcemanager.googleapis.com": "v3",
+    "serviceusage.googleapis.com": "v1",
+    "cloudquotas.googleapis.com": "v1",
+    "monitoring.googleapis.com": "v3",
+    "iam.googleapis.com": "v1",
+    "docker.pkg.dev": "v2",
+}
+
+
+def service_addresses(url: str) -> dict[str, str]:
+    """Return the address of each service of the emulator at a URL."""
+    return {service: f"{url}/{path}" for service, path in _VERSIONS.items()}
+
+
 def metadata_host(url: str, token: str, project: str) -> str:
     """Return the value of GCE_METADATA_HOST: host, port, and a path with the secret and the project.
 

@@ -23,6 +23,9 @@ from vertex_emulator.kernel.clock import Clock, Setting
 from vertex_emulator.kernel.data_folder import write_private
 
 _DIGITS = 18
+MOST_SECONDS = 30
+"""Seconds for which a request waits for a change at most."""
+
 _NONCE = re.compile(r"[0-9a-zA-Z_-]{16,128}")
 
 
@@ -31,12 +34,14 @@ class Admin:
     """The data and actions of the admin paths.
 
     `prove` returns the response to a nonce that requires the token. `info` is called for each request.
+    `changes` returns what changed after a number, and waits that many seconds for the first change.
     """
 
     version: str
     instance: str
     prove: Callable[[str], str]
     info: Callable[[], Mapping[str, Any]]
+    changes: Callable[[int | None, float], Mapping[str, Any]]
     requests: RequestLog
     shut_down: Callable[[], None]
 
@@ -44,6 +49,7 @@ class Admin:
         return (
             Route("GET", re.escape(HEALTH), self._health),
             Route("GET", "/_local/info", self._info),
+            Route("GET", "/_local/changes", self._changes),
             Route("GET", "/_local/requests", self._requests),
             Route("DELETE", "/_local/requests", self._forget_requests),
             Route("POST", "/_local/shutdown", self._shutdown),
@@ -61,6 +67,13 @@ class Admin:
 
     def _info(self, _request: Request, _: re.Match[str]) -> Response:
         return json_response(self.info())
+
+    def _changes(self, request: Request, _: re.Match[str]) -> Response:
+        after = None
+        if request.parameter("after") is not None:
+            after = _number(request, "after", "", "the number of a change")
+        wait = _number(request, "waitSeconds", "0", "a number of seconds")
+        return json_response(self.changes(after, min(wait, MOST_SECONDS)))
 
     def _requests(self, request: Request, _: re.Match[str]) -> Response:
         after = _number(request, "after", "0", "the number of a request")

@@ -37,10 +37,12 @@ class Control:
     """The controls of the emulator at `url`. Every method raises `ControlError`."""
 
     url: str
+    """The URL of the emulator."""
     token: str = field(repr=False)
+    """The bearer token for requests."""
 
     def add_fault(self, fault: Mapping[str, Any]) -> dict[str, Any]:
-        """Set a fault, in the JSON of docs/testing-with-the-emulator.md, and return it with its number."""
+        """Set a fault, in the JSON of docs/guides/emulator/faults.md, and return it with its number."""
         return self.call("POST", "/_local/faults", dict(fault))
 
     def faults(self) -> list[dict[str, Any]]:
@@ -122,6 +124,35 @@ class Control:
         """Remove all quotas, or those of a metric or region, and return their number."""
         given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
         return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
+
+    def denials(self) -> list[dict[str, Any]]:
+        """Return the denied permissions."""
+        return list(self.call("GET", "/_local/denials")["denials"])
+
+    def deny(self, permission: str, *, resource: str | None = None) -> dict[str, Any]:
+        """Deny a permission to every caller, on one resource or everywhere."""
+        return self.call("POST", "/_local/denials", {"permission": permission, "resource": resource})
+
+    def allow(self, permission: str | None = None, *, resource: str | None = None) -> int:
+        """Remove all denials, or those of a permission or resource, and return their number."""
+        names = (("permission", permission), ("resource", resource))
+        given = {name: value for name, value in names if value is not None}
+        return int(self.call("DELETE", f"/_local/denials?{urlencode(given)}")["removed"])
+
+    def services(self) -> list[dict[str, Any]]:
+        """Return the services that were enabled or disabled."""
+        return list(self.call("GET", "/_local/services")["services"])
+
+    def enable_service(
+        self, service: str, *, enabled: bool = True, project: str | None = None
+    ) -> dict[str, Any]:
+        """Enable or disable a service, in one project or in each."""
+        body = {"service": service, "enabled": enabled, "project": project}
+        return self.call("PUT", "/_local/services", body)
+
+    def reset_services(self) -> None:
+        """Enable the emulator's services in each project."""
+        self.call("DELETE", "/_local/services")
 
     def start_delay(self) -> float:
         """Return the delay of new jobs in seconds."""

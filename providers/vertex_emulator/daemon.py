@@ -8,6 +8,7 @@ import secrets
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from vertex_emulator import vertex_ai
+from vertex_emulator import project_services, vertex_ai
+from vertex_emulator.addresses import service_addresses
 from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
 from vertex_emulator.artifact_registry import service as artifact_registry
@@ -38,6 +40,7 @@ from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
+from vertex_emulator.permissions.denials import Denials
 from vertex_emulator.proxy.variables import proxy_url
 from vertex_emulator.replica_images import folders as image_folders
 from vertex_emulator.replica_images.stand_ins import stand_in
@@ -62,6 +65,9 @@ _TIDY_SECONDS = 5.0
 
 _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""
+
+_REPORT_SECONDS = 0.05
+"""Interval between looks at the reports of supervisors while somebody waits for changes."""
 
 _SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);",)
 
@@ -110,8 +116,14 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.scheduler = Scheduler(self.clock)
+            denials = Denials(self._database)
             self.storage = StorageService(
-                self.folder, self._database, self.clock, self.scheduler, step_hook=settings.step_hook
+                self.folder,
+                self._database,
+                self.clock,
+                self.scheduler,
+                step_hook=settings.step_hook,
+                grants=denials,
             )
             repositories = Store(self._database)
             self.registry = RegistryService(
@@ -129,6 +141,7 @@ class Daemon:
                 database=self._database,
                 clock=self.clock,
                 scheduler=self.scheduler,
+                grants=denials,
             )
             self._jobs = open_jobs(
                 self.folder,
@@ -140,6 +153,7 @@ class Daemon:
             )
             self._undo.append(self._jobs.close)
             self._undo.append(self.scheduler.close)
+            self._projects = self._jobs.project_services(self._database, self.clock, denials)
             self._idle = IdleWatch(
                 self.scheduler,
                 minutes=settings.idle_minutes,
@@ -149,6 +163,7 @@ class Daemon:
             services = [
                 *self.storage.routes(),
                 *self.artifacts.routes(),
+                *self._projects.routes(),
                 *self._jobs.routes(),
                 *self.registry.routes(),
             ]
@@ -308,6 +323,7 @@ class Daemon:
             instance=self.instance,
             prove=lambda nonce: data_folder.health_proof(self.token, instance=self.instance, nonce=nonce),
             info=self._info,
+            changes=self._changes,
             requests=requests,
             shut_down=self.request_stop,
         )
@@ -320,6 +336,7 @@ class Daemon:
             faults.clear()
             clock.reset()
             requests.clear()
+            self._projects.clear()
 
         state = StateAdmin(
             self._jobs.all_jobs(),
@@ -330,7 +347,7 @@ class Daemon:
             version=__version__,
             forget=forget,
         )
-        controls += [*state.routes(), *self.storage.controls()]
+        controls += [*state.routes(), *self.storage.controls(), *self._projects.controls()]
         reserve = self._database.reserve
         all_services = (*services, *self.storage.xml_routes(shared_with_services=True))
         router = Router([*controls, *with_reserve(reserve, all_services)])
@@ -345,6 +362,7 @@ class Daemon:
             data_dir=self.folder.root,
             on_request=self._request_began,
             faults=faults,
+            gate=self._projects.gate,
             storage_router=storage_router,
             metadata_router=metadata_router,
         )
@@ -354,8 +372,8 @@ class Daemon:
         from vertex_emulator.grpc_server.server import GrpcServer
 
         return GrpcServer(
-            (*vertex_ai.GRPC_SERVICES, *artifact_registry.SERVICES),
-            {**self._jobs.grpc_bindings(), **self.artifacts.bindings()},
+            (*vertex_ai.GRPC_SERVICES, *artifact_registry.SERVICES, *project_services.SERVICES),
+            {**self._jobs.grpc_bindings(), **self.artifacts.bindings(), **self._projects.bindings()},
             Surroundings(
                 authenticator=self._authenticator,
                 requests=self._requests,
@@ -364,6 +382,7 @@ class Daemon:
                 is_stopping=lambda: self._server.stopping,
                 data_dir=self.folder.root,
                 reserve=self._database.reserve,
+                gate=self._projects.gate,
             ),
             port=port,
         )
@@ -380,6 +399,20 @@ class Daemon:
             grpc_address=lambda: self._gateways.grpc_address,
         )
 
+    def _changes(self, after: int | None, seconds: float) -> Mapping[str, Any]:
+        """Return what changed after a number; wait for the first change."""
+        changes, until = self._database.change_log, time.monotonic() + seconds
+        self._jobs.take_in_reports()
+        while after == changes.number and (left := until - time.monotonic()) > 0 and not self._is_ending():
+            changes.wait(after, min(left, _REPORT_SECONDS))
+            self._jobs.take_in_reports()
+        found = changes.after(after)
+        names = None if found.names is None else list(found.names)
+        return {"instance": self.instance, "number": found.number, "names": names}
+
+    def _is_ending(self) -> bool:
+        return self._stop.is_set() or self._server.stopping
+
     def _info(self) -> Mapping[str, Any]:
         return {
             "version": __version__,
@@ -392,15 +425,8 @@ class Daemon:
             "dataDir": str(self.folder.root),
             "python": sys.executable,
             "liveJobs": self._jobs.live_jobs(),
+            "changes": self._database.changes,  # after the line before: it takes in reports of supervisors
             **self._jobs.info(),
-            "services": {
-                "aiplatform.googleapis.com": f"{self.url}/v1",
-                "artifactregistry.googleapis.com": f"{self.url}/v1",
-                "storage.googleapis.com": f"{self.url}/storage/v1",
-                "logging.googleapis.com": f"{self.url}/v2",
-                "cloudscheduler.googleapis.com": f"{self.url}/v1",
-                "workflows.googleapis.com": f"{self.url}/v1",
-                "workflowexecutions.googleapis.com": f"{self.url}/v1",
-                "docker.pkg.dev": f"{self.url}/v2",
-            },
+            **self._projects.info(),
+            "services": service_addresses(self.url),
         }

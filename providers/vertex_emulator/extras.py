@@ -27,7 +27,13 @@ EMULATOR = Extra(
     purpose="The emulator",
     modules=(("optuna", "optuna"), ("google-re2", "re2"), ("psutil", "psutil")),
 )
+UI = Extra(
+    name="ui",
+    purpose="The dashboard",
+    modules=(("starlette", "starlette"), ("uvicorn", "uvicorn"), ("Jinja2", "jinja2")),
+)
 IMAGES = Extra(name="images", purpose="An image with `requirements`", modules=(("installer", "installer"),))
+ALL = (EMULATOR, IMAGES, UI)
 
 
 def missing(extra: Extra) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from vertex_emulator.proxy import variables
 
 __all__ = ["Emulator", "EmulatorBusyError", "LauncherError", "data_dir_of", "ensure", "find", "stop"]
 
-_START_SECONDS = 30.0
+_START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 _MAX_LOG = 5 * 1024 * 1024
 _LOG_LINES = 15
@@ -129,9 +129,18 @@ def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, 
         if "error" in message:
             raise LauncherError(str(message["error"]))
         if not message:
-            raise LauncherError(
-                f"The emulator of {folder.root} did not start. {_end_of_log(folder, since=log_size)}"
-            )
+            raise _not_started(folder, since=log_size, timed_out=time.monotonic() >= until)
+
+
+def _not_started(folder: DataFolder, *, since: int, timed_out: bool) -> LauncherError:
+    """Return the error of a daemon that reported nothing. `since` is where its log began."""
+    end = _end_of_log(folder, since=since)
+    if not timed_out:
+        return LauncherError(f"The emulator of {folder.root} did not start. {end}")
+    return LauncherError(
+        f"The emulator of {folder.root} did not start in time: this machine may be busy. "
+        f"Run the same command again. {end}"
+    )
 
 
 def _spawn(

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator import resource_manager
 from vertex_emulator.cloud_scheduler.service import CloudScheduler
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.service import JobMethods, JobService
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService
+from vertex_emulator.endpoints.service import EndpointService
 from vertex_emulator.http.messages import Route
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
@@ -20,20 +20,25 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import methods as logging_methods
 from vertex_emulator.logging.entries import CloudLogging, LogSource
+from vertex_emulator.metadata.service import MetadataService
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.notifications.service import Notifier
 from vertex_emulator.own_api import OwnApi
+from vertex_emulator.permissions.denials import Denials
 from vertex_emulator.persistent_resources.service import PersistentResources
+from vertex_emulator.project_services import ProjectServices
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.methods import Binding, GrpcBinding
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.object_store import ObjectStore
+from vertex_emulator.tensorboards.service import TensorboardService
 from vertex_emulator.training_pipelines.backing import TuningJobBacking
 from vertex_emulator.training_pipelines.service import PipelineService
 from vertex_emulator.tuning_jobs.service import TuningService
 from vertex_emulator.vertex.operations import ResourceOperations
+from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Service
 from vertex_emulator.workflows.service import WorkflowService
 
@@ -43,14 +48,17 @@ SERVICES = (
     descriptors.MODEL_SERVICE,
     descriptors.DATASET_SERVICE,
     descriptors.PERSISTENT_RESOURCE_SERVICE,
+    descriptors.TENSORBOARD_SERVICE,
+    descriptors.METADATA_SERVICE,
+    descriptors.ENDPOINT_SERVICE,
+    descriptors.SCHEDULE_SERVICE,
     descriptors.OPERATIONS,
-    descriptors.PROJECTS,
     descriptors.CLOUD_SCHEDULER,
     descriptors.WORKFLOWS,
     descriptors.EXECUTIONS,
 )
-"""The services of Vertex AI that have at least one method, Resource Manager's projects, and the services of
-schedules: Cloud Scheduler and Workflows.
+"""The services of Vertex AI that have at least one method, and the services of schedules: Cloud Scheduler and
+Workflows.
 """
 
 GRPC_SERVICES = (*SERVICES, descriptors.LOGGING)
@@ -89,6 +97,15 @@ class VertexService:
         )
         self._job_methods = JobMethods(self.jobs, operations)
         objects = BucketObjects(object_store)
+        self._tensorboards = TensorboardService(
+            database,
+            operations,
+            objects,
+            clock,
+            scheduler,
+            buckets_dir=buckets_dir,
+            live_jobs=self.jobs.recorded_live,
+        )
         models = ModelService(database, operations, objects, clock)
         datasets = DatasetService(database, operations, objects, clock)
         persistent_resources = PersistentResources(database, clock, scheduler, operations, self.jobs)
@@ -107,8 +124,14 @@ class VertexService:
             tuning=TuningJobBacking(self.tuning),
         )
         notifier = Notifier(data_dir, self.jobs, database=database, clock=clock, scheduler=scheduler)
-        for runs in (self.jobs, self.tuning, pipelines):
+        for runs in (self.tuning, pipelines):
             runs.report_ends(notifier.ended)
+
+        def job_ended(record: Record) -> None:
+            notifier.ended(record)
+            self._tensorboards.uploads.ended(record)
+
+        self.jobs.report_ends(job_ended)
         self._logging = CloudLogging(database, clock, self._log_sources)
         self._own_api = OwnApi()
         self._schedules = CloudScheduler(database, clock, scheduler, self._own_api)
@@ -119,6 +142,9 @@ class VertexService:
             models,
             datasets,
             pipelines,
+            self._tensorboards,
+            MetadataService(database, operations, clock),
+            EndpointService(database, operations, clock),
             self._logging,
             notifier,
             workflows,
@@ -133,7 +159,6 @@ class VertexService:
         bindings = {
             **self._job_methods.bindings(),
             **self._operations.bindings(),
-            **resource_manager.bindings(self.jobs.projects),
         }
         for service in self._services:
             bindings |= service.bindings()
@@ -141,17 +166,26 @@ class VertexService:
 
     def grpc_bindings(self) -> Mapping[str, GrpcBinding]:
         """Return the implemented methods of `GRPC_SERVICES` by full name."""
-        return {**self.bindings(), **logging_methods.bindings(self._logging)}
+        return {
+            **self.bindings(),
+            **self._tensorboards.streams(),
+            **logging_methods.bindings(self._logging),
+        }
 
     def routes(self) -> Sequence[Route]:
         """Return the admin views, Cloud Logging, and the methods of Vertex AI."""
         return [
             *self.jobs.routes(),
             *(route for service in self._services for route in service.routes()),
-            resource_manager.first_version(self.jobs.projects),
             *rpc.routes(SERVICES, self.bindings()),
             *rpc.unknown_methods(),
         ]
+
+    def project_services(self, database: Database, clock: Clock, denials: Denials) -> ProjectServices:
+        """Return the services about projects, which show the quotas of jobs, and decide who may run them."""
+        services = ProjectServices(database, clock, denials, self.jobs.quotas, self.jobs.projects)
+        self.jobs.may_act_as = services.may_act_as
+        return services
 
     def serve_at(self, url: str, token: str) -> None:
         """Take note of the emulator's own address, which jobs of Cloud Scheduler call with the token."""
@@ -170,6 +204,10 @@ class VertexService:
     def live_jobs(self) -> int:
         """Return the number of live resources."""
         return self.jobs.live_jobs() + sum(service.live() for service in self._services)
+
+    def take_in_reports(self) -> None:
+        """Apply what the supervisors of jobs have reported since the last call."""
+        self.jobs.take_in_reports()
 
     def is_needed(self) -> bool:
         """Return whether the emulator has to keep running: for live resources, and for schedules."""

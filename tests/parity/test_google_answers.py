@@ -1,4 +1,4 @@
-"""The emulator agrees with the recorded answers of Google Cloud (docs/verify-google.md).
+"""The emulator agrees with the recorded answers of Google Cloud (docs/architecture/verify-google.md).
 
 `make verify-google ARGS=--record` writes them into the folder `google`, beside this file. Without a
 recording, the tests that walk the folder have nothing to do; the others show that they find a difference.

@@ -1,4 +1,4 @@
-"""`docs/parity.md` agrees with the tests. To write the page: `python -m pytest tests/parity --record`."""
+"""`docs/reference/parity.md` agrees with the tests. To write it: `python -m pytest tests/parity --record`."""
 
 from __future__ import annotations
 

@@ -25,6 +25,8 @@ import pytest
 from support.emulator import call, is_alive, kill, running, storage_client
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
+from vertex_emulator.interpreter import VARIABLE
+from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.launcher import Emulator, EmulatorBusyError, LauncherError
 from vertex_emulator.lookup import FOLDER, PACKAGES
 from vertex_training import __version__
@@ -328,6 +330,19 @@ def test_a_daemon_that_cannot_start_says_why(start: Start, tmp_path: Path) -> No
     (data_dir / "state.sqlite3").write_bytes(b"this is no database" * 1000)
     with pytest.raises(LauncherError, match=r"state.sqlite3 cannot be opened: file is not a database"):
         start()
+
+
+def test_a_daemon_that_ends_or_hangs_at_its_start(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho no vertex_emulator here >&2\n")
+    python.chmod(0o755)
+    monkeypatch.setenv(VARIABLE, str(python))
+    with pytest.raises(LauncherError, match=r"did not start\. The end of its log.*\nno vertex_emulator here"):
+        start()
+    late = launcher._not_started(DataFolder(root=tmp_path / "data"), since=0, timed_out=True)
+    assert "did not start in time: this machine may be busy. Run the same command again." in str(late)
 
 
 def test_a_newer_data_folder(start: Start) -> None:

@@ -21,35 +21,34 @@ from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.errors import RegistryError, name_unknown
 from vertex_emulator.container_registry.registry import Registry
-from vertex_emulator.http.messages import Request, Response, Route, json_response
+from vertex_emulator.http.messages import Route
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.permissions.denials import AllGranted, Grants
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.methods import Binding, RpcError
 from vertex_emulator.rpc.operations import Operations
 
 SERVICES = (descriptors.ARTIFACT_REGISTRY, descriptors.LOCATIONS)
-_API = "/v1/projects/([^/]+)/services/([^/:]+)"
-_HERE = (
-    "aiplatform",
-    "artifactregistry",
-    "cloudscheduler",
-    "logging",
-    "storage",
-    "workflowexecutions",
-    "workflows",
-)
 
 
 class ArtifactService:
     """The Artifact Registry of one emulator. The registry's `Authority` uses the same `store`."""
 
     def __init__(
-        self, store: Store, registry: Registry, *, database: Database, clock: Clock, scheduler: Scheduler
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        database: Database,
+        clock: Clock,
+        scheduler: Scheduler,
+        grants: Grants | None = None,
     ) -> None:
+        self._grants = grants or AllGranted()
         self.store = store
         self._backend = Backend(
             store=store,
@@ -60,15 +59,15 @@ class ArtifactService:
         self._housekeeping = Housekeeping(self._backend, scheduler)
 
     def routes(self) -> Sequence[Route]:
-        """Return the routes of the methods, and of the state of an API, which gcloud reads."""
-        return [*rpc.routes(SERVICES, self.bindings()), Route("GET", _API, _api)]
+        """Return the routes of the methods."""
+        return rpc.routes(SERVICES, self.bindings())
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods by full name."""
         repositories = Repositories(self._backend, self._housekeeping)
         packages, versions, tags = Packages(self._backend), Versions(self._backend), Tags(self._backend)
         files, images = Files(self._backend), DockerImages(self._backend)
-        iam, settings = IamPolicies(self._backend), Settings(self._backend)
+        iam, settings = IamPolicies(self._backend, self._grants), Settings(self._backend)
         methods: Mapping[str, Binding] = {
             "CreateRepository": repositories.create,
             "GetRepository": repositories.get,
@@ -122,11 +121,6 @@ class ArtifactService:
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         """Return the context in which the clock is set."""
         return self._housekeeping.clock_changing(jump)
-
-
-def _api(_: Request, match: re.Match[str]) -> Response:
-    state = "ENABLED" if match[2].removesuffix(".googleapis.com") in _HERE else "DISABLED"
-    return json_response({"name": f"projects/{match[1]}/services/{match[2]}", "state": state})
 
 
 _HOST = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev")

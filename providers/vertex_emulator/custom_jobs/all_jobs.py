@@ -15,7 +15,6 @@ from typing import Any
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
-from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import DELETED, Reconciler
 from vertex_emulator.custom_jobs.sandbox import file_shares
@@ -26,6 +25,7 @@ from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.quotas.limits import Quotas
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.vertex.machine_types import UnknownTypes
@@ -128,7 +128,7 @@ class AllJobs:
                 self._reconciler.remove(record.id)
         self.before_removal()  # again, for resources that were created meanwhile
         file_shares.remove_all(self._jobs_dir.parent)
-        self._quotas.clear()
+        self._quotas.remove()
         self._slots.reset()
         self._operations.clear()
         self._store.clear_history()

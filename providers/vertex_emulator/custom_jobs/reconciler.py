@@ -126,6 +126,8 @@ class Reconciler:
         self._trash: deque[Path] = deque()
         self._ended: deque[str] = deque(self._found)
         self._removals = scheduler.add("files of ended and deleted jobs", self._remove_files)
+        self._taking = threading.Lock()
+        self._taken: dict[str, int] = {}
 
     def folder(self, job_id: str) -> JobFolder:
         """Return the folder of a job."""
@@ -151,6 +153,31 @@ class Reconciler:
             with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
                 records.append(self.refresh(record))
         return [record for record in records if record.state not in store.TERMINAL]
+
+    def take_in_reports(self) -> None:
+        """Apply what supervisors have reported since the last call, for those who wait for changes.
+
+        A report about replicas alone changes no record, so it is added to the log of changes here.
+        """
+        if not self._taking.acquire(blocking=False):  # another thread does it just now
+            return
+        try:
+            started = self._store.started_ids()
+            for job_id in started:
+                folder = self.folder(job_id)
+                reported = _modified(folder.state)
+                if self._taken.get(job_id) == reported and self._supervisors.is_alive(job_id, folder):
+                    continue
+                if (record := self._store.find(job_id)) is not None:
+                    with contextlib.suppress(RpcError):  # it was deleted just now
+                        self.refresh(record)
+                if self._taken.get(job_id) != reported:
+                    self._store.database.change_log.add([f"{store.CUSTOM_JOBS.id}/{job_id}"])
+                    self._taken[job_id] = reported
+            for gone in self._taken.keys() - set(started):
+                del self._taken[gone]
+        finally:
+            self._taking.release()
 
     def waiting(self) -> Sequence[WaitingJob]:
         """Return the jobs that have not started, oldest first."""
@@ -359,6 +386,14 @@ class Reconciler:
         for name in self._found:
             if name.startswith(DELETED) or self._store.find(name) is None:
                 self._put_away(name)
+
+
+def _modified(path: Path) -> int:
+    """Return when a file was written, in nanoseconds; 0 if it does not exist."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _not_found(job_id: str) -> RpcError:

@@ -18,12 +18,12 @@ from vertex_emulator.custom_jobs.job_watcher import JobWatcher, OnEnd
 from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
 from vertex_emulator.custom_jobs.queue.queue import Allocator, Queue
-from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import Reconciler, Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore, WaitingJobs
 from vertex_emulator.custom_jobs.submission import JobDefaults, JobSubmitter, cannot_write
+from vertex_emulator.custom_jobs.usage import UsageRoutes
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
 from vertex_emulator.job_folder.folder import JobFolder
@@ -34,6 +34,8 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import entries as logging_api
+from vertex_emulator.quotas.admin import quota_routes
+from vertex_emulator.quotas.limits import Quotas, Use
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
@@ -81,9 +83,11 @@ class JobService:
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
+        self.may_act_as: Callable[[str], bool] = lambda _: True
         self.network = ReplicaNetwork(lambda: self._submitter.sandbox())
-        self.quotas = Quotas(self._holding_quota, changed=self._wake)
+        self.quotas = Quotas(database, self._quota_uses, changed=self._wake)
         self.slots = Slots(changed=self._wake)
+        self._usage = UsageRoutes(self.records, self.replicas)
         self._queue = Queue(
             self._reconciler, self._store, self.quotas, self.slots, self.start_delay, self._clock
         )
@@ -130,11 +134,12 @@ class JobService:
         return [
             *admin_routes(self.records, self.replicas, self._reconciler.folder),
             *replica_routes(self.records, self._reconciler.folder),
+            *self._usage.routes(),
             *self.start_delay.routes(),
             *self.unknown_types.routes(),
             *self.contract.routes(),
             *self.network.routes(),
-            *self.quotas.routes(),
+            *quota_routes(self.quotas),
             *self.slots.routes(),
         ]
 
@@ -146,6 +151,10 @@ class JobService:
     def live_jobs(self) -> int:
         """Return how many jobs have not ended."""
         return len(self._reconciler.live()) + len(self._reconciler.waiting())
+
+    def take_in_reports(self) -> None:
+        """Apply what supervisors have reported since the last call."""
+        self._reconciler.take_in_reports()
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
@@ -207,7 +216,17 @@ class JobService:
         Only a request from outside decides whether unknown machine types are allowed; later checks allow
         them.
         """
+        self.check_account(job)
         return self._submitter.check(place, job, allow_unknown_types=allow_unknown_types)
+
+    def check_account(self, job: Any) -> None:
+        """Check that the caller may run a job as its service account. Raises `RpcError`."""
+        account = job.job_spec.service_account
+        if account and not self.may_act_as(account):
+            raise RpcError(
+                "INVALID_ARGUMENT",
+                f"You do not have permission to act as service_account: {account}. (or it may not exist).",
+            )
 
     def submit(
         self,
@@ -323,13 +342,15 @@ class JobService:
     def _wake(self) -> None:
         self._starts.wake()
 
-    def _holding_quota(self) -> Sequence[Record]:
-        """Return the jobs that count against quotas.
+    def _quota_uses(self) -> Sequence[Use]:
+        """Return what each job takes that counts against quotas.
 
         A job on a persistent resource does not: it uses machines that are reserved already.
         """
         return [
-            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
+            Use(place=record.place, demand=store.demand_of(record.message))
+            for record in self.holding_machines()
+            if not record.message.job_spec.persistent_resource_id
         ]
 
 
@@ -367,6 +388,7 @@ class JobMethods:
         """Answer CreateCustomJob."""
         place = names.parse_parent(request.parent)
         allowed = self._jobs.unknown_types.are_allowed(headers)
+        self._jobs.check_account(request.custom_job)
         record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
         created: Message = record.message
         return created

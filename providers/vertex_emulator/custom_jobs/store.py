@@ -8,6 +8,7 @@ from typing import Any
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.quotas import metrics
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.records import Collection, Record, Records
 from vertex_emulator.vertex.states import States
@@ -60,6 +61,11 @@ def strategy_of(job: Any) -> str:
     kinds = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type.values_by_number
     name: str = kinds[scheduling.strategy].name
     return {"ON_DEMAND": "STANDARD", "LOW_COST": "SPOT"}.get(name, name)
+
+
+def demand_of(job: Any) -> Mapping[str, int]:
+    """Return how much of each quota metric a job takes."""
+    return metrics.demand(job, strategy=strategy_of(job))
 
 
 CUSTOM_JOB = "google.cloud.aiplatform.v1.CustomJob"

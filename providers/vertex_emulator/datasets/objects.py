@@ -38,7 +38,7 @@ class BucketObjects:
     """The objects of all buckets. Errors of Cloud Storage are raised as `DataError`."""
 
     def __init__(self, object_store: ObjectStore) -> None:
-        self._object_store = object_store
+        self.object_store = object_store
 
     def sources(self, uris: Sequence[str]) -> list[Source]:
         """Return the files of addresses, which may have wildcards, each once. Raises `DataError`."""
@@ -67,7 +67,7 @@ class BucketObjects:
 
     def has_bucket(self, uri: str) -> bool:
         """Return whether the bucket of an address exists."""
-        return self._object_store.store.find_bucket(uri.removeprefix("gs://").partition("/")[0]) is not None
+        return self.object_store.store.find_bucket(uri.removeprefix("gs://").partition("/")[0]) is not None
 
     def write_all(self, files: Iterable[tuple[str, bytes]], *, first: dict[str, bytes]) -> None:
         """Write several objects at once from pairs of an address and the next bytes of its content.
@@ -77,7 +77,7 @@ class BucketObjects:
         """
         with ExitStack() as stack:
             open_files = {
-                uri: stack.enter_context(Incoming(self._object_store.files.new_incoming())) for uri in first
+                uri: stack.enter_context(Incoming(self.object_store.files.new_incoming())) for uri in first
             }
             pending = {uri: bytearray(start) for uri, start in first.items()}
             for uri, data in files:
@@ -91,7 +91,7 @@ class BucketObjects:
 
     def copy(self, source: str, target: str) -> None:
         """Copy an object. Raises `DataError`."""
-        with self.open(source) as file, Incoming(self._object_store.files.new_incoming()) as incoming:
+        with self.open(source) as file, Incoming(self.object_store.files.new_incoming()) as incoming:
             while block := file.read(_BLOCK):
                 incoming.write(block)
             self._put(target, incoming)
@@ -105,7 +105,7 @@ class BucketObjects:
         content = Content(path=incoming.path, state=incoming.finish(), sums=incoming.sums)
         extension = f".{name.rpartition('.')[2]}"
         try:
-            self._object_store.put(
+            self.object_store.put(
                 bucket,
                 name,
                 content,
@@ -117,13 +117,13 @@ class BucketObjects:
         incoming.taken = True
 
     def _opener(self, bucket: str, name: str) -> _Opener:
-        return _Opener(self._object_store, bucket, name)
+        return _Opener(self.object_store, bucket, name)
 
     def _one(self, bucket: str, name: str) -> list[str]:
-        self._object_store.hash_large_file(bucket, name)
+        self.object_store.hash_large_file(bucket, name)
         try:
-            with self._object_store.store.locked(bucket):
-                self._object_store.get(bucket, name)
+            with self.object_store.store.locked(bucket):
+                self.object_store.get(bucket, name)
         except StorageError as error:
             raise _as_data_error(f"gs://{bucket}/{name}", error) from error
         return [name]
@@ -137,11 +137,11 @@ class BucketObjects:
 
     def _names(self, bucket: str, prefix: str) -> Iterator[str]:
         try:
-            self._object_store.store.bucket(bucket)
-            self._object_store.adopt_files(bucket, prefix)
+            self.object_store.store.bucket(bucket)
+            self.object_store.adopt_files(bucket, prefix)
         except StorageError as error:
             raise _as_data_error(f"gs://{bucket}", error) from error
-        rows = self._object_store.store.rows(bucket, start=prefix, end=after_prefix(prefix))
+        rows = self.object_store.store.rows(bucket, start=prefix, end=after_prefix(prefix))
         return (row.name for row in rows)
 
 

@@ -17,14 +17,16 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from vertex_emulator.http.auth import Authenticator
-from vertex_emulator.http.connection import Faults, Intervention, no_space
+from vertex_emulator.http.connection import Faults, Gate, Intervention, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.reserve import Reserve
+from vertex_emulator.permissions.gate import path_of_parameters
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import HTTP_STATUS, Binding, RpcError, WithHeaders
+from vertex_emulator.rpc.refusals import refusal
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ _STABLE = f"{descriptors.VERTEX_AI}."
 _WAIT = f"{descriptors.OPERATIONS}.WaitOperation"
 _WAIT_STEP = 1.0
 """Seconds between two looks whether the client of WaitOperation is still there."""
+_PARAMETERS = "x-goog-request-params"
 _DETAILS = "grpc-status-details-bin"
 _REMEMBERED = 10_000
 _GRPC: Mapping[str, grpc.StatusCode] = {code.name: code for code in grpc.StatusCode}
@@ -52,6 +55,7 @@ class Surroundings:
     is_stopping: Callable[[], bool]
     data_dir: Path
     reserve: Reserve
+    gate: Gate | None = None
 
 
 class BetaOperations:
@@ -105,6 +109,8 @@ class Method:
         if around.is_stopping():
             raise HttpError(503, "", "The emulator is stopping. Repeat the call in a moment.")
         around.on_request()
+        if around.gate is not None:
+            around.gate.check(self.short_name, path_of_parameters(started.headers.get(_PARAMETERS, "")))
         return None if around.faults is None else around.faults.due(self.short_name)
 
     def parsed(self, data: bytes) -> Message:
@@ -229,7 +235,7 @@ def unimplemented(name: str) -> Callable[[Any, grpc.ServicerContext], Any]:
     """Return a handler of any kind of call that names the method and answers UNIMPLEMENTED."""
 
     def refuse(_: Any, context: grpc.ServicerContext) -> NoReturn:
-        abort(context, RpcError("UNIMPLEMENTED", f"The emulator does not implement {name}."))
+        abort(context, RpcError("UNIMPLEMENTED", refusal(name)))
 
     return refuse
 

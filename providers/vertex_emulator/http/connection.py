@@ -66,6 +66,13 @@ class Faults(Protocol):
         """Count a call. Return the fault that it meets, or None."""
 
 
+class Gate(Protocol):
+    """The check of a call before it is carried out."""
+
+    def check(self, call: str, path: str) -> None:
+        """Check a call by Google's name of its method. Raises `HttpError` 403."""
+
+
 class ServerState(Protocol):
     """The part of the server that a connection uses."""
 
@@ -75,6 +82,7 @@ class ServerState(Protocol):
     data_dir: Path
     on_request: Callable[[], None]
     faults: Faults | None
+    gate: Gate | None
     router: Router
     stopping: bool
 
@@ -218,6 +226,8 @@ class Connection(StreamRequestHandler):
                 base_url=authenticated.base_url,
                 check_part=authenticated.check_part,
             )
+            if self._server.gate is not None:
+                self._server.gate.check(self._call, authenticated.path)
             faults = self._server.faults
             fault = None if faults is None else faults.due(self._call)
             if fault is None:

@@ -12,7 +12,7 @@ from socketserver import TCPServer
 from typing import Any, cast
 
 from vertex_emulator.http import auth
-from vertex_emulator.http.connection import Connection, Faults
+from vertex_emulator.http.connection import Connection, Faults, Gate
 from vertex_emulator.http.deadlines import Limits
 from vertex_emulator.http.messages import HttpError, Router
 from vertex_emulator.http.open_connections import (
@@ -47,7 +47,7 @@ class EmulatorServer(TCPServer):
     """The server at the port of `listener`. It calls `on_request` for every authenticated request.
 
     `storage_router` has the routes for the storage secret and signed URLs, `metadata_router` those for the
-    metadata secret. `faults` are the faults that tests inject.
+    metadata secret. `faults` are the faults that tests inject, and `gate` checks each call.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class EmulatorServer(TCPServer):
         data_dir: Path,
         on_request: Callable[[], None] = lambda: None,
         faults: Faults | None = None,
+        gate: Gate | None = None,
         storage_router: Router | None = None,
         metadata_router: Router | None = None,
         limits: Limits | None = None,
@@ -73,6 +74,7 @@ class EmulatorServer(TCPServer):
         self.data_dir = data_dir
         self.on_request = on_request
         self.faults = faults
+        self.gate = gate
         self.stopping = False
         self.pauses = 0
         self._serving = False

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from vertex_emulator.kernel.changes import OTHERS, ChangeLog
 from vertex_emulator.kernel.data_folder import no_room
 from vertex_emulator.kernel.disk_space import LITTLE, free_bytes, is_out_of_space
 from vertex_emulator.kernel.reserve import Reserve
@@ -33,7 +34,12 @@ class Database:
         self.reserve = Reserve(path.with_name(f"{path.name}.reserve"))
         self._writing = threading.RLock()
         self._in_transaction = False
+        self._owner: int | None = None
+        """The thread of the transaction."""
         self._commits = 0
+        self._changes = 0
+        self._noted: list[str] = []
+        self.change_log = ChangeLog()
         self._readers: list[sqlite3.Connection] = []
         self._readers_lock = threading.Lock()
         self._closed = False
@@ -84,6 +90,15 @@ class Database:
         """The number of commits so far. What was read after taking it is current while it is the same."""
         return self._commits
 
+    @property
+    def changes(self) -> int:
+        """The number of rows that this process has committed; a commit that wrote nothing adds none."""
+        return self._changes
+
+    def note(self, name: str) -> None:
+        """Name what the running transaction changes, for the log of changes."""
+        self._noted.append(name)
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection inside one transaction; an exception rolls it back.
@@ -97,14 +112,18 @@ class Database:
             self.reserve.make_room()
             self._writer.execute("BEGIN IMMEDIATE")
             self._in_transaction = True
+            self._owner = threading.get_ident()
+            self._noted = []
             try:
                 yield self._writer
             except BaseException:
                 self._in_transaction = False
+                self._owner = None
                 if self._writer.in_transaction:  # SQLite itself rolls back on a full disk
                     self._writer.execute("ROLLBACK")
                 raise
             self._in_transaction = False
+            self._owner = None
             try:
                 self.reserve.make_room()
                 self._writer.execute("COMMIT")
@@ -114,6 +133,9 @@ class Database:
                 raise
             finally:
                 self._commits += 1  # after the commit, and before the caller reports it
+            if self._changes != self._writer.total_changes:
+                self._changes = self._writer.total_changes
+                self.change_log.add(dict.fromkeys(self._noted or (OTHERS,)))
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
         """Run one writing statement in a transaction. Return the number of rows changed."""
@@ -139,6 +161,12 @@ class Database:
         """Return all rows of a query."""
         with self.reading() as connection:
             return connection.execute(sql, parameters).fetchall()
+
+    def own_rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """Return all rows of a query, with what the transaction of this thread has written."""
+        if self._owner == threading.get_ident():
+            return self._writer.execute(sql, parameters).fetchall()
+        return self.rows(sql, parameters)
 
     def tuples(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query without the names of their columns, which is faster for many rows."""

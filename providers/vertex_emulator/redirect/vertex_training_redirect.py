@@ -22,10 +22,12 @@ from typing import Any, Callable, Optional  # noqa: UP035 - Python 3.7 and later
 _Change = Callable[[Any], None]
 
 _GENERATED = re.compile(
-    r"google\.cloud\.(?:aiplatform_v1|aiplatform_v1beta1|artifactregistry_v1|resourcemanager_v3)"
+    r"google\.cloud\.(?:aiplatform_v1|aiplatform_v1beta1|artifactregistry_v1|resourcemanager_v3"
+    r"|cloudquotas_v1|service_usage_v1)"
     r"\.services\.\w+\.client"
 )
 _LOGGING = "google.cloud.logging_v2.client"
+_ERRORS = "google.api_core.exceptions"
 _GOOGLE_HOST = re.compile(r"(?:[\w.-]+\.)?googleapis\.com(?::443)?/?")
 
 
@@ -36,6 +38,8 @@ def install(url: str) -> None:
     def change_of(name: str) -> Optional[_Change]:  # noqa: UP045
         if name == _LOGGING:
             return lambda module: _change_logging(module, url)
+        if name == _ERRORS:
+            return lambda module: _change_errors(module, url)
         if name.startswith("google.cloud.") and _GENERATED.fullmatch(name):
             return lambda module: _change_generated(module, url)
         return None
@@ -84,6 +88,33 @@ def _change_logging(module: Any, url: str) -> None:
 def _for_logging(options: dict[str, Any], *, url: str) -> dict[str, Any]:
     changed = _options(options.get("client_options"), url)
     return options if changed is None else {**options, "client_options": changed, "_use_grpc": False}
+
+
+def _change_errors(module: Any, url: str) -> None:
+    """Raise the errors of gRPC, the default transport, for the emulator's answers over REST.
+
+    They are subclasses of those of REST: AlreadyExists, which google-cloud-aiplatform looks for, of Conflict.
+    """
+    made_before = module.from_http_response
+    codes: dict[str, type] = {}
+    for found in vars(module).values():
+        code = getattr(found, "grpc_status_code", None)
+        if isinstance(found, type) and code is not None:
+            codes.setdefault(code.name, found)
+
+    @functools.wraps(made_before)
+    def from_http_response(response: Any) -> Any:
+        error = made_before(response)
+        try:
+            is_ours = response.request.url.startswith(url)
+            wanted = codes.get(response.json()["error"]["status"]) if is_ours else None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            wanted = None
+        if wanted is not None and issubclass(wanted, type(error)):
+            error.__class__ = wanted
+        return error
+
+    module.from_http_response = from_http_response
 
 
 def _replace_init(client: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

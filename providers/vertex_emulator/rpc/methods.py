@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 from vertex_emulator.http.messages import ANY_METHOD, HttpError, Request, Response, Route, json_response
 from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.descriptors import HttpRule, Method
+from vertex_emulator.rpc.refusals import refusal
 
 HTTP_STATUS: Mapping[str, int] = {
     "CANCELLED": 499,
@@ -71,6 +72,9 @@ _OPERATIONS_OF = (
             "persistentResources",
             "models",
             "datasets",
+            "tensorboards",
+            "metadataStores",
+            "endpoints",
         )
     ),
 )
@@ -230,7 +234,7 @@ def _handler(
 ) -> Callable[[Request, re.Match[str]], Response]:
     def handle(request: Request, match: re.Match[str]) -> Response:
         if binding is None:
-            raise HttpError(501, "UNIMPLEMENTED", f"The emulator does not implement {method.name}.")
+            raise HttpError(501, "UNIMPLEMENTED", refusal(method.name))
         try:
             message = _message(method, rule, request, dict(zip(names, match.groups(), strict=True)))
             if isinstance(binding, WithHeaders):
@@ -299,6 +303,4 @@ def _wants_numbers(request: Request) -> bool:
 
 
 def _no_method(request: Request, _: re.Match[str]) -> Response:
-    raise HttpError(
-        501, "UNIMPLEMENTED", f"The emulator does not implement {request.method} {unquote(request.path)}."
-    )
+    raise HttpError(501, "UNIMPLEMENTED", refusal(f"{request.method} {unquote(request.path)}"))

@@ -90,9 +90,11 @@ def set_parameter(message: Message, name: str, text: str) -> None:
         value = int(text)
     if problems := list(_single_problems(value, field, name)):
         raise PayloadError(problems)
+    part = type(target)()
     json_format.ParseDict(
-        {field.name: [value] if field.is_repeated else value}, target, descriptor_pool=descriptors.pool()
+        {field.name: [value] if field.is_repeated else value}, part, descriptor_pool=descriptors.pool()
     )
+    target.MergeFrom(part)  # a repeated parameter has several values
 
 
 def _cannot_bind(name: str) -> PayloadError:

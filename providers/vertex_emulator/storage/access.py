@@ -1,4 +1,7 @@
-"""The calls on access control lists and IAM policies. They are stored, but grant and deny nothing."""
+"""The calls on access control lists and IAM policies. They are stored, but grant and deny nothing.
+
+What is denied is a setting of the emulator (`permissions.denials`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from vertex_emulator.http.messages import Request, Response, Route
+from vertex_emulator.permissions.denials import Grants
+from vertex_emulator.permissions.denials import bucket as bucket_resource
 from vertex_emulator.storage.disk import preconditions
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket
@@ -147,8 +152,9 @@ _PERMISSION = re.compile(r"storage\.[a-zA-Z]+\.[a-zA-Z]+")
 class Policies:
     """The handlers. Group 1 of the match is the bucket's percent-encoded name."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, grants: Grants) -> None:
         self._store = store
+        self._grants = grants
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
         """Return the policy, with conditions if the client requests version 3."""
@@ -180,16 +186,17 @@ class Policies:
         return answer(request, _resource(changed, _WITH_CONDITIONS))
 
     def test(self, request: Request, match: re.Match[str]) -> Response:
-        """Return all requested permissions."""
+        """Return the requested permissions that are not denied."""
         parameters.check(request, frozenset({"permissions"}))
-        self._store.bucket(decode(match[1]))
+        name = decode(match[1])
+        self._store.bucket(name)
         requested = request.query.get("permissions", [])
         for permission in requested:
             if not _PERMISSION.fullmatch(permission):
                 raise invalid(f"{permission!r} is not a permission of Cloud Storage.", location="permissions")
         resource: dict[str, Any] = {"kind": "storage#testIamPermissionsResponse"}
-        if requested:
-            resource["permissions"] = requested
+        if granted := self._grants.granted(requested, bucket_resource(name)):
+            resource["permissions"] = granted
         return answer(request, resource)
 
 

@@ -19,6 +19,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.permissions.denials import AllGranted, Grants
 from vertex_emulator.storage.access import AccessLists, Policies
 from vertex_emulator.storage.batch import Batch
 from vertex_emulator.storage.buckets.calls import Buckets, RelatedCalls
@@ -73,6 +74,7 @@ class StorageService:
         scheduler: Scheduler,
         *,
         step_hook: StepHook | None = None,
+        grants: Grants | None = None,
     ) -> None:
         self._reserve = database.reserve
         store = Store(database, clock)
@@ -90,7 +92,7 @@ class StorageService:
         self._buckets = Buckets(self.object_store, changed=self._task.wake)
         self._listing = Listing(self.object_store)
         self._objects = Objects(self.object_store)
-        self._policies = Policies(store)
+        self._policies = Policies(store, grants or AllGranted())
         self._access_lists = AccessLists(self.object_store)
         self._transfers = Transfers(self.object_store)
         sessions = Sessions(self.object_store)

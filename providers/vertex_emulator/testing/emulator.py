@@ -28,6 +28,7 @@ class SetFault:
     """A fault that was set, by its number."""
 
     number: int
+    """Its number, as `vertex-training emulator fault list` shows it."""
     _control: Control = field(repr=False)
 
     @property
@@ -61,8 +62,11 @@ class VertexEmulator:
     """
 
     data_dir: Path
+    """Its data folder."""
     project: str
+    """Project id, `local` by default."""
     location: str
+    """Region, `us-central1` by default."""
     _first: Emulator = field(repr=False)
     _outer: Mapping[str, str] = field(repr=False)
 
@@ -73,6 +77,7 @@ class VertexEmulator:
 
     @property
     def token(self) -> str:
+        """The bearer token for requests."""
         return self._now().token
 
     @property
@@ -184,6 +189,27 @@ class VertexEmulator:
     def clear_quotas(self) -> None:
         """Remove all quotas."""
         self.control.clear_quotas()
+
+    def deny(self, permission: str, resource: str | None = None) -> None:
+        """Deny a permission, such as "aiplatform.customJobs.create" or "storage.objects.*".
+
+        `resource` is "gs://BUCKET", "projects/PROJECT", the name of a repository, or the address of a service
+        account; without it the permission is denied everywhere. Checks of permissions leave it out, and calls
+        that need it fail with 403.
+        """
+        self.control.deny(permission, resource=resource)
+
+    def allow(self, permission: str | None = None, resource: str | None = None) -> None:
+        """Remove all denials, or those of a permission or a resource as they were given to `deny`."""
+        self.control.allow(permission, resource=resource)
+
+    def disable_service(self, service: str, project: str | None = None) -> None:
+        """Disable a service, such as "aiplatform.googleapis.com", in one project or in each."""
+        self.control.enable_service(service, enabled=False, project=project)
+
+    def enable_service(self, service: str, project: str | None = None) -> None:
+        """Enable a service again, in one project or in each."""
+        self.control.enable_service(service, project=project)
 
     def freeze_clock(self) -> None:
         """Freeze the emulator's clock."""
@@ -302,6 +328,8 @@ def _id(job: str) -> str:
 def _cancel_all(control: Control) -> None:
     """Cancel all live jobs, and wait until they have ended. Raises `ControlError`."""
     control.clear_faults()
+    control.allow()
+    control.reset_services()
     for job in control.jobs():
         if job["state"] not in _ENDED:
             with contextlib.suppress(ControlError):  # the job has just ended

@@ -33,6 +33,7 @@ from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeader
 from vertex_emulator.tuning_jobs import validation
 from vertex_emulator.tuning_jobs.archived import ArchivedTuningJobs
 from vertex_emulator.tuning_jobs.driver import Driver
+from vertex_emulator.tuning_jobs.metric_reports import metric_report_routes
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.listing import Listing
@@ -131,8 +132,8 @@ class TuningService(Service):
         }
 
     def routes(self) -> Sequence[Route]:
-        """Return the routes of the seed setting."""
-        return self._seed.routes()
+        """Return the routes of the seed setting, and of what programs have reported."""
+        return (*self._seed.routes(), *metric_report_routes(self._jobs))
 
     def live(self) -> int:
         """Return the number of live jobs."""

@@ -26,7 +26,6 @@ from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.names import parse_parent
 
-_PAGE, _MAX_PAGE = 100, 1000
 _ORDER = ("=", "!=", "<", "<=", ">", ">=")
 _CAPITAL = re.compile("([A-Z])")
 
@@ -68,15 +67,19 @@ class Listing:
 
     `orders` are the fields of `order_by`, as strings or integers, if the method has it. `default_order` are
     the ascending sort keys of a request without an order; newest first if it is empty. `shown` converts a
-    record to its message in the response.
+    record to its message in the response. `page` is the default size of a page, and `most` the largest one.
+    `matcher` is for a filter language of its own: it returns the predicate of a filter.
     """
 
     answer: str
     items: str
-    fields: Fields
+    fields: Fields = field(default_factory=dict)
     orders: Mapping[str, _Key] = field(default_factory=dict)
     default_order: Sequence[_Key] = ()
     shown: Callable[[Any], Message] = attrgetter("message")
+    page: int = 100
+    most: int = 1000
+    matcher: Callable[[str], Callable[[Any], bool]] | None = None
 
 
 class Listed(Protocol):
@@ -105,13 +108,13 @@ def list_records(
     begins after the last record of the previous page, even if records were added or deleted since. Raises
     `RpcError` INVALID_ARGUMENT.
     """
-    of = request.parent if place is None else request.name
+    of = request.parent if _has(request, "parent") else request.name
     place = place or parse_parent(of)
     text = request.filter if _has(request, "filter") else ""
     order_by = request.order_by if _has(request, "order_by") else ""
-    matches = record_filter(text, listing.fields)
+    matches = listing.matcher(text) if listing.matcher else record_filter(text, listing.fields)
     keys = _order(order_by, listing.orders) if order_by else [(key, False) for key in listing.default_order]
-    size = _size(request)
+    size = _size(request, listing)
     query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)
     if keys:
@@ -173,10 +176,10 @@ def masked(message: Any, mask: Any) -> Any:
     return answer
 
 
-def _size(request: Any) -> int:
+def _size(request: Any, listing: Listing) -> int:
     if request.page_size < 0:
         raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
-    return min(request.page_size or _PAGE, _MAX_PAGE)
+    return min(request.page_size or listing.page, listing.most)
 
 
 def _has(request: Any, field: str) -> bool:

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from vertex_emulator.kernel.changes import EVERYTHING
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
@@ -200,6 +201,7 @@ class Records:
                 ),
             )
             self._history.record(_key(place, resource_id), before=None, counts=True)
+            self._note(resource_id)
 
     def get(self, place: Place, resource_id: str) -> Record | None:
         """Return the resource of a location, or None."""
@@ -264,6 +266,7 @@ class Records:
                 ),
             )
             self._history.record(_key(record.place, record.id), before=row, counts=False)
+            self._note(record.id)
             changed = self._record(self._locked(connection, resource_id, place))
             if record.live and not changed.live:
                 self.ended(changed)
@@ -278,16 +281,22 @@ class Records:
             connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row["number"],))  # noqa: S608
             found = Place(project=row["project"], location=row["location"])
             self._history.record(_key(found, resource_id), before=row, counts=True)
+            self._note(resource_id)
             return True
 
     def clear(self) -> None:
         """Delete all resources and their history."""
-        self.database.execute(f"DELETE FROM {self._table}")  # noqa: S608
+        with self.database.transaction() as connection:
+            connection.execute(f"DELETE FROM {self._table}")  # noqa: S608
+            self.database.note(EVERYTHING)
         self.clear_history()
 
     def clear_history(self) -> None:
         """Drop the history, so that no list can go back beyond this moment."""
         self._history.clear()
+
+    def _note(self, resource_id: str) -> None:
+        self.database.note(f"{self.collection.id}/{resource_id}")
 
     def _select(self, condition: str) -> str:
         return f"SELECT rowid AS number, * FROM {self._table} WHERE {condition}"  # noqa: S608

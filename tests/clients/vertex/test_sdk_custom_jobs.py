@@ -178,7 +178,7 @@ def test_waiting_for_a_job_that_fails_raises_what_it_does_on_the_service(results
 
 def test_cancelling_what_has_ended_fails_as_on_the_service(results: Mapping[str, Any]) -> None:
     kind, message = results["again"]
-    assert kind == "BadRequest"  # over REST; over gRPC the library calls it FailedPrecondition
+    assert kind == "FailedPrecondition"  # as over gRPC; the library itself raises BadRequest over REST
     assert "is in state JOB_STATE_CANCELLED and cannot be canceled." in message
 
 

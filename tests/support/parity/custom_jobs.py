@@ -16,6 +16,7 @@ CAPTURED = "captured responses"
 
 FIDELITY = "tests/pulumi_vertex_training/cloud/fidelity/test_fidelity_custom_jobs.py"
 FIELDS = "tests/vertex_emulator/custom_jobs/checks/test_job_fields.py"
+UPLOADS = "tests/vertex_emulator/tensorboards/test_job_uploads.py"
 SHARES = "tests/vertex_emulator/custom_jobs/replica/test_job_file_shares.py"
 REQUESTS = "tests/vertex_emulator/custom_jobs/checks/test_job_requests.py"
 LIFE = "tests/vertex_emulator/custom_jobs/supervisor/test_job_lifecycle.py"
@@ -378,7 +379,7 @@ _SCHEDULING = (
         feature="quotas",
         google="refuses a job that never fits, queues a job for which too little is left",
         likeness="same",
-        here="with the quotas that a test sets; no quotas by default",
+        here="with the quotas that are set; no quotas by default",
         source='errors that users quote; "Understand the custom training service"',
         tests=(
             f"{QUOTAS}::test_what_never_fits_is_refused",
@@ -417,9 +418,16 @@ _SURROUNDINGS = (
         feature="TensorBoard",
         google="uploads event files while the job runs",
         likeness="like",
-        here="the variables and the folder exist; nothing is uploaded, and the log reports that",
+        here="scalars are added to the tensorboard, if it exists, while the job runs; other summaries stay "
+        "in the files, and the log reports that",
         source='"Use TensorBoard with serverless training"',
-        tests=(f"{FIELDS}::test_a_tensorboard_has_its_variables_and_its_folder", *_SAID),
+        tests=(
+            f"{FIELDS}::test_a_tensorboard_has_its_variables_and_its_folder",
+            f"{UPLOADS}::test_scalars_are_shown_while_the_job_runs_and_when_it_has_ended",
+            f"{UPLOADS}::test_the_last_scalars_are_uploaded_without_a_reader",
+            f"{UPLOADS}::test_a_job_with_a_tensorboard_that_does_not_exist",
+            *_SAID,
+        ),
         fields=(f"{SPEC}.tensorboard",),
     ),
     Row(

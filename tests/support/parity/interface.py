@@ -147,7 +147,7 @@ INTERFACE = Section(
             feature="permissions",
             google="IAM defines the permissions of an account",
             likeness="not",
-            here="everybody with the token has all permissions",
+            here="everybody with the token has all permissions that no setting denies",
             source=API,
             tests=(f"{METADATA}::test_the_token_opens_googles_services",),
         ),

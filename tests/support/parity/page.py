@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "parity.md"
+PAGE = ROOT / "docs" / "reference" / "parity.md"
 
 Likeness = Literal["same", "like", "not"]
 Basis = Literal["seen", "client", "suite", "documented", "ours"]
@@ -103,14 +103,14 @@ the job runs and its log reports that, and other calls are refused by name. The 
 emulator.
 
 No test here calls Google Cloud. `make verify-google` does, for whoever has an account: it
-[compares the answers of both](verify-google.md), within a budget. What Google Cloud does is known from these
-sources:
+[compares the answers of both](../architecture/verify-google.md), within a budget.
+What Google Cloud does is known from these sources:
 
 * **seen**: published responses, logs and errors of the real service; the tests contain them;
 * **client**: Google's own programs and message definitions; the tests run them against the emulator, or
   record their requests;
 * **suite**: tests that others wrote, run unchanged against the emulator
-  ([numbers of the last run](clients.md#their-own-test-suites));
+  ([numbers of the last run](../guides/emulator/clients/suites.md));
 * **documented**: Google's documentation, not compared with the real service;
 * **ours**: no source of Google's. Such a row is never "the same".
 """
@@ -163,7 +163,7 @@ def _basis(source: str) -> Basis:
 
 def _link(test: str) -> str:
     path, _, name = test.partition("::")
-    return f"[{_in_words(name.rpartition('::')[2])}](../{path})"
+    return f"[{_in_words(name.rpartition('::')[2])}](../../{path})"
 
 
 def _in_words(name: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from support.command import environment
 from support.waiting import TIMEOUT, eventually
 
-PAGE = Path(__file__).parents[3] / "docs" / "testing-with-the-emulator.md"
+PAGE = Path(__file__).parents[3] / "docs" / "guides" / "emulator" / "testing.md"
 PLUGIN = "vertex_emulator.testing.plugin"
 JOB = """
 import json
@@ -315,7 +315,7 @@ def test_an_installed_plugin_may_also_be_named(folder: Path) -> None:
         import tomllib
     else:
         import tomli as tomllib
-    project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((PAGE.parents[3] / "pyproject.toml").read_text())["project"]
     [(name, module)] = project["entry-points"]["pytest11"].items()
     installed = folder / "an_installation-1.dist-info"
     installed.mkdir()

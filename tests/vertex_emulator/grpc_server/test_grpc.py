@@ -95,7 +95,7 @@ def test_errors_have_the_same_details_as_over_http(jobs: Any) -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        "google.cloud.aiplatform.v1.JobService.CreateBatchPredictionJob",
+        "google.cloud.aiplatform.v1.JobService.CreateNasJob",
         "google.cloud.aiplatform.v1beta1.JobService.ListNasJobs",
         "google.cloud.other.v1.Service.Method",
     ],

@@ -29,6 +29,9 @@ from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.permissions.denials import Denials
+from vertex_emulator.project_services import ProjectServices
+from vertex_emulator.quotas.limits import Quotas
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.vertex_ai import VertexService
@@ -60,6 +63,10 @@ class Jobs(VertexService):
 
     def run_after(self, ready: Callable[[], None]) -> None:
         """Have no replicas."""
+
+    def project_services(self, database: Database, clock: Clock, denials: Denials) -> ProjectServices:
+        quotas = Quotas(database, lambda: [], changed=lambda: None)
+        return ProjectServices(database, clock, denials, quotas, lambda: [])
 
     def serve_at(self, url: str, token: str) -> None:
         """Have no schedules."""

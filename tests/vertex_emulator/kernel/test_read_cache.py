@@ -45,6 +45,16 @@ def test_a_value_is_read_once_between_commits(database: Database) -> None:
     assert reads.get() == [1, 2]
 
 
+def test_rows_that_were_written_are_counted_and_empty_commits_are_not(database: Database) -> None:
+    before = database.changes
+    database.execute("INSERT INTO t VALUES (1)")
+    once = database.changes
+    database.execute("UPDATE t SET n = 2 WHERE n = 7")
+    with database.transaction() as connection:
+        connection.execute("SELECT n FROM t").fetchall()
+    assert before < once == database.changes
+
+
 def test_a_transaction_that_fails_changes_no_value(database: Database) -> None:
     reads = Reads(database)
     database.execute("INSERT INTO t VALUES (1)")

@@ -71,6 +71,8 @@ def test_targets_that_are_refused(target: str, why: str) -> None:
         ("europe-west4-aiplatform.googleapis.com", True),
         ("aiplatform.us-central1.rep.googleapis.com", True),
         ("cloudresourcemanager.googleapis.com", True),
+        ("serviceusage.googleapis.com", True),
+        ("cloudquotas.googleapis.com", True),
         ("us-docker.pkg.dev", True),
         ("eu.gcr.io", True),
         ("oauth2.googleapis.com", False),

@@ -6,6 +6,14 @@ import pytest
 
 from support.job_emulator import SLEEP, JobEmulator
 from support.services.pipelines import Pipelines, emptied, emulating, pipeline
+from vertex_emulator.custom_jobs.sandbox.probe import probe
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Sandbox:
+    """Return the strongest sandbox that this machine supports."""
+    return probe()
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.emulator import Answer, call, kill
-from support.job_emulator import PARENT
+from support.job_emulator import PARENT, running_jobs
 from support.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
 from support.waiting import eventually
 from vertex_emulator import launcher
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.training_pipelines.backing import Backing, BackingJob
+from vertex_emulator.training_pipelines.inputs import CUSTOM
+from vertex_emulator.training_pipelines.service import PipelineService
+from vertex_emulator.vertex_ai import VertexService
 
 PIPELINES = f"{PARENT}/trainingPipelines"
 WAIT = "import os, time\nwhile not os.path.exists('/gcs/work/go'): time.sleep(0.02)\n"
@@ -85,6 +94,69 @@ def test_a_pipeline_that_was_killed_before_its_job_runs_it_once(tmp_path: Path) 
         sizes = [pipelines.read(f"gs://work/{each}").count(b"\n") - 1 for each in pipelines.names(folder)]
         assert sum(sizes) == 300_000
         assert len(sizes) == 12
+
+
+class KilledError(Exception):
+    """Represents the end of the process at that point."""
+
+
+@dataclass(frozen=True)
+class KilledBacking:
+    """The jobs of pipelines in an emulator that is killed before or after it creates one."""
+
+    backing: Backing
+    creates: bool
+
+    def job(self, pipeline: Any, inputs: Any) -> Any:
+        return self.backing.job(pipeline, inputs)
+
+    def model_base(self, inputs: Any) -> str:
+        return self.backing.model_base(inputs)
+
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
+        self.backing.check(place, job, allow_unknown_types=allow_unknown_types)
+
+    def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
+        if self.creates:
+            self.backing.submit(place, job, job_id, variables)
+        raise KilledError
+
+    def state(self, place: Place, job_id: str) -> BackingJob | None:
+        return self.backing.state(place, job_id)
+
+    def cancel(self, job_id: str) -> None:
+        self.backing.cancel(job_id)
+
+
+@pytest.mark.parametrize("creates", [pytest.param(False, id="before"), pytest.param(True, id="after")])
+def test_a_kill_around_the_creation_of_the_job(tmp_path: Path, sandbox: Sandbox, creates: bool) -> None:
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        vertex = emulator.daemon._jobs
+        assert isinstance(vertex, VertexService)
+        (service,) = [one for one in vertex._services if isinstance(one, PipelineService)]
+        emulator.daemon.scheduler.close()  # nothing goes on after the kill
+        custom = service._backings[CUSTOM.name]
+        service._backings[CUSTOM.name] = KilledBacking(custom, creates)
+        assert Pipelines(emulator).call("POST", PIPELINES, pipeline(SAVE)).status == 500
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        client = Pipelines.again(emulator)
+        (found,) = emulator.call("GET", PIPELINES).json()["trainingPipelines"]
+        over = client.wait(found["name"])
+        assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
+        jobs = [one["name"] for one in emulator.call("GET", "/_local/jobs").json()["jobs"]]
+        assert jobs == [over["trainingTaskMetadata"]["backingCustomJob"]]
+
+
+def test_a_pipeline_whose_supervisor_was_killed_has_failed_and_runs_no_second_job(tmp_path: Path) -> None:
+    with apart(tmp_path / "data") as (emulator, pipelines):
+        name = pipelines.create(pipeline(WAIT))
+        job = pipelines.wait(name, "PIPELINE_STATE_RUNNING")["trainingTaskMetadata"]["backingCustomJob"]
+        folder = tmp_path / "data" / "jobs" / job.rpartition("/")[2]
+        kill(json.loads((folder / "supervisor.json").read_text())["pid"])
+        assert pipelines.wait(name)["state"] == "PIPELINE_STATE_FAILED"
+        emulator.kill()
+        assert pipelines.wait(name)["state"] == "PIPELINE_STATE_FAILED"
+        assert [one["name"] for one in pipelines.done("GET", "/_local/jobs")["jobs"]] == [job]
 
 
 def test_a_pipeline_is_cancelled_although_the_emulator_is_killed(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -113,6 +115,21 @@ def test_a_kill_around_the_creation_of_a_custom_job(tmp_path: Path, sandbox: San
         assert trial_states(done) == ["SUCCEEDED"]
         assert ran_once(emulator, 1)
         assert custom_jobs(emulator) == [done["trials"][0]["customJob"]]
+
+
+def test_a_trial_whose_supervisor_was_killed_is_not_run_again(tmp_path: Path, sandbox: Sandbox) -> None:
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        program = PARSED + "report(x)\n" + wait_for_flags("go")
+        name = create(emulator, pool(program), trials=2, parallel=1)
+        (first,) = wait_for_trials(emulator, name, 1, "ACTIVE")
+        eventually(lambda: emulator.get(name)["trials"][0].get("measurements"))
+        os.kill(emulator.supervisor(first["customJob"]), signal.SIGKILL)
+        (emulator.flags / "go").touch()
+        done = emulator.wait(name)
+        assert trial_states(done)[0] != "ACTIVE"
+        jobs = [trial["customJob"] for trial in done["trials"]]
+        assert sorted(custom_jobs(emulator)) == sorted(set(jobs))
+        assert jobs[0] == first["customJob"]
 
 
 def test_a_job_that_fails_to_advance_delays_no_other(tmp_path: Path, sandbox: Sandbox) -> None:

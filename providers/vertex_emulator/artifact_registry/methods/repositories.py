@@ -18,6 +18,7 @@ from vertex_emulator.artifact_registry.listing import PageRequest, filter_of, or
 from vertex_emulator.artifact_registry.methods.settings import LOCATIONS
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
+from vertex_emulator.permissions.denials import Grants
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
 
@@ -138,8 +139,9 @@ _PATHS = ("bindings", "etag", "version", "audit_configs")
 class IamPolicies:
     """The methods GetIamPolicy, SetIamPolicy and TestIamPermissions."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, grants: Grants) -> None:
         self._backend = backend
+        self._grants = grants
 
     def get(self, request: Any) -> Message:
         """Return the IAM policy of a repository."""
@@ -179,14 +181,13 @@ class IamPolicies:
         return found
 
     def test(self, request: Any) -> Message:
-        """Return the requested permissions of Artifact Registry; the emulator grants all of them."""
-        self._backend.record(names.parse_repository(request.resource))
+        """Return the requested permissions of Artifact Registry that are not denied."""
+        record = self._backend.record(names.parse_repository(request.resource))
         if wrong := [each for each in request.permissions if not _PERMISSION.fullmatch(each)]:
             raise RpcError("INVALID_ARGUMENT", f"{wrong[0]!r} is not a permission.")
         answer = descriptors.message("google.iam.v1.TestIamPermissionsResponse")
-        answer.permissions.extend(
-            each for each in request.permissions if each.startswith("artifactregistry.")
-        )
+        asked = [each for each in request.permissions if each.startswith("artifactregistry.")]
+        answer.permissions.extend(self._grants.granted(asked, str(record.name)))
         found: Message = answer
         return found
 

@@ -52,7 +52,10 @@ FIELDS: Mapping[str, str | None] = {
         "the emulator has no Private Service Connect interface and no DNS peering."
     ),
     "job_spec.protected_artifact_location_id": "the output of the job stays on this machine, not in {0}.",
-    "job_spec.tensorboard": "nothing is uploaded to {0}; the event files stay in AIP_TENSORBOARD_LOG_DIR.",
+    "job_spec.tensorboard": (
+        "the scalars of the event files in AIP_TENSORBOARD_LOG_DIR are added to {0}, if it exists on the "
+        "emulator; other summaries stay in the files."
+    ),
     "job_spec.experiment": (
         "no context {0} is created or changed; the replicas get its name in AIP_EXPERIMENT_NAME."
     ),

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.queue import slots
-from vertex_emulator.custom_jobs.queue.quotas import FreeQuota, Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.store import JobStore, WaitingJob
@@ -17,6 +16,7 @@ from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next
+from vertex_emulator.quotas.limits import FreeQuota, Quotas
 from vertex_emulator.rpc.methods import RpcError
 
 
@@ -87,7 +87,8 @@ class Queue:
             if job.job_spec.persistent_resource_id:  # its machines are provisioned already
                 queued, delay = not self._take_machines(place, job), 0
             else:
-                queued, delay = not self._quotas.free().take(place, job), round(self._delay.seconds * 1e6)
+                queued = not self._quotas.free().take(place, store.demand_of(job))
+                delay = round(self._delay.seconds * 1e6)
             if queued:
                 store.queue(job)
             wait = None
@@ -200,7 +201,7 @@ def _take(quota: FreeQuota, machines: FreeMachines, place: Place, job: Any) -> b
     if job.job_spec.persistent_resource_id:
         return machines.take(place, job)
     try:
-        return quota.take(place, job)
+        return quota.take(place, store.demand_of(job))
     except RpcError:  # the quota was made smaller meanwhile
         return False
 

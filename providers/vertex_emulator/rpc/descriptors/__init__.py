@@ -25,6 +25,10 @@ PIPELINE_SERVICE = f"{VERTEX_AI}.PipelineService"
 MODEL_SERVICE = f"{VERTEX_AI}.ModelService"
 DATASET_SERVICE = f"{VERTEX_AI}.DatasetService"
 PERSISTENT_RESOURCE_SERVICE = f"{VERTEX_AI}.PersistentResourceService"
+TENSORBOARD_SERVICE = f"{VERTEX_AI}.TensorboardService"
+METADATA_SERVICE = f"{VERTEX_AI}.MetadataService"
+ENDPOINT_SERVICE = f"{VERTEX_AI}.EndpointService"
+SCHEDULE_SERVICE = f"{VERTEX_AI}.ScheduleService"
 ARTIFACT_REGISTRY = "google.devtools.artifactregistry.v1.ArtifactRegistry"
 OPERATIONS = "google.longrunning.Operations"
 LOCATIONS = "google.cloud.location.Locations"
@@ -33,6 +37,10 @@ PROJECTS = "google.cloud.resourcemanager.v3.Projects"
 CLOUD_SCHEDULER = "google.cloud.scheduler.v1.CloudScheduler"
 WORKFLOWS = "google.cloud.workflows.v1.Workflows"
 EXECUTIONS = "google.cloud.workflows.executions.v1.Executions"
+SERVICE_USAGE = "google.api.serviceusage.v1.ServiceUsage"
+SERVICE_USAGE_BETA = "google.api.serviceusage.v1beta1.ServiceUsage"
+CLOUD_QUOTAS = "google.api.cloudquotas.v1.CloudQuotas"
+MONITORING = "google.monitoring.v3.MetricService"
 
 _FILES = (
     "vertex_ai.binpb.gz",
@@ -41,6 +49,9 @@ _FILES = (
     "resource_manager.binpb.gz",
     "cloud_scheduler.binpb.gz",
     "workflows.binpb.gz",
+    "service_usage.binpb.gz",
+    "cloud_quotas.binpb.gz",
+    "monitoring.binpb.gz",
 )
 
 

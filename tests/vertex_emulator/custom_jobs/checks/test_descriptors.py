@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 from google.cloud import aiplatform_v1
 from google.cloud.aiplatform_v1.services.dataset_service.transports import rest_base as dataset
+from google.cloud.aiplatform_v1.services.endpoint_service.transports import rest_base as endpoint
 from google.cloud.aiplatform_v1.services.job_service.transports import rest_base as job
 from google.cloud.aiplatform_v1.services.job_service.transports.rest import JobServiceRestTransport
+from google.cloud.aiplatform_v1.services.metadata_service.transports import rest_base as metadata
 from google.cloud.aiplatform_v1.services.model_service.transports import rest_base as model
 from google.cloud.aiplatform_v1.services.persistent_resource_service.transports import (
     rest_base as persistent_resource,
 )
 from google.cloud.aiplatform_v1.services.pipeline_service.transports import rest_base as pipeline
+from google.cloud.aiplatform_v1.services.schedule_service.transports import rest_base as schedule
+from google.cloud.aiplatform_v1.services.tensorboard_service.transports import rest_base as tensorboard
 from google.protobuf import descriptor_pool
 
 from support.job_emulator import SLEEP, JobEmulator, Token, pool
@@ -30,6 +34,10 @@ CLIENTS: dict[str, Any] = {
     descriptors.PERSISTENT_RESOURCE_SERVICE: (
         persistent_resource._BasePersistentResourceServiceRestTransport
     ),
+    descriptors.TENSORBOARD_SERVICE: tensorboard._BaseTensorboardServiceRestTransport,
+    descriptors.METADATA_SERVICE: metadata._BaseMetadataServiceRestTransport,
+    descriptors.ENDPOINT_SERVICE: endpoint._BaseEndpointServiceRestTransport,
+    descriptors.SCHEDULE_SERVICE: schedule._BaseScheduleServiceRestTransport,
 }
 METHODS = [(service, method) for service in CLIENTS for method in descriptors.methods(service)]
 
@@ -98,6 +106,15 @@ def test_messages_have_the_fields_of_the_client() -> None:
         "ListModelsRequest",
         "PersistentResource",
         "CreatePersistentResourceOperationMetadata",
+        "Tensorboard",
+        "TensorboardExperiment",
+        "TensorboardRun",
+        "TensorboardTimeSeries",
+        "WriteTensorboardExperimentDataRequest",
+        "Context",
+        "Artifact",
+        "LineageSubgraph",
+        "Endpoint",
     ):
         full = f"google.cloud.aiplatform.v1.{name}"
         compare(

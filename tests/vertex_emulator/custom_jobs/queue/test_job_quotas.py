@@ -21,13 +21,13 @@ from support.job_emulator import (
 )
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError
-from vertex_emulator.custom_jobs.queue import quotas
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB, WaitingJobs
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import parse
+from vertex_emulator.quotas import metrics
 from vertex_emulator.rpc import descriptors
-from vertex_training.catalog import accelerators
+from vertex_training.catalog import accelerators, quota_metrics
 
 EXCEEDED = "The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_"
 FLEX = {"strategy": "FLEX_START"}
@@ -70,8 +70,8 @@ def test_several_metrics_are_named(emulator: JobEmulator) -> None:
     message = emulator.refused(job(gpus()))["message"]
     assert message.startswith(EXCEEDED)
     assert set(message.removeprefix("The following quota metrics exceed quota limits: ").split(", ")) == {
-        f"{quotas.PREFIX}nvidia_l4_gpus",
-        f"{quotas.PREFIX}g2_cpus",
+        f"{quota_metrics.PREFIX}nvidia_l4_gpus",
+        f"{quota_metrics.PREFIX}g2_cpus",
     }
 
 
@@ -235,12 +235,18 @@ def test_the_start_delay_follows_the_queue(emulator: JobEmulator) -> None:
 
 
 def test_jobs_are_queued_over_a_restart(tmp_path: Path, sandbox: Sandbox) -> None:
-    """Restart the emulator: quotas are gone, as faults are."""
+    """Restart the emulator: the quota still holds, with its region and its own effect."""
     with running_jobs(tmp_path, sandbox=sandbox) as first:
-        quota(first, "cpus", 0, whenExceeded="queue")
+        quota(first, "cpus", 4, whenExceeded="queue", region="us-central1")
+        quota(first, "cpus", 0, whenExceeded="queue", region="us-central1")
         name = first.create(pool("print('hello')"))
         assert state(first, name) == "JOB_STATE_QUEUED"
+        listed = first.call("GET", "/_local/quotas").json()
     with running_jobs(tmp_path, sandbox=sandbox) as second:
+        assert second.call("GET", "/_local/quotas").json() == listed
+        other = second.create(pool("pass"))
+        assert [state(second, each) for each in (name, other)] == ["JOB_STATE_QUEUED"] * 2
+        assert second.call("DELETE", "/_local/quotas").json() == {"removed": 1}
         assert second.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
 
 
@@ -248,7 +254,7 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
     set_one = quota(emulator, "NVIDIA_L4", 4, region="us-central1")
     quota(emulator, "aiplatform.googleapis.com/custom_model_training_cpus", 8)
     assert set_one == {
-        "metric": f"{quotas.PREFIX}nvidia_l4_gpus",
+        "metric": f"{quota_metrics.PREFIX}nvidia_l4_gpus",
         "region": "us-central1",
         "limit": 4,
         "whenExceeded": None,
@@ -327,7 +333,7 @@ def test_what_is_no_quota(idle: JobEmulator, body: object, says: str) -> None:
         ("TPU_V2", "tpu_v2"),
         ("nvidia_l4_gpus", "nvidia_l4_gpus"),
         ("preemptible_nvidia_l4_gpus", "preemptible_nvidia_l4_gpus"),
-        (f"{quotas.PREFIX}preemptible_nvidia_h100_gpus", "preemptible_nvidia_h100_gpus"),
+        (f"{quota_metrics.PREFIX}preemptible_nvidia_h100_gpus", "preemptible_nvidia_h100_gpus"),
         ("n2_cpus", "n2_cpus"),
         ("n1_cpus", None),
         ("preemptible_NVIDIA_L4", None),
@@ -335,13 +341,13 @@ def test_what_is_no_quota(idle: JobEmulator, body: object, says: str) -> None:
     ],
 )
 def test_the_names_of_metrics(given: str, found: str | None) -> None:
-    assert quotas.metric(given) == found
+    assert metrics.metric(given) == found
 
 
 def test_every_accelerator_has_a_metric() -> None:
-    metrics = [quotas.metric(name) for name in accelerators.NAMES]
-    assert None not in metrics
-    assert len(set(metrics)) == len(metrics)
+    found = [metrics.metric(name) for name in accelerators.NAMES]
+    assert None not in found
+    assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize(
@@ -369,4 +375,4 @@ def test_what_a_job_takes(
     message = descriptors.message(CUSTOM_JOB)
     body = job({**pool(), "machineSpec": machine, "replicaCount": replicas})
     json_format.ParseDict(body, message, descriptor_pool=descriptors.pool())
-    assert quotas.demand(message, strategy=strategy) == expected
+    assert metrics.demand(message, strategy=strategy) == expected

@@ -304,7 +304,9 @@ class TestWhileARestartIsDue:
         self, tmp_path: Path, sandbox: Sandbox, code: str, scheduling: dict[str, Any]
     ) -> None:
         with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=600) as emulator:
-            name = self.job(emulator, code, {**scheduling, "timeout": "1s"})
+            # On a slow machine the timeout may come before the replica has ended.
+            limited = {**scheduling, "timeout": "1s"}
+            name = emulator.create(pool(COUNT + code), pool(SLEEP), scheduling=limited)
             assert "longer than" in emulator.wait(name)["error"]["message"]
             wait_until_gone(name)
 

@@ -1,0 +1,1 @@
+"""EndpointService: endpoints as records, without deployed models."""

@@ -1,0 +1,1 @@
+"""MetadataService: metadata stores with contexts, artifacts, executions and schemas."""

@@ -1,0 +1,1 @@
+"""Service Usage: which of Google's services are enabled in a project."""

@@ -1,0 +1,1 @@
+"""TensorboardService: tensorboards with experiments, runs and time series."""
