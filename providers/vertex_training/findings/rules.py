@@ -1,6 +1,6 @@
 """A rule about a declaration: its name, level and source. A `problems.Problem` reports a broken rule.
 
-Each module that checks something declares its rules beside the checks; `docs/rules.md` lists them all.
+Each module that checks something declares its rules beside the checks. `docs/reference/rules.md` lists all.
 """
 
 from __future__ import annotations

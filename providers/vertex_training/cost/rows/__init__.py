@@ -1,0 +1,1 @@
+"""The rows of the price table, one module for each group of SKUs."""

@@ -1,0 +1,49 @@
+"""The policy `hourly-cost`: the cost of a resource by the price table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vertex_training.cost.cost import (
+    Cost,
+    cost_of_job,
+    cost_of_persistent_resource,
+    cost_of_tuning_job,
+    total,
+)
+from vertex_training.cost.prices import built_in
+from vertex_training.cost.words import usd
+from vertex_training.policy.subject import Machines, Subject
+
+
+def over_limit(subject: Subject, most: float, *, unknown_prices: bool) -> Iterator[str]:
+    """Yield why a resource may not cost what it costs; nothing if the limit holds.
+
+    A persistent resource counts with its autoscaled pools at their maximum. Prices that are not known break
+    the limit, unless `unknown_prices` allows them.
+    """
+    cost = _cost_of(subject)
+    if cost is None:
+        return
+    hourly = cost.known_hourly if cost.most_hourly is None else cost.most_hourly
+    if hourly > most:
+        least = "at least " if cost.unknown else ""
+        yield (
+            f"{least}{usd(hourly)} an hour; at most {usd(most)} is allowed. Choose fewer or smaller machines."
+        )
+    elif cost.unknown and not unknown_prices:
+        gap = cost.unknown[0]
+        yield (
+            f"the price of {gap.what} is not known ({gap.why}), so the limit of {usd(most)} an hour is not "
+            'checked. Set unknownPrices to "allow" in the settings, or choose another machine.'
+        )
+
+
+def _cost_of(subject: Subject) -> Cost | None:
+    table, region = built_in(), subject.declared.location or None
+    if isinstance(subject.declared, Machines):
+        return cost_of_persistent_resource(subject.declared.resource_pools, region=region, table=table)
+    if subject.tuning is not None:
+        return cost_of_tuning_job(subject.tuning, region=region, table=table)
+    jobs = subject.jobs
+    return total(cost_of_job(job, region=region, table=table) for _, job in jobs) if jobs else None

@@ -1,0 +1,351 @@
+"""The policies: what each of them refuses, and why.
+
+A check yields a `Problem` for each violation. Its path is that of the field, so that
+`findings.problems.known` drops what rests on a value that is not known yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Any
+
+from vertex_training.fields.durations import normal
+from vertex_training.fields.schema import child
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import one_of, short_image, shown
+from vertex_training.job.job_spec import normal_scheduling
+from vertex_training.policy import settings
+from vertex_training.policy.subject import (
+    Bucket,
+    Encrypted,
+    Job,
+    Labelled,
+    Repository,
+    Schedule,
+    Subject,
+)
+
+Check = Callable[[Subject, Any], Iterator[Problem]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """One policy: its name, its rule in a sentence, its settings and its check."""
+
+    name: str
+    says: str
+    settings: type[settings.Scope]
+    check: Check
+
+
+def matches(text: str, patterns: Collection[str]) -> bool:
+    """Return whether a text has the form of a pattern, in which * stands for any characters."""
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def _machine_types(subject: Subject, wanted: settings.MachineTypes) -> Iterator[Problem]:
+    yield from _unknown_pools(subject)
+    for pool in subject.pools:
+        if not matches(pool.machine.machine_type, wanted.allowed):
+            yield Problem(
+                path=f"{pool.path}.machine_spec.machine_type",
+                message=f"{shown(pool.machine.machine_type)} is not allowed. {_choose(wanted.allowed)}",
+            )
+
+
+def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[Problem]:
+    yield from _unknown_pools(subject)
+    count = 0
+    for pool in subject.pools:
+        found = pool.machine.accelerator_type
+        if found is None:
+            continue
+        count += pool.machine.accelerator_count * pool.replicas
+        if not matches(found, wanted.allowed):
+            yield Problem(
+                path=f"{pool.path}.machine_spec.accelerator_type",
+                message=f"{shown(found)} is not allowed. {_choose(wanted.allowed)}",
+            )
+    count *= _trials(subject)
+    if wanted.most is not None and count > wanted.most:
+        yield _of_all_pools(subject, f"{_count(count, 'accelerator')}; at most {wanted.most} are allowed.")
+
+
+def _regions(subject: Subject, wanted: settings.Regions) -> Iterator[Problem]:
+    location = subject.declared.location
+    if not matches(location.lower(), wanted.allowed):
+        yield Problem(path="location", message=f"{shown(location)} is not allowed. {_choose(wanted.allowed)}")
+
+
+def _replicas(subject: Subject, wanted: settings.Replicas) -> Iterator[Problem]:
+    yield from _unknown_pools(subject)
+    count = sum(pool.replicas for pool in subject.pools) * _trials(subject)
+    if wanted.most is not None and count > wanted.most:
+        yield _of_all_pools(
+            subject, f"{_count(count, 'replica')}; at most {wanted.most} are allowed. {_fewer(subject)}"
+        )
+
+
+def _hourly_cost(subject: Subject, wanted: settings.HourlyCost) -> Iterator[Problem]:
+    if wanted.most is None:
+        return
+    yield from _unknown_pools(subject)
+    from vertex_training.policy.cost import over_limit  # the table of prices is large
+
+    for message in over_limit(subject, wanted.most, unknown_prices=wanted.unknown_prices == "allow"):
+        yield _of_all_pools(subject, message, "location", "scheduling", "trial_job_spec.scheduling")
+
+
+def _spot(subject: Subject, wanted: settings.Spot) -> Iterator[Problem]:
+    if matches(subject.stack, wanted.production):
+        return
+    for path, job in subject.jobs:
+        if job.persistent_resource_id is not None:  # its machines run already
+            continue
+        scheduling = job.scheduling and normal_scheduling(job.scheduling)
+        strategy = (scheduling and scheduling.strategy) or "STANDARD"
+        if strategy not in wanted.strategies:
+            yield Problem(
+                path=child(child(path, "scheduling"), "strategy"),
+                message=f"{shown(strategy)} is not allowed in the stack {subject.stack}, which is not "
+                f"production. Set it to {one_of(wanted.strategies)}.",
+            )
+
+
+def _service_account(subject: Subject, wanted: settings.ServiceAccounts) -> Iterator[Problem]:
+    for path, account in _accounts(subject):
+        if not account:
+            yield Problem(
+                path=path,
+                message="is missing, so the job runs as Vertex AI's service agent. Give a service account"
+                f"{_like(wanted.allowed)}.",
+            )
+        elif not matches(account, wanted.allowed):
+            yield Problem(path=path, message=f"{shown(account)} is not allowed. {_choose(wanted.allowed)}")
+
+
+def _accounts(subject: Subject) -> Iterator[tuple[str, str | None]]:
+    for path, job in subject.jobs:
+        yield child(path, "service_account"), job.service_account
+    if isinstance(subject.declared, Schedule):
+        yield "service_account", subject.declared.service_account
+
+
+def _encryption_key(subject: Subject, wanted: settings.EncryptionKeys) -> Iterator[Problem]:
+    found = _key(subject)
+    if found is None:
+        return
+    path, key = found
+    if not key:
+        yield Problem(
+            path=path,
+            message=f"is missing, so Google manages the key. Give a key of Cloud KMS{_like(wanted.allowed)}.",
+        )
+    elif not matches(key, wanted.allowed):
+        yield Problem(
+            path=path, message=f"{shown(key, longest=120)} is not allowed. {_choose(wanted.allowed)}"
+        )
+
+
+def _key(subject: Subject) -> tuple[str, str | None] | None:
+    """Return the path of the key, and the key; None for a resource that has none."""
+    declared = subject.declared
+    if isinstance(declared, Encrypted):
+        spec = declared.encryption_spec
+        return "encryption_spec.kms_key_name", spec.kms_key_name if spec else None
+    if isinstance(declared, Bucket):
+        encryption = declared.encryption
+        return "encryption.default_kms_key_name", encryption.default_kms_key_name if encryption else None
+    return ("kms_key_name", declared.kms_key_name) if isinstance(declared, Repository) else None
+
+
+def _labels(subject: Subject, wanted: settings.Labels) -> Iterator[Problem]:
+    if not isinstance(subject.declared, Labelled):
+        return
+    labels = subject.declared.labels
+    for key in wanted.required:
+        if key not in labels:
+            example = wanted.values.get(key, ("...",))[0]
+            yield Problem(
+                path=child("labels", key), message=f'is missing. Add labels={{"{key}": "{example}"}}.'
+            )
+    for key, values in wanted.values.items():
+        if key in labels and not matches(labels[key], values):
+            yield Problem(
+                path=child("labels", key), message=f"{shown(labels[key])} is not allowed. {_choose(values)}"
+            )
+
+
+def _images(subject: Subject, wanted: settings.Images) -> Iterator[Problem]:
+    yield from _unknown_pools(subject)
+    for path, uri in subject.images:
+        name, digest = _repository(uri)
+        if not matches(name, wanted.repositories):
+            yield Problem(
+                path=path, message=f"{short_image(uri)} is not allowed. {_choose(wanted.repositories)}"
+            )
+        elif wanted.by_digest and not digest and not matches(name, wanted.tags):
+            yield Problem(
+                path=path,
+                message=f"{uri} is named by a tag, which can be moved to another image. "
+                f"Name it by its digest, {name}@sha256:..., or pass a TrainingImage.",
+            )
+
+
+def _repository(uri: str) -> tuple[str, str]:
+    """Return an image without tag and digest, and its digest or ""."""
+    name, _, digest = uri.partition("@")
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}", digest
+
+
+def _timeout(subject: Subject, wanted: settings.Timeouts) -> Iterator[Problem]:
+    for path, job in subject.jobs:
+        at = child(child(path, "scheduling"), "timeout")
+        timeout = _seconds((job.scheduling and job.scheduling.timeout) or "")
+        most = _seconds(wanted.most or "")
+        if timeout is None:
+            limit = f" of at most {wanted.most}" if most is not None else ', such as "3600s"'
+            yield Problem(
+                path=at, message=f"is missing, so the job may run for 7 days. Give a timeout{limit}."
+            )
+        elif most is not None and timeout > most:
+            yield Problem(path=at, message=f"{timeout:g}s is too long. Give at most {wanted.most}.")
+
+
+def _seconds(duration: str) -> float | None:
+    """Return a duration in seconds; None for no duration, "" and "0s"."""
+    text = normal(duration)
+    try:
+        return float(text.removesuffix("s")) or None if text.endswith("s") else None
+    except ValueError:
+        return None
+
+
+def _protect_running(subject: Subject, _: settings.ProtectRunning) -> Iterator[Problem]:
+    if isinstance(subject.declared, Job) and not subject.declared.protect_running:
+        yield Problem(
+            path="protect_running",
+            message=f"is False in the stack {subject.stack}, so a change of the program can cancel a live "
+            "job. Set protect_running=True.",
+        )
+
+
+def _unknown_pools(subject: Subject) -> Iterator[Problem]:
+    """Yield a problem at each list of pools that is not known as a whole; `known` drops it."""
+    paths = [child(path, "worker_pool_specs") for path, _ in subject.jobs]
+    for path in (*paths, "resource_pools", "custom_task", "tuning_task", "trial_job_spec"):
+        if path in subject.unknown:
+            yield Problem(path=path, message="is not known yet")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'} at the same time"
+
+
+def _fewer(subject: Subject) -> str:
+    return "Lower replica_count or parallel_trial_count." if subject.tuning else "Lower replica_count."
+
+
+def _trials(subject: Subject) -> int:
+    return max(subject.tuning.parallel_trial_count, 1) if subject.tuning else 1
+
+
+def _of_all_pools(subject: Subject, message: str, *also: str) -> Problem:
+    """Return a problem with all pools together, at the list of the first job; it rests on `also` as well."""
+    path = next((child(path, "worker_pool_specs") for path, _ in subject.jobs), "resource_pools")
+    trials = ("parallel_trial_count", "tuning_task.parallel_trial_count") if subject.tuning else ()
+    return Problem(path=path, message=message, rests_on=(f"{path}.*", *trials, *also))
+
+
+def _choose(patterns: Collection[str]) -> str:
+    return f"Choose {one_of(patterns)}." if patterns else "No value is allowed."
+
+
+def _like(patterns: Collection[str]) -> str:
+    return "" if "*" in patterns or not patterns else f" such as {one_of(patterns)}"
+
+
+POLICIES: Mapping[str, Policy] = MappingProxyType(
+    {
+        policy.name: policy
+        for policy in (
+            Policy(
+                name="machine-types",
+                says="Jobs run on allowed machine types only.",
+                settings=settings.MachineTypes,
+                check=_machine_types,
+            ),
+            Policy(
+                name="accelerators",
+                says="Jobs use allowed accelerators only, and not too many of them.",
+                settings=settings.Accelerators,
+                check=_accelerators,
+            ),
+            Policy(
+                name="regions",
+                says="Resources are in allowed regions only.",
+                settings=settings.Regions,
+                check=_regions,
+            ),
+            Policy(
+                name="replicas",
+                says="Jobs have a limited number of replicas.",
+                settings=settings.Replicas,
+                check=_replicas,
+            ),
+            Policy(
+                name="hourly-cost",
+                says="Resources cost at most so much an hour.",
+                settings=settings.HourlyCost,
+                check=_hourly_cost,
+            ),
+            Policy(
+                name="spot-outside-production",
+                says="Jobs outside of production run on Spot VMs.",
+                settings=settings.Spot,
+                check=_spot,
+            ),
+            Policy(
+                name="service-account",
+                says="Jobs run as a service account of their own.",
+                settings=settings.ServiceAccounts,
+                check=_service_account,
+            ),
+            Policy(
+                name="encryption-key",
+                says="Resources are encrypted with a key of the customer.",
+                settings=settings.EncryptionKeys,
+                check=_encryption_key,
+            ),
+            Policy(
+                name="labels",
+                says="Resources have the labels of the organization.",
+                settings=settings.Labels,
+                check=_labels,
+            ),
+            Policy(
+                name="images",
+                says="Images come from allowed repositories, and are named by their digests.",
+                settings=settings.Images,
+                check=_images,
+            ),
+            Policy(
+                name="timeout",
+                says="Jobs have a timeout.",
+                settings=settings.Timeouts,
+                check=_timeout,
+            ),
+            Policy(
+                name="protect-running",
+                says="Live jobs of production are protected.",
+                settings=settings.ProtectRunning,
+                check=_protect_running,
+            ),
+        )
+    }
+)
+"""Every policy by its name."""

@@ -1,0 +1,237 @@
+"""A declared resource as the policies read it: the fields of its kind that a policy is about.
+
+Pulumi's analyzer and `vertex-training plan` have the inputs of a resource as plain values. Both pass them to
+`subject_of`, with `UNKNOWN` for a value that is not known yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from vertex_training.fields.decode import decode
+from vertex_training.fields.schema import child
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
+from vertex_training.study.tuning import TuningSpec
+from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.rules.resource_pools import ResourcePool
+
+_ABSENT = {"absent_if_empty": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """A resource in a region."""
+
+    location: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled(Located):
+    """A resource with labels."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encrypted(Labelled):
+    """A resource with the API's `EncryptionSpec`."""
+
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata=_ABSENT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(Encrypted):
+    """The fields that all kinds of job have beside their spec."""
+
+    protect_running: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomJob(Job, JobSpec):
+    """A custom job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningJob(Job, TuningSpec):
+    """A tuning job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """The serving container of a model."""
+
+    image_uri: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Encrypted):
+    """A model, or the one that a pipeline uploads."""
+
+    container_spec: Container | None = field(default=None, metadata=_ABSENT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline(Job):
+    """A training pipeline with one of its two tasks."""
+
+    custom_task: JobSpec | None = None
+    tuning_task: TuningSpec | None = None
+    model_to_upload: Model | None = field(default=None, metadata=_ABSENT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machines(Encrypted):
+    """A persistent resource."""
+
+    resource_pools: tuple[ResourcePool, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketEncryption:
+    """The encryption of a bucket."""
+
+    default_kms_key_name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucket(Labelled):
+    """A bucket."""
+
+    encryption: BucketEncryption | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repository(Labelled):
+    """A repository of images."""
+
+    kms_key_name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule(Located):
+    """A schedule; the job that it runs is a resource of its own."""
+
+    service_account: str | None = None
+
+
+KINDS: Mapping[str, type[Located]] = MappingProxyType(
+    {
+        "CustomJob": CustomJob,
+        "HyperparameterTuningJob": TuningJob,
+        "TrainingPipeline": Pipeline,
+        "PersistentResource": Machines,
+        "Model": Model,
+        "StagingBucket": Bucket,
+        "ImageRepository": Repository,
+        "TrainingSchedule": Schedule,
+    }
+)
+"""The class with the fields of each kind, by the name of its resource. No other kind is ever refused."""
+
+_DYNAMIC = "pulumi-python:dynamic/"
+
+
+class Pool(NamedTuple):
+    """The machines of a worker pool, or of a pool of a persistent resource."""
+
+    path: str
+    machine: MachineSpec
+    replicas: int
+
+
+class Image(NamedTuple):
+    """An image with the path of its field."""
+
+    path: str
+    uri: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A declared resource. `unknown` has the paths of values that are not known yet."""
+
+    kind: str
+    name: str
+    stack: str
+    declared: Located
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def jobs(self) -> tuple[tuple[str, JobSpec], ...]:
+        """Every job in the declaration, with the path of its fields: "" for a custom job."""
+        return tuple(parts(self.declared))
+
+    @property
+    def tuning(self) -> TuningSpec | None:
+        """The tuning that the resource runs, or None."""
+        if isinstance(self.declared, Pipeline):
+            return self.declared.tuning_task
+        return self.declared if isinstance(self.declared, TuningJob) else None
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Every pool that has machines."""
+        return tuple(self._pools())
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Every image that the resource runs."""
+        return tuple(self._images())
+
+    def _pools(self) -> Iterator[Pool]:
+        for path, job in self.jobs:
+            for index, pool in enumerate(job.worker_pool_specs):
+                if pool.machine_spec is not None and not pool.is_empty:
+                    yield Pool(_pool(path, index), pool.machine_spec, pool.replica_count)
+        if isinstance(self.declared, Machines):
+            for index, machines in enumerate(self.declared.resource_pools):
+                yield Pool(f"resource_pools[{index}]", machines.machine_spec, machines.capacity)
+
+    def _images(self) -> Iterator[Image]:
+        for path, job in self.jobs:
+            for index, pool in enumerate(job.worker_pool_specs):
+                yield from (Image(f"{_pool(path, index)}.{name}", uri) for name, uri in pool.images)
+        if isinstance(self.declared, Model):
+            yield from _serving(self.declared, "")
+        elif isinstance(self.declared, Pipeline) and self.declared.model_to_upload is not None:
+            yield from _serving(self.declared.model_to_upload, "model_to_upload")
+
+
+def _serving(model: Model, path: str) -> Iterator[Image]:
+    if model.container_spec is not None:
+        yield Image(child(child(path, "container_spec"), "image_uri"), model.container_spec.image_uri)
+
+
+def _pool(path: str, index: int) -> str:
+    return f"{child(path, 'worker_pool_specs')}[{index}]"
+
+
+def kind_of(token: str) -> str | None:
+    """Return the kind of a type token of Pulumi's, or None for a resource that no policy is about."""
+    kind = token.rpartition(":")[2]
+    return kind if token.startswith(_DYNAMIC) and kind in KINDS else None
+
+
+def stack_of(urn: str) -> str:
+    """Return the name of the stack in a URN, urn:pulumi:STACK::PROJECT::TYPE::NAME."""
+    return urn.partition("::")[0].rpartition(":")[2]
+
+
+def subject_of(kind: str, name: str, stack: str, inputs: Mapping[str, Any]) -> Subject | None:
+    """Return a resource by its inputs; None if they cannot be read, which the check of its provider reports.
+
+    Inputs that no policy is about are ignored.
+    """
+    decoded = decode(KINDS[kind], inputs, tolerant=True)
+    if decoded.draft is None:
+        return None
+    return Subject(
+        kind=kind,
+        name=name,
+        stack=stack,
+        declared=decoded.draft,
+        unknown=decoded.unknown | decoded.damaged,
+    )

@@ -1,0 +1,416 @@
+"""Each policy on declarations that keep it and that break it, and the reading of its settings."""
+
+from __future__ import annotations
+
+import check_jsonschema  # noqa: F401  (brings jsonschema)
+import jsonschema
+import pytest
+
+from support.tables import every_row
+from vertex_training.fields.values import UNKNOWN
+from vertex_training.policy.evaluation import configuration_of, violations
+from vertex_training.policy.policies import POLICIES
+from vertex_training.policy.settings import json_schema
+from vertex_training.policy.subject import KINDS, kind_of, stack_of, subject_of
+
+KEY = "projects/keys/locations/europe-west4/keyRings/training/cryptoKeys/jobs"
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+IMAGE = "europe-docker.pkg.dev/acme/training/digits"
+PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+
+
+def pool(machine="n1-standard-4", *, count=1, image=PREBUILT, **spec):
+    return {
+        "machine_spec": {"machine_type": machine, **spec},
+        "replica_count": count,
+        "container_spec": {"image_uri": image},
+    }
+
+
+def t4(count=1, each=1):
+    return pool(count=count, accelerator_type="NVIDIA_TESLA_T4", accelerator_count=each)
+
+
+def job(*pools, **more):
+    return {"display_name": "train", "location": "europe-west4", "worker_pool_specs": list(pools), **more}
+
+
+def tuning(parallel, *pools, **more):
+    return {
+        "location": "europe-west4",
+        "max_trial_count": 8,
+        "parallel_trial_count": parallel,
+        "trial_job_spec": {"worker_pool_specs": list(pools), **more},
+    }
+
+
+def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
+    """Return the path and message of each violation of one policy."""
+    configuration = configuration_of({name: settings})
+    assert configuration.problems == ()
+    (configured,) = (one for one in configuration.policies if one.policy.name == name)
+    subject = subject_of(kind, "train", stack, inputs)
+    assert subject is not None
+    return [
+        f"{one.path}: {one.message}" for one in violations(configured, subject) if one.undecided is undecided
+    ]
+
+
+@every_row(
+    ("name", "settings", "kind", "inputs", "stack", "messages"),
+    [
+        ("machine-types", {}, "CustomJob", job(pool("n1-standard-96")), "dev", []),
+        ("machine-types", {"allowed": ["n1-*"]}, "CustomJob", job(pool(), pool()), "dev", []),
+        (
+            "machine-types",
+            {"allowed": ["n1-*", "g2-*"]},
+            "CustomJob",
+            job(pool(), pool("e2-standard-4")),
+            "dev",
+            [
+                "worker_pool_specs[1].machine_spec.machine_type: 'e2-standard-4' is not allowed. "
+                "Choose n1-* or g2-*."
+            ],
+        ),
+        (
+            "machine-types",
+            {"allowed": ["n1-*"]},
+            "PersistentResource",
+            {
+                "location": "europe-west4",
+                "resource_pools": [{"machine_spec": {"machine_type": "a3-megagpu-8g"}}],
+            },
+            "dev",
+            ["resource_pools[0].machine_spec.machine_type: 'a3-megagpu-8g' is not allowed. Choose n1-*."],
+        ),
+        (
+            "machine-types",
+            {"allowed": ["n1-*"]},
+            "TrainingPipeline",
+            {"location": "europe-west4", "tuning_task": tuning(1, pool("e2-standard-4"))},
+            "dev",
+            [
+                "tuning_task.trial_job_spec.worker_pool_specs[0].machine_spec.machine_type: 'e2-standard-4' "
+                "is not allowed. Choose n1-*."
+            ],
+        ),
+        ("accelerators", {"allowed": ["NVIDIA_L4"]}, "CustomJob", job(pool()), "dev", []),
+        (
+            "accelerators",
+            {"allowed": ["NVIDIA_L4"]},
+            "CustomJob",
+            job(t4()),
+            "dev",
+            [
+                "worker_pool_specs[0].machine_spec.accelerator_type: 'NVIDIA_TESLA_T4' is not allowed. "
+                "Choose NVIDIA_L4."
+            ],
+        ),
+        ("accelerators", {"most": 8}, "CustomJob", job(t4(count=2, each=4)), "dev", []),
+        (
+            "accelerators",
+            {"most": 8},
+            "HyperparameterTuningJob",
+            tuning(3, t4(each=4)),
+            "dev",
+            ["trial_job_spec.worker_pool_specs: 12 accelerators at the same time; at most 8 are allowed."],
+        ),
+        ("regions", {"allowed": ["europe-*"]}, "StagingBucket", {"location": "EUROPE-WEST4"}, "dev", []),
+        (
+            "regions",
+            {"allowed": ["europe-*"]},
+            "StagingBucket",
+            {"location": "us"},
+            "dev",
+            ["location: 'us' is not allowed. Choose europe-*."],
+        ),
+        ("replicas", {"most": 3}, "CustomJob", job(pool(), pool(count=2)), "dev", []),
+        (
+            "replicas",
+            {"most": 3},
+            "CustomJob",
+            job(pool(), pool(count=3)),
+            "dev",
+            ["worker_pool_specs: 4 replicas at the same time; at most 3 are allowed. Lower replica_count."],
+        ),
+        ("hourly-cost", {}, "CustomJob", job(pool(count=1000)), "dev", []),
+        ("hourly-cost", {"most": 1}, "CustomJob", job(pool()), "dev", []),
+        ("hourly-cost", {"most": 1}, "StagingBucket", {"location": "europe-west4"}, "dev", []),
+        ("hourly-cost", {"most": 0}, "CustomJob", job(pool(), persistent_resource_id="gpus"), "dev", []),
+        (
+            "hourly-cost",
+            {"most": 1, "unknownPrices": "allow"},
+            "CustomJob",
+            job(pool("n9-standard-1")),
+            "dev",
+            [],
+        ),
+        (
+            "spot-outside-production",
+            {},
+            "CustomJob",
+            job(pool(), scheduling={"strategy": "LOW_COST"}),
+            "dev",
+            [],
+        ),
+        ("spot-outside-production", {}, "CustomJob", job(pool()), "prod-eu", []),
+        ("spot-outside-production", {}, "CustomJob", job(pool(), persistent_resource_id="gpus"), "dev", []),
+        (
+            "spot-outside-production",
+            {},
+            "CustomJob",
+            job(pool()),
+            "dev",
+            [
+                "scheduling.strategy: 'STANDARD' is not allowed in the stack dev, which is not production. "
+                "Set it to SPOT."
+            ],
+        ),
+        ("service-account", {}, "CustomJob", job(pool(), service_account="a@b"), "dev", []),
+        (
+            "service-account",
+            {},
+            "CustomJob",
+            job(pool()),
+            "dev",
+            [
+                "service_account: is missing, so the job runs as Vertex AI's service agent. Give a service "
+                "account."
+            ],
+        ),
+        (
+            "service-account",
+            {"allowed": ["*@acme.iam.gserviceaccount.com"]},
+            "TrainingSchedule",
+            {"location": "europe-west4", "service_account": "me@example.com"},
+            "dev",
+            ["service_account: 'me@example.com' is not allowed. Choose *@acme.iam.gserviceaccount.com."],
+        ),
+        (
+            "encryption-key",
+            {"allowed": ["projects/keys/*"]},
+            "CustomJob",
+            job(pool(), encryption_spec={"kms_key_name": KEY}),
+            "dev",
+            [],
+        ),
+        ("encryption-key", {}, "ImageRepository", {"location": "eu", "kms_key_name": KEY}, "dev", []),
+        ("encryption-key", {}, "TrainingSchedule", {"location": "eu"}, "dev", []),
+        (
+            "encryption-key",
+            {},
+            "StagingBucket",
+            {"location": "eu"},
+            "dev",
+            [
+                "encryption.default_kms_key_name: is missing, so Google manages the key. Give a key of Cloud "
+                "KMS."
+            ],
+        ),
+        ("labels", {"required": ["team"]}, "CustomJob", job(pool(), labels={"team": "x"}), "dev", []),
+        (
+            "labels",
+            {"required": ["team", "cost"], "values": {"team": ["vision", "nlp"]}},
+            "CustomJob",
+            job(pool(), labels={"team": "x"}),
+            "dev",
+            [
+                'labels.cost: is missing. Add labels={"cost": "..."}.',
+                "labels.team: 'x' is not allowed. Choose vision or nlp.",
+            ],
+        ),
+        ("images", {}, "CustomJob", job(pool(image=f"{IMAGE}@{DIGEST}")), "dev", []),
+        ("images", {}, "CustomJob", job(pool()), "dev", []),
+        (
+            "images",
+            {},
+            "CustomJob",
+            job(pool(image=f"{IMAGE}:v1")),
+            "dev",
+            [
+                f"worker_pool_specs[0].container_spec.image_uri: {IMAGE}:v1 is named by a tag, which can be "
+                f"moved to another image. Name it by its digest, {IMAGE}@sha256:..., or pass a TrainingImage."
+            ],
+        ),
+        (
+            "images",
+            {"repositories": ["localhost:5000/*"], "byDigest": False},
+            "CustomJob",
+            job(pool(image="localhost:5000/digits:v1")),
+            "dev",
+            [],
+        ),
+        (
+            "images",
+            {"repositories": ["europe-docker.pkg.dev/acme/*"]},
+            "Model",
+            {"location": "eu", "container_spec": {"image_uri": f"docker.io/nobody/x@{DIGEST}"}},
+            "dev",
+            [
+                "container_spec.image_uri: docker.io/nobody/x@sha256:0123456789ab is not allowed. Choose "
+                "europe-docker.pkg.dev/acme/*."
+            ],
+        ),
+        ("timeout", {}, "CustomJob", job(pool(), scheduling={"timeout": "3600s"}), "dev", []),
+        (
+            "timeout",
+            {},
+            "CustomJob",
+            job(pool(), scheduling={"timeout": "0s"}),
+            "dev",
+            [
+                "scheduling.timeout: is missing, so the job may run for 7 days. Give a timeout, such as "
+                '"3600s".'
+            ],
+        ),
+        (
+            "timeout",
+            {"most": 3600},
+            "HyperparameterTuningJob",
+            tuning(1, pool(), scheduling={"timeout": "7200s"}),
+            "dev",
+            ["trial_job_spec.scheduling.timeout: 7200s is too long. Give at most 3600s."],
+        ),
+        ("protect-running", {}, "CustomJob", job(pool()), "dev", []),
+        ("protect-running", {}, "CustomJob", job(pool(), protect_running=True), "prod", []),
+        (
+            "protect-running",
+            {},
+            "CustomJob",
+            job(pool()),
+            "prod",
+            [
+                "protect_running: is False in the stack prod, so a change of the program can cancel a live "
+                "job. Set protect_running=True."
+            ],
+        ),
+    ],
+)
+def test_a_policy_reports_its_violations(name, settings, kind, inputs, stack, messages) -> None:
+    assert found(name, settings, kind, inputs, stack) == messages
+
+
+def test_a_policy_is_for_the_stacks_and_resources_of_its_settings() -> None:
+    broken = job(pool())
+    assert found("service-account", {"stacks": ["dev"]}, "CustomJob", broken, "dev")
+    assert not found("service-account", {"stacks": ["prod*"]}, "CustomJob", broken, "dev")
+    assert not found("service-account", {"exempt": ["tra*"]}, "CustomJob", broken, "dev")
+
+
+@every_row(
+    ("settings", "kind", "inputs", "beginning"),
+    [
+        ({"most": 0.5}, "CustomJob", job(pool(count=8)), "worker_pool_specs: $"),
+        ({"most": 0.5}, "HyperparameterTuningJob", tuning(8, pool()), "trial_job_spec.worker_pool_specs: $"),
+        (
+            {"most": 0.5},
+            "PersistentResource",
+            {
+                "location": "europe-west4",
+                "resource_pools": [
+                    {
+                        "machine_spec": {"machine_type": "n1-standard-4"},
+                        "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 8},
+                    }
+                ],
+            },
+            "resource_pools: $",
+        ),
+        (
+            {"most": 9},
+            "CustomJob",
+            job(pool("n9-standard-1")),
+            "worker_pool_specs: the price of n9-standard-1 is not known",
+        ),
+    ],
+)
+def test_a_resource_above_the_limit_of_the_cost_is_reported(settings, kind, inputs, beginning) -> None:
+    (message,) = found("hourly-cost", settings, kind, inputs)
+    assert message.startswith(beginning)
+    assert "at most $0.50 is allowed" in message or "limit of $9.00" in message
+
+
+@every_row(
+    ("name", "settings", "inputs"),
+    [
+        ("machine-types", {"allowed": ["g2-*"]}, job(pool(UNKNOWN))),
+        ("machine-types", {"allowed": ["g2-*"]}, {**job(), "worker_pool_specs": UNKNOWN}),
+        ("replicas", {"most": 1}, job(pool(), pool(count=UNKNOWN))),
+        ("images", {}, job(pool(image=UNKNOWN))),
+        ("hourly-cost", {"most": 0.01}, job(pool(), pool(count=UNKNOWN))),
+        ("hourly-cost", {"most": 0.01}, {**job(pool()), "location": UNKNOWN}),
+        ("labels", {"required": ["team"]}, job(pool(), labels=UNKNOWN)),
+        ("labels", {"values": {"team": ["vision"]}}, job(pool(), labels={"team": UNKNOWN})),
+        ("regions", {"allowed": ["europe-*"]}, {**job(pool()), "location": UNKNOWN}),
+        ("service-account", {"allowed": ["*@b"]}, job(pool(), service_account=UNKNOWN)),
+        ("encryption-key", {"allowed": ["projects/*"]}, job(pool(), encryption_spec=UNKNOWN)),
+        ("timeout", {"most": "60s"}, job(pool(), scheduling=UNKNOWN)),
+    ],
+)
+def test_a_value_that_is_not_known_yet_decides_nothing(name, settings, inputs) -> None:
+    assert found(name, settings, "CustomJob", inputs) == []
+    assert found(name, settings, "CustomJob", inputs, undecided=True)
+
+
+@every_row(
+    ("document", "problem"),
+    [
+        ([], "expected an object with a key for each policy"),
+        (
+            {"machine-type": "mandatory"},
+            "machine-type: is not the name of a policy; did you mean machine-types?",
+        ),
+        ({"timeout": "strict"}, "timeout: 'strict' is not one of advisory, mandatory or disabled"),
+        ({"timeout": 3}, "timeout: expected an object, or one of advisory, mandatory or disabled"),
+        (
+            {"machine-types": {"alowed": ["n1-*"]}},
+            "machine-types.alowed: is not a known field; did you mean allowed?",
+        ),
+        ({"machine-types": {"allowed": "n1-*"}}, "machine-types.allowed: expected a list, got a string; "),
+        ({"replicas": {"most": "many"}}, "replicas.most: expected a whole number, got the string 'many'"),
+    ],
+)
+def test_a_wrong_setting_is_reported(document, problem) -> None:
+    (reported,) = configuration_of(document).problems
+    assert str(reported).startswith(problem)
+
+
+def test_levels() -> None:
+    found = configuration_of(
+        {
+            "all": {"enforcementLevel": "mandatory"},
+            "timeout": "advisory",
+            "regions": {"enforcementLevel": "disabled"},
+        }
+    )
+    levels = {one.policy.name: one.level for one in found.policies}
+    assert levels == {name: "mandatory" for name in POLICIES if name != "regions"} | {"timeout": "advisory"}
+    assert {one.level for one in configuration_of({}).policies} == {"advisory"}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_schema_of_the_settings_accepts_what_they_accept(name: str) -> None:
+    properties = json_schema(POLICIES[name].settings)
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    jsonschema.Draft7Validator.check_schema(schema)
+    examples = {
+        "array": ["a"], "integer": 1, "number": 1.5, "boolean": True, "object": {"a": ["b"]}, "string": "60s"
+    }  # fmt: skip
+    values = {
+        key: one["enum"][0] if "enum" in one else examples[one["type"]] for key, one in properties.items()
+    }
+    jsonschema.validate(values, schema)
+    assert configuration_of({name: values}).problems == ()
+
+
+def test_only_kinds_with_policies_are_read() -> None:
+    assert kind_of("pulumi-python:dynamic/customJob:CustomJob") == "CustomJob"
+    assert kind_of("pulumi-python:dynamic/run:Run") is None
+    assert kind_of("gcp:storage/bucket:Bucket") is None
+    assert stack_of("urn:pulumi:prod::train::a$b::name") == "prod"
+
+
+def test_every_kind_that_policies_read_is_a_resource() -> None:
+    from pulumi_vertex_training.registry import TYPES
+
+    assert set(KINDS) <= set(TYPES.values())
