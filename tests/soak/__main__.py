@@ -1,6 +1,7 @@
 """`make soak`: kills over all kinds of resource (`soak.kills`).
 
-`make soak ARGS=jobs`: random histories of jobs on the real engine, compared with a model (docs/rerun.md).
+`make soak ARGS=jobs`: random histories of jobs on the real engine, compared with a model
+(docs/guides/programs/rerun.md).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Kill:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault of the emulator, in the JSON of docs/testing-with-the-emulator.md."""
+    """A fault of the emulator, in the JSON of docs/guides/emulator/faults.md."""
 
     body: Mapping[str, Any]
 

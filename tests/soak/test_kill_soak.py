@@ -54,6 +54,19 @@ def test_a_later_declaration_never_has_the_salt_of_an_earlier_one() -> None:
         last = salts
 
 
+def test_what_is_being_created_is_often_renamed_after_the_kill() -> None:
+    chance = random.Random(3)
+    now = desired.first(chance)
+    changes = (Change(slot="staging", what="replaced"), Change(slot="long", what="replaced"))
+    drawn = [strikes.drawn(chance, now, changes, has_disk=True) for _ in range(200)]
+    assert {one.renamed for one in drawn} == {"", "staging"}
+    assert all(one.again for one in drawn if one.renamed)
+    with_bucket = Desired(slots={"staging": Slot(version=1, note=1)}, last=1)
+    _, (first, *_) = desired.changed(with_bucket, chance, renamed="staging")
+    assert str(first) == "staging replaced"
+    assert desired.changed(Desired(), chance, renamed="staging")[1][0].what == "added"
+
+
 def test_all_victims_are_drawn_and_a_full_disk_only_where_there_is_one() -> None:
     chance = random.Random(1)
     for has_disk in (True, False):
@@ -169,6 +182,28 @@ def test_a_declaration_that_ran_twice_is_found_after_its_first_job_was_deleted()
     assert list(checks.doubled(seen)) == []
     seen = {one.name: one for one in (job(1, "search-3", "RUNNING"), job(2, "search-3", "RUNNING"))}
     assert list(checks.doubled(seen)) == []  # trials
+
+
+def test_a_run_whose_process_was_killed_may_have_been_deleted_as_failed_between_two_looks() -> None:
+    parent = f"{PARENT}/trainingPipelines"
+    first, second = (
+        Job(
+            name=f"{parent}/{number}",
+            slot="pipeline",
+            salt="pipeline-3-1",
+            state="RUNNING",
+            inner=(f"{PARENT}/customJobs/{number}9",),
+        )
+        for number in (1, 2)
+    )
+    seen = {one.name: one for one in (first, second)}
+    there = {second.name}
+    assert list(checks.doubled(seen, there=there, struck={"19"})) == []
+    assert len(list(checks.doubled(seen, there=there, struck={"29"}))) == 1
+    assert len(list(checks.doubled(seen, there=there, struck=()))) == 1
+    assert len(list(checks.doubled(seen, there=set(seen), struck={"19"}))) == 1
+    third = replace(second, name=f"{parent}/3", inner=())
+    assert len(list(checks.doubled({**seen, third.name: third}, there=there, struck={"19"}))) == 1
 
 
 def test_a_report_is_continued_where_it_ended(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The model of the soak and the table of `runs.policies.rerun`, each compared with rules written out here.
 
 The two could agree and both be wrong. So neither is compared with the other, nor with the tables of
-docs/rerun.md, which are generated from `runs`.
+docs/reference/reruns.md, which are generated from `runs`.
 """
 
 from __future__ import annotations

@@ -138,8 +138,8 @@ class Operation(Context):
     def settings(self) -> Settings:
         return self._settings or Settings()
 
-    def say_once(self, message: str) -> None:
-        """Print a message unless this operation has printed it.
+    def say_once(self, message: str, *, urn: str = "") -> None:
+        """Print a message unless this operation has printed it; on the row of a resource if `urn` is given.
 
         The message would appear twice otherwise: a resource that is replaced is checked twice.
         """
@@ -147,7 +147,7 @@ class Operation(Context):
             if message in self._printed:
                 return
             self._printed.add(message)
-        process.say(message)
+        process.say_on(urn, message)
 
     def note_checked(self, resource: str) -> None:
         self._add(self._checked, resource)

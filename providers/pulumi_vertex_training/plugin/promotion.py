@@ -13,14 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pulumi_vertex_training import configuration_keys
 from pulumi_vertex_training.cloud.container_registry import image_names
-from pulumi_vertex_training.plugin.settings import NAMESPACE, SettingsError
+from pulumi_vertex_training.plugin.settings import SettingsError
 from vertex_training.fields.decode import Decoded, decode, encode
 from vertex_training.fields.uris import GcsUri, parse
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import shown
 
-KEY = f"{NAMESPACE}:promoted"
+KEY = configuration_keys.PROMOTED.name
 """The key of a stack's configuration that has its promotion."""
 
 INPUT = "promoted"
@@ -47,6 +48,14 @@ class Origin:
     def words(self) -> str:
         """The origin in words: "promoted from stack dev, run train/2"."""
         return f"promoted from stack {self.stack}" + (f", run {self.run}" if self.run else "")
+
+    @property
+    def remedy(self) -> str:
+        """The sentence that says what to do if the artifact is gone."""
+        return (
+            f"Promote another run with `vertex-training promote --from {self.stack} --to STACK --run RUN`, "
+            f"or deploy stack {self.stack} again and promote that."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
+from pulumi_vertex_training import configuration_keys as keys
+from pulumi_vertex_training.configuration_keys import LOOKUP_SECONDS, PREFLIGHT_SECONDS
+from pulumi_vertex_training.costs.configured import NO_LIMITS, CostLimits, cost_limits
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import close
 
 EndpointKind = Literal["emulator", "google"]
 
-NAMESPACE = "vertex-training"
 EMULATOR_PROJECT = "local"
 EMULATOR_LOCATION = "us-central1"
-LOOKUP_SECONDS = 2.0
-MOST_LOOKUP_SECONDS = 600.0
 
 
 class Target(NamedTuple):
@@ -42,7 +42,9 @@ class Settings:
 
     `project` and `location` are None if neither namespace gives them. `data_dir` is the emulator's data
     folder; None means the emulator's own default (`vertex_emulator.launcher`). `lookup_seconds` is how long
-    a preview waits for the lookups of one resource; 0 means that nothing is looked up.
+    a preview waits for the lookups of one resource; 0 means that nothing is looked up. `preflight_seconds`
+    is how long it waits for those of the preflight of a job on Google Cloud; 0 turns the preflight off. A
+    preview above the `cost_limits` is refused.
     """
 
     endpoint: EndpointKind = "emulator"
@@ -50,6 +52,8 @@ class Settings:
     location: str | None = None
     data_dir: Path | None = None
     lookup_seconds: float = LOOKUP_SECONDS
+    cost_limits: CostLimits = NO_LIMITS
+    preflight_seconds: float = PREFLIGHT_SECONDS
 
 
 def read(get: Callable[[str], str | None]) -> Settings:
@@ -58,19 +62,24 @@ def read(get: Callable[[str], str | None]) -> Settings:
     Raises SettingsError, with all errors in one message.
     """
     problems: list[str] = []
-    endpoint = get(f"{NAMESPACE}:endpoint") or "emulator"
+    endpoint = get(keys.ENDPOINT.name) or "emulator"
     if endpoint not in ("emulator", "google"):
         problems.append(
-            f"{NAMESPACE}:endpoint is {endpoint!r}; it must be 'emulator' or 'google'. "
-            f"Run `pulumi config set {NAMESPACE}:endpoint {_meant(endpoint)}`."
+            f"{keys.ENDPOINT.name} is {endpoint!r}; it must be 'emulator' or 'google'. "
+            f"Run `pulumi config set {keys.ENDPOINT.name} {_meant(endpoint)}`."
         )
-    project = get(f"{NAMESPACE}:project") or get("gcp:project")
-    location = get(f"{NAMESPACE}:location") or get("gcp:region")
+    project = get(keys.PROJECT.name) or get("gcp:project")
+    location = get(keys.LOCATION.name) or get("gcp:region")
     if endpoint == "emulator":
         project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
-    seconds = _lookup_seconds(get(f"{NAMESPACE}:lookupTimeout"), problems)
-    settings = _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
-    return dataclasses.replace(settings, lookup_seconds=seconds)
+    lookup_seconds = _seconds(get, keys.LOOKUP_TIMEOUT.name, LOOKUP_SECONDS, problems)
+    preflight_seconds = _seconds(get, keys.PREFLIGHT_TIMEOUT.name, PREFLIGHT_SECONDS, problems)
+    limits, wrong = cost_limits(get)
+    problems += wrong
+    settings = _checked(endpoint, project, location, get(keys.DATA_DIR.name), problems)
+    return dataclasses.replace(
+        settings, lookup_seconds=lookup_seconds, preflight_seconds=preflight_seconds, cost_limits=limits
+    )
 
 
 def _meant(endpoint: str) -> str:
@@ -90,23 +99,24 @@ def project_problems(project: str) -> list[Problem]:
     """Return the problems of the project that a resource is given."""
     if project:
         return []
-    remedy = f"Set it here, or run `pulumi config set {NAMESPACE}:project ID`."
+    remedy = f"Set it here, or run `pulumi config set {keys.PROJECT.name} ID`."
     return [Problem(path="project", message=f"is not given. {remedy}")]
 
 
-def _lookup_seconds(text: str | None, problems: list[str]) -> float:
+def _seconds(get: Callable[[str], str | None], key: str, default: float, problems: list[str]) -> float:
+    text = get(key)
     if not text:
-        return LOOKUP_SECONDS
+        return default
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds <= MOST_LOOKUP_SECONDS:
+    if not 0 <= seconds <= keys.MOST_LOOKUP_SECONDS:
         problems.append(
-            f"{NAMESPACE}:lookupTimeout is {text!r}; it must be a number of seconds from 0 to "
-            f"{MOST_LOOKUP_SECONDS:g}. Run `pulumi config set {NAMESPACE}:lookupTimeout {LOOKUP_SECONDS:g}`."
+            f"{key} is {text!r}; it must be a number of seconds from 0 to "
+            f"{keys.MOST_LOOKUP_SECONDS:g}. Run `pulumi config set {key} {default:g}`."
         )
-        return LOOKUP_SECONDS
+        return default
     return seconds
 
 
@@ -116,7 +126,7 @@ def _checked(
     folder = Path(data_dir).expanduser() if data_dir else None
     if folder is not None and not folder.is_absolute():
         problems.append(
-            f"{NAMESPACE}:dataDir is {data_dir!r}; a relative path depends on the folder that a command "
+            f"{keys.DATA_DIR.name} is {data_dir!r}; a relative path depends on the folder that a command "
             "runs in. Give an absolute path, or one that begins with ~."
         )
     if problems:

@@ -12,6 +12,7 @@ from typing import Any
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
 from pulumi_vertex_training.plugin.provider import Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.running import begun_creations
 
 _ID_LENGTH = 16
 
@@ -40,4 +41,5 @@ class StackKeyProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """Do nothing: the record is in the state alone."""
+        """Delete what interrupted deployments created and no state has: nothing else finds it any more."""
+        begun_creations.remove_of_stack(_id)

@@ -126,13 +126,12 @@ PIPELINES = (
     at(_.ENDED_AND_DESTROYED, "DeleteModel", CARRIED_OUT, BOTH),
     at(_.ENDED_AND_DESTROYED, "Delete", CARRIED_OUT),
 )
-# What a first deployment makes of these is in no state when it is killed: the next one of the same
-# declaration takes it over, and nothing else can know of it.
 MODELS = (
     at(_.FIRST, "Create"),
     at(_.FIRST, "Create", LOST),
     at(_.FIRST, "Create", CARRIED_OUT, EMULATOR),
     at(_.FIRST, "Create", ANSWERED),
+    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT),
     at(_.CHANGED, "UpdateModel"),
     at(_.CHANGED, "UpdateModel", CARRIED_OUT),
     at(_.CHANGED, "MergeVersionAliases", CARRIED_OUT),
@@ -155,6 +154,7 @@ RESOURCES = (
     at(_.FIRST, "Create", LOST),
     at(_.FIRST, "Create", CARRIED_OUT),
     at(_.FIRST, "Create", ANSWERED),
+    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT),
     at(_.CHANGED, "UpdatePersistentResource"),
     at(_.CHANGED, "UpdatePersistentResource", CARRIED_OUT, PROVIDER),
     at(_.CHANGED, "UpdatePersistentResource", ANSWERED),
@@ -176,6 +176,7 @@ BUCKETS = (
     at(_.FIRST, "Create", LOST),
     at(_.FIRST, "Create", CARRIED_OUT, BOTH),
     at(_.FIRST, "Create", ANSWERED),
+    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT, BOTH),
     at(_.FIRST_AND_ANOTHER, "Create", CARRIED_OUT, BOTH),
     at(_.CHANGED, "Update", CARRIED_OUT),
     at(_.ON_DEMAND, "Create", CARRIED_OUT),
@@ -188,6 +189,7 @@ REPOSITORIES = (
     at(_.FIRST, "Create", LOST),
     at(_.FIRST, "Create", CARRIED_OUT, BOTH),
     at(_.FIRST, "Create", ANSWERED),
+    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT),
     at(_.FIRST_AND_ANOTHER, "Create", CARRIED_OUT),
     at(_.CHANGED, "UpdateRepository", CARRIED_OUT),
     at(_.ON_DEMAND, "Create", CARRIED_OUT),
@@ -278,11 +280,9 @@ def _trials(stage: Stage) -> set[str]:
     return {one["customJob"] for one in job.get("trials", [])}
 
 
-def up_again(stage: Stage, operation: Operation) -> None:
+def up_again(stage: Stage) -> None:
     """Deploy as if nothing had been killed, and assert that the deployment after that has nothing to do."""
-    # Nothing in the program or the state knows of a version that was uploaded for what is declared no more.
-    forgotten = operation is _.REPLACED_AND_BACK and stage.subject is MODEL
-    stage.up(*(["--refresh"] if forgotten else []))
+    stage.up()
     stage.settle()
     stage.until(lambda: set(stage.states()) <= {"RUNNING", "PENDING", "SUCCEEDED"}, "it runs")
     assert_as_declared(stage)
@@ -321,7 +321,7 @@ def test_kill(stage: Stage, row: Row, victim: Victim) -> None:
             stage.declare()
         elif operation is _.REPLACED_AND_BACK:
             stage.restore(first)
-        up_again(stage, operation)
+        up_again(stage)
         if operation in (_.CHANGED, _.REBOOTED, _.REFRESHED):
             assert [one["name"] for one in stage.jobs()] == before
             assert stage.submissions() == 0
@@ -330,3 +330,28 @@ def test_kill(stage: Stage, row: Row, victim: Victim) -> None:
         if ALL:
             stage.destroy()
             stage.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("subject", "field"),
+    [
+        pytest.param(BUCKET, "name", id="bucket"),
+        pytest.param(REPOSITORY, "repository_id", id="repository", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize(
+    "victim", [pytest.param(PROVIDER, id="provider"), pytest.param(BOTH, id="both", marks=pytest.mark.slow)]
+)
+def test_another_name_after_a_kill(stage: Stage, subject: Subject, field: str, victim: Victim) -> None:
+    """Rename a resource, kill the provider after it created the new one, and rename it again."""
+    stage.take(subject)
+    stage.prepare(Situation.LIVE)
+    with stage.trial():
+        stage.declare(options=f'{field}="the-second"')
+        stage.interrupt(UP, Hold(what=subject.method("Create"), moment=CARRIED_OUT), victim)
+        assert [one["name"].rpartition("/")[2] for one in stage.jobs()][-1] == "the-second"
+        stage.declare(options=f'{field}="the-third"')
+        up_again(stage)
+        assert [one["name"].rpartition("/")[2] for one in stage.jobs()] == ["the-third"]
+        stage.destroy()
+        stage.assert_nothing_is_left()

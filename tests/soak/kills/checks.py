@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from soak.kills.desired import JOBS, Desired
@@ -30,17 +30,32 @@ def complaints(desired: Desired, deployment: Deployment, service: Service) -> It
     yield from _of_others(desired, ids, service)
 
 
-def doubled(seen: Mapping[str, Job]) -> Iterator[str]:
-    """Yield the declarations that ran twice at any time; `seen` has every job by its name."""
+def doubled(
+    seen: Mapping[str, Job], *, there: Collection[str] = (), struck: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield the declarations that ran twice at any time; `seen` has every job by its name.
+
+    `struck` has the ids of the custom jobs whose processes were killed. A job with one of them has failed. If
+    a deployment ran it again and deleted its record, which takes less time than two looks, nobody has seen
+    that: its name is not in `there`, the names that exist.
+    """
     by_salt: dict[tuple[str, str], list[Job]] = {}
     for job in seen.values():
         by_salt.setdefault((job.name.split("/")[-2], job.salt), []).append(job)
     for (collection, salt), jobs in by_salt.items():
         if collection == "customJobs" and salt.partition("-")[0] not in JOBS:
             continue  # trials and the jobs behind pipelines
-        good = [job for job in jobs if job.state != "FAILED"]
+        good = [
+            job
+            for job in jobs
+            if job.state != "FAILED" and not (_was_struck(job, struck) and job.name not in there)
+        ]
         if len(good) > 1:
             yield f"{salt} ran {len(good)} times: {', '.join(map(str, good))}"
+
+
+def _was_struck(job: Job, struck: Collection[str]) -> bool:
+    return any(name.rpartition("/")[2] in struck for name in (job.name, *job.inner))
 
 
 def _of_state(desired: Desired, deployment: Deployment) -> Iterator[str]:

@@ -80,6 +80,10 @@ JOBS = ("short", "long", "imaged", "train")
 """The slots that are custom jobs."""
 
 
+NAMED = ("staging", "file", "package", "trainers", "image", "model")
+"""The slots whose resource has another name in the service after a change of `version`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Slot:
     """A declaration: a change of `version` replaces it, a change of `note` is made in place."""
@@ -144,12 +148,19 @@ def first(chance: random.Random) -> Desired:
     return made
 
 
-def changed(desired: Desired, chance: random.Random) -> tuple[Desired, tuple[Change, ...]]:
-    """Return the desired state after one to four random changes, and the changes."""
+def changed(
+    desired: Desired, chance: random.Random, *, renamed: str = ""
+) -> tuple[Desired, tuple[Change, ...]]:
+    """Return the desired state after one to four random changes, and the changes.
+
+    The first change replaces the slot `renamed`, if it is declared.
+    """
     changes = []
-    for _ in range(chance.randrange(1, 5)):
+    for number in range(chance.randrange(1, 5)):
         slot = chance.choice(list(NEEDS))
-        if slot not in desired.slots:
+        if number == 0 and renamed in desired.slots:
+            slot, what = renamed, "replaced"
+        elif slot not in desired.slots:
             what = "added"
             desired = _with(desired, slot)
         else:

@@ -68,7 +68,9 @@ class History:
         try:
             for step in range(STEPS):
                 strike = strikes.drawn(chance, now, changes, has_disk=self.lane.disk.is_mounted)
-                later, more = desired.changed(now, chance) if strike.again else (now, ())
+                later, more = now, ()
+                if strike.again:
+                    later, more = desired.changed(now, chance, renamed=strike.renamed)
                 outcome = self._step(step, strike, now, later, (*changes, *more))
                 sound = not outcome.findings
                 if not self.report(outcome) or not sound:
@@ -142,7 +144,8 @@ class History:
                 found = [f"the emulator does not answer: {error}"]
             if not found or time.monotonic() > until:
                 self.lane.look(control)
-                return [*found, *checks.doubled(self.lane.counted())]
+                lane = self.lane
+                return [*found, *checks.doubled(lane.counted(), there=lane.there, struck=lane.struck)]
             time.sleep(0.3)
 
     def _end(self) -> list[str]:
@@ -167,7 +170,7 @@ class History:
                 command.wait()
                 return command, False, ()
             in_flight = tuple(self.lane.in_flight())
-            struck = self._kill(strike, command)
+            struck = self._kill(strike, command, control)
         finally:
             if number is not None:
                 with contextlib.suppress(ControlError):  # it may be the victim
@@ -200,7 +203,7 @@ class History:
             time.sleep(0.03)
         return False
 
-    def _kill(self, strike: Strike, command: Command) -> bool:
+    def _kill(self, strike: Strike, command: Command, control: Control) -> bool:
         match strike.victim:
             case Victim.PULUMI:
                 victims = [one for one in command.family() if _is_pulumi(one)] or command.family()[:1]
@@ -219,6 +222,10 @@ class History:
             case Victim.DISK:
                 self.lane.disk.fill()
                 return True
+        if strike.victim in (Victim.MACHINE, Victim.SUPERVISOR, Victim.REPLICA):
+            with contextlib.suppress(ControlError):  # so that the job of each trial and pipeline is known
+                self.lane.look(control)
+            self.lane.strike(victims)
         for one in victims:
             kill(one)
         psutil.wait_procs(victims, timeout=_DIES_SECONDS)

@@ -80,14 +80,17 @@ class Command:
 class Lane:
     """The project.
 
-    `seen` has every job that was ever on its emulator, by name, with its last state. Those in `forgiven` were
-    there before a `down`: what is declared afterwards runs again.
+    `seen` has every job that was ever on its emulator, by name, with its last state, `there` the names at the
+    last look. Those in `forgiven` were there before a `down`: what is declared afterwards runs again.
+    `struck` has the ids of the custom jobs whose processes were killed.
     """
 
     folder: Path
     disk: disk.Disk = field(init=False)
     seen: dict[str, Job] = field(default_factory=dict)
+    there: frozenset[str] = frozenset()
     forgiven: set[str] = field(default_factory=set)
+    struck: set[str] = field(default_factory=set)
     _number: int = 0
 
     def __post_init__(self) -> None:
@@ -200,7 +203,9 @@ class Lane:
 
     def look(self, control: Control) -> None:
         """Record the jobs of this moment."""
-        self.seen.update({job.name: job for job in service.runs(control)})
+        found = {job.name: job for job in service.runs(control)}
+        self.seen.update(found)
+        self.there = frozenset(found)
 
     def forgive(self) -> None:
         """Count no job of this moment among the runs of its declaration."""
@@ -223,6 +228,13 @@ class Lane:
     def supervisors(self) -> list[psutil.Process]:
         name = "vertex_emulator.custom_jobs.supervisor.supervisor"
         return [one for one in self.processes() if is_module(one, name)]
+
+    def strike(self, victims: list[psutil.Process]) -> None:
+        """Record the custom jobs of the supervisors and replicas among the victims."""
+        for one in self.supervisors():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if {one, *one.children(recursive=True)} & set(victims):
+                    self.struck.add(Path(words(one)[-1]).name)
 
     def replicas(self) -> list[psutil.Process]:
         """Return the programs of the replicas, below their supervisors."""

@@ -16,12 +16,16 @@ _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A custom job, tuning job or pipeline; `salt` is that of the declaration that it was submitted for."""
+    """A custom job, tuning job or pipeline; `salt` is that of the declaration that it was submitted for.
+
+    `inner` has the names of the custom jobs that it has submitted.
+    """
 
     name: str
     slot: str
     salt: str
     state: str
+    inner: tuple[str, ...] = ()
 
     @property
     def has_ended(self) -> bool:
@@ -80,10 +84,7 @@ def read(control: Control) -> Service:
     repositories = _all(control, f"{_PARENT}/repositories", "repositories")
     tuning = _all(control, f"{_PARENT}/hyperparameterTuningJobs", "hyperparameterTuningJobs")
     pipelines = _all(control, f"{_PARENT}/trainingPipelines", "trainingPipelines")
-    owners = {
-        **{trial.get("customJob", ""): one["name"] for one in tuning for trial in one.get("trials", [])},
-        **{one.get("trainingTaskMetadata", {}).get("backingCustomJob", ""): one["name"] for one in pipelines},
-    }
+    owners = {name: one["name"] for one in (*tuning, *pipelines) for name in _inner(one)}
     found = [_job(one) for one in _all(control, f"{_PARENT}/customJobs", "customJobs")]
     models = _all(control, f"{_PARENT}/models", "models")
     return Service(
@@ -138,4 +139,11 @@ def _job(record: Record) -> Job:
         slot=salt.partition("-")[0],
         salt=salt,
         state=record["state"].removeprefix("JOB_STATE_").removeprefix("PIPELINE_STATE_"),
+        inner=_inner(record),
     )
+
+
+def _inner(record: Record) -> tuple[str, ...]:
+    names = [trial.get("customJob", "") for trial in record.get("trials", [])]
+    names.append(record.get("trainingTaskMetadata", {}).get("backingCustomJob", ""))
+    return tuple(filter(None, names))

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soak.kills.desired import Change, Desired
+from soak.kills.desired import NAMED, Change, Desired
 
 
 class Victim(enum.Enum):
@@ -35,6 +35,9 @@ _WEIGHTS = {
     Victim.REPLICA: 2,
     Victim.DISK: 3,
 }
+_RENAMED_AGAIN = 0.25
+"""Share of the kills after which a resource that the deployment was creating is renamed."""
+
 _VERBS = {"up": 88, "down": 7, "refresh": 5}
 
 
@@ -45,7 +48,7 @@ class Strike:
     The point is one of three. With `method`: its `nth` call, before the emulator carries it out, or after,
     when nobody has the answer yet. With `seconds`: so long after the engine began with the first resource.
     Else a `share` of the command's usual length. `fills` is the time for which a disk is full. `again`: the
-    user edits the program before the next `up`.
+    user edits the program before the next `up`; the resource of the slot `renamed` then has another name.
     """
 
     verb: str
@@ -57,6 +60,7 @@ class Strike:
     carried_out: bool = True
     fills: float = 0.0
     again: bool = False
+    renamed: str = ""
 
     def __str__(self) -> str:
         place = f"{self.victim.value} in {self.verb}"
@@ -86,6 +90,8 @@ def drawn(chance: random.Random, desired: Desired, changes: Sequence[Change], *,
     methods = [*methods, ("*", chance.randrange(1, 5))]
     method, nth = chance.choice(methods)
     way = chance.choices(("call", "resource", "share"), (50, 35, 15))[0]
+    named = [one.slot for one in changes if one.what in ("added", "replaced") and one.slot in NAMED]
+    renamed = chance.choice(named) if named and chance.random() < _RENAMED_AGAIN else ""
     seconds = round(1.6 * chance.random() ** 1.5, 3)
     return Strike(
         verb=verb,
@@ -96,5 +102,6 @@ def drawn(chance: random.Random, desired: Desired, changes: Sequence[Change], *,
         nth=nth,
         carried_out=chance.random() < 0.7,
         fills=chance.choice((0.5, 2.0, 8.0)),
-        again=chance.random() < 0.15,
+        again=bool(renamed) or chance.random() < 0.15,
+        renamed=renamed,
     )

@@ -13,20 +13,36 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 THREADS = 64
-"""The most threads of the host. Each is started when a call needs it."""
+"""The most threads of the host. Each call gets a new one, until there are so many."""
+
+
+class _NoneIdle(threading.Semaphore):
+    """The pool's count of its idle threads: none.
+
+    The pool counts a thread as idle that takes the next waiting call at once. A later call would then wait
+    although the pool may start a thread for it.
+    """
+
+    def acquire(self, *_args: object, **_named: object) -> bool:
+        return False
+
+    def release(self, *_args: object, **_named: object) -> None:
+        return
 
 
 def widen() -> bool:
     """Let the pool that runs this thread start up to `THREADS` threads. Return whether there is one.
 
-    The pool does not start threads for the calls that wait already, so each gets an empty one behind it.
+    The calls that wait already get their threads here: the pool starts one only with a new call.
     """
     pool = _pool()
     if pool is None or not isinstance(getattr(pool, "_max_workers", None), int):
         return False
-    pool._max_workers = THREADS
-    for _ in range(pool._work_queue.qsize()):
-        pool.submit(_nothing)
+    with pool._shutdown_lock:  # as `submit` does
+        pool._max_workers = THREADS
+        pool._idle_semaphore = _NoneIdle()
+        for _ in range(pool._work_queue.qsize()):
+            pool._adjust_thread_count()
     return True
 
 
@@ -36,7 +52,3 @@ def _pool() -> ThreadPoolExecutor | None:
     reference = arguments[0] if arguments else None
     pool = reference() if isinstance(reference, weakref.ref) else None
     return pool if isinstance(pool, ThreadPoolExecutor) else None
-
-
-def _nothing() -> None:
-    return

@@ -23,6 +23,7 @@ from pulumi_vertex_training.plugin.provider import (
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.run_context import DeclaredRun
+from pulumi_vertex_training.plugin.running.cost_line import announce_cost
 from pulumi_vertex_training.plugin.running.declaration import (
     RECORD,
     JobInputs,
@@ -150,6 +151,7 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     if checked["spec_hash"] != old.get("spec_hash"):
         for sentence in declared.filled_in(props):
             OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
+    announce_cost(declared, inputs, unknown, old=old, checked=checked)
     if isinstance(checked["run"], str):
         OPERATION.runs.note_declared_run(
             DeclaredRun(

@@ -27,11 +27,14 @@ def problems_of_declaration(
     passed_over: Collection[str],
     lookups: Lookups,
     settings: Settings,
+    is_preview: bool,
+    replaces: str = "",
 ) -> tuple[Problem, ...]:
     """Return why a job could not be submitted, by what the service answers in time.
 
     `values` are its inputs, with markers for values that are not known yet. `passed_over` are the paths of
-    values that are not looked up.
+    values that are not looked up. `is_preview` is false while a deployment runs. `replaces` is the key of the
+    run that ends for it, "" for none.
     """
     from pulumi_vertex_training.runs import prerequisites  # imported only if needed
 
@@ -40,11 +43,10 @@ def problems_of_declaration(
     if inputs is None or place is None:
         return ()
     chooses_directory = declared.spec.output_directory(inputs) is None
-    needs = prerequisites.needs_of(
-        declared.spec_of(inputs),
-        staging_bucket=inputs.staging_bucket if chooses_directory else None,
-        passed_over={*passed_over, *decoded.unknown, *decoded.damaged},
-    )
+    unknown = decoded.unknown | decoded.damaged
+    spec = declared.spec_of(inputs)
+    staging_bucket = inputs.staging_bucket if chooses_directory else None
+    needs = prerequisites.needs_of(spec, staging_bucket=staging_bucket, passed_over={*passed_over, *unknown})
 
     answers = prerequisites.answers_of(
         needs,
@@ -53,12 +55,40 @@ def problems_of_declaration(
         functools.partial(endpoint_for_lookups, place, settings),
         seconds=settings.lookup_seconds,
     )
-    return prerequisites.problems_of(
+    found = prerequisites.problems_of(
         needs,
         answers,
         project=place.project,
         location=place.location,
         on_machines=lambda wire: declared.on_machines(inputs, wire, decoded.unknown),
+    )
+    if place.endpoint != "google" or not (settings.lookup_seconds and settings.preflight_seconds):
+        return found
+    from pulumi_vertex_training.preflight import before_submission  # imported only if needed
+    from pulumi_vertex_training.preflight.subject import Subject
+
+    if before_submission.is_off():
+        return found
+    return (
+        *found,
+        *before_submission.problems_of(
+            Subject(
+                name=name,
+                collection=declared.gateway.collection,
+                spec=spec,
+                staging_bucket=staging_bucket or "",
+                unknown=unknown,
+                passed_over=frozenset(passed_over),
+                replaces=replaces,
+            ),
+            project=place.project,
+            location=place.location,
+            connect=functools.partial(endpoint_for_lookups, place, settings),
+            lookups=lookups,
+            seconds=settings.preflight_seconds,
+            reported={problem.path for problem in found},
+            is_preview=is_preview,
+        ),
     )
 
 
@@ -82,6 +112,8 @@ def require(
         passed_over=declaration.passed_over,
         lookups=OPERATION.runs.lookups,
         settings=OPERATION.settings,
+        is_preview=declaration.is_preview,
+        replaces=key,
     )
     if certain and (refused := errors(found)):
         listed = "\n".join(f"  {problem}" for problem in refused)

@@ -1,0 +1,257 @@
+"""Notes of creations that began on this machine: what an interrupted one made is found under any name.
+
+A service is asked for what an interrupted deployment created only by the name that is declared. If the
+program gives the resource another name, or takes the change back, before the next `up`, nobody would ask for
+the first one. So a note is written before each creation call, into the folder `creations` of the stack's data
+folder (`dataDir`). It is named by the key of the resource and a hash of the name, and has two states:
+
+* `begun`: the engine has no answer, so no state has the resource.
+* `made`: the engine has the answer. The next `diff` of the resource shows whether the state has it.
+
+A note goes when a state is seen to have the resource. What remains belongs to no state: `create`, `update`
+or `delete` of the resource removes it, or that of the stack's key. Only what carries the key and nobody has
+touched is deleted. Notes are local files: no call is made where nothing was interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pulumi.dynamic import DiffResult
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.host import process
+from pulumi_vertex_training.plugin.operation import OPERATION
+from vertex_emulator import launcher
+from vertex_emulator.launcher import LauncherError
+from vertex_training.fields.labels import KEY_LABEL
+
+KEPT = 1000
+"""The most notes that are kept; the oldest ones are deleted."""
+
+_BEGUN, _MADE = ".begun", ".made"
+_DIGITS = 16
+_RECORDED = "the id of the resource with a key"
+
+
+class Remover(Protocol):
+    """A provider whose creations are noted."""
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        """Delete what an interrupted creation of this id made; return False if somebody has used it since.
+
+        Raises NotFound if nothing of this id carries the key.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Creation:
+    """A creation that began.
+
+    `provider` is the name of the provider's class, `id` is unique among what its resources create.
+    `recorded_id` is the id that the state had for the resource at that time, or "".
+    """
+
+    provider: str
+    id: str
+    key: str
+    title: str
+    endpoint: str
+    project: str
+    location: str
+    recorded_id: str = ""
+
+
+@contextlib.contextmanager
+def noted(provider: Remover, props: Mapping[str, Any], id_: str, *, key: str, title: str) -> Iterator[None]:
+    """Note the creation inside the block. First delete what interrupted ones of this resource made."""
+    begin(provider, props, id_, key=key, title=title)
+    yield
+    answered(id_, key)
+
+
+def begin(provider: Remover, props: Mapping[str, Any], id_: str, *, key: str, title: str) -> None:
+    """Note that a creation begins, as `noted` does. A full disk does not stop it."""
+    if not key:
+        return
+    remove_others(id_, key)
+    place = {name: str(props[name]) for name in ("endpoint", "project", "location")}
+    creation = Creation(
+        provider=type(provider).__name__,
+        id=id_,
+        key=key,
+        title=title,
+        recorded_id=OPERATION.recorded_value(_RECORDED, key) or "",
+        **place,
+    )
+    folder = _folder()
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / f"{_stem(id_, key)}{_BEGUN}").write_text(json.dumps(asdict(creation)), encoding="utf-8")
+        (folder / f"{_stem(id_, key)}{_MADE}").unlink(missing_ok=True)
+        notes = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
+        for one in notes[: max(0, len(notes) - KEPT)]:
+            one.unlink(missing_ok=True)
+
+
+def answered(id_: str, key: str) -> None:
+    """Note that the engine gets the answer of the creation, unless the engine was killed before."""
+    note = _folder() / f"{_stem(id_, key)}{_BEGUN}"
+    with contextlib.suppress(OSError):
+        if key and note.exists() and process.engine_is_alive(process.engine_address()):
+            note.replace(note.with_suffix(_MADE))
+
+
+def forget(id_: str, key: str) -> None:
+    """Remove the notes of a creation: a state has what it made, or that was deleted."""
+    for suffix in (_BEGUN, _MADE):
+        (_folder() / f"{_stem(id_, key)}{suffix}").unlink(missing_ok=True)
+
+
+def with_removals(difference: DiffResult, id_: str, *, key: str, recorded_id: str = "") -> DiffResult:
+    """Return the difference, or an update if interrupted creations of the resource have to be removed.
+
+    `id_` is the id of the creation that the state has, `recorded_id` that of the resource if it is another
+    one. A replacement removes them when it creates the resource.
+    """
+    if not key:
+        return difference
+    forget(id_, key)
+    OPERATION.note_recorded_value(_RECORDED, key, recorded_id or id_)
+    found = _others(id_, key)
+    if not found or difference.replaces:
+        return difference
+    for note in found:
+        if (creation := _read(note)) is not None:
+            OPERATION.say_once(
+                f"{creation.title}: an interrupted deployment of this stack began to create it, and it is "
+                "not declared. If it exists and is unused, it is deleted"
+            )
+    return DiffResult(changes=True, replaces=[], delete_before_replace=bool(difference.delete_before_replace))
+
+
+def remove_others(id_: str, key: str) -> None:
+    """Delete what interrupted creations of the resource made, other than that of this id."""
+    for note in _others(id_, key):
+        _remove(note)
+
+
+def remove_with(id_: str, *, recorded_id: str = "") -> None:
+    """Forget the creation of a resource that is deleted, and delete what was to replace it.
+
+    `recorded_id` is the id of the resource, if it is another one than that of the creation.
+    """
+    for note in _notes():
+        if note.stem.endswith(f".{_digest(id_)}"):
+            note.unlink(missing_ok=True)
+        elif note.suffix == _BEGUN:
+            creation = _read(note)
+            if creation is not None and creation.recorded_id == (recorded_id or id_):
+                _remove(note)
+
+
+def remove_inside(place: str, labels: Callable[[], Mapping[str, str]]) -> None:
+    """Delete what interrupted creations of the same stack made inside a resource that is deleted.
+
+    `place` begins their ids, `labels` returns the labels of the resource. Raises NotFound as `labels` does.
+    """
+    found = [
+        (note, creation)
+        for note in _notes()
+        if note.suffix == _BEGUN and (creation := _read(note)) is not None and creation.id.startswith(place)
+    ]
+    if not found:
+        return
+    stack = labels().get(KEY_LABEL, "").partition("-")[0]
+    for note, creation in found:
+        if creation.key.partition("-")[0] == stack:
+            _remove(note)
+
+
+def remove_of_stack(stack_key: str) -> None:
+    """Delete what interrupted creations of a stack made and no state has: the stack's key is deleted."""
+    for note in _notes(f"{stack_key}-"):
+        if note.suffix == _BEGUN:
+            _remove(note)
+
+
+def _others(id_: str, key: str) -> list[Path]:
+    """Return the notes of the resource's other creations that no state has.
+
+    One with the state `made` counts only if this operation has seen what the state has.
+    """
+    if not key:
+        return []
+    knows_state = OPERATION.recorded_value(_RECORDED, key) is not None
+    return [
+        note
+        for note in _notes(f"{key}.")
+        if note.stem != _stem(id_, key) and (note.suffix == _BEGUN or knows_state)
+    ]
+
+
+def _remove(note: Path) -> None:
+    """Delete what the noted creation made, and the note. A service that refuses is asked again next time."""
+    creation = _read(note)
+    removed: bool | None = None
+    if creation is not None:
+        try:
+            endpoint = endpoint_of(vars(creation))
+            provider = getattr(
+                importlib.import_module(registry.PROVIDERS[creation.provider]), creation.provider
+            )()
+            removed = provider.remove_interrupted(endpoint, creation.id, creation.key)
+        except NotFound:
+            pass
+        except (CloudError, LauncherError) as error:
+            process.say(
+                f"warning: {creation.title}, which an interrupted deployment of this stack created, could "
+                f"not be deleted: {error}"
+            )
+            return
+        if removed is not None:
+            what = "is deleted" if removed else "is used or was changed since, so it stays"
+            process.say(
+                f"{creation.title}: an interrupted deployment of this stack created it, and it is not "
+                f"declared; it {what}"
+            )
+    with contextlib.suppress(OSError):
+        note.unlink(missing_ok=True)
+
+
+def _read(note: Path) -> Creation | None:
+    """Return the creation of a note, or None for one that was not written to its end."""
+    try:
+        creation = Creation(**json.loads(note.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return creation if creation.provider in registry.PROVIDERS else None
+
+
+def _notes(beginning: str = "") -> list[Path]:
+    try:
+        return sorted(one for one in _folder().iterdir() if one.name.startswith(beginning))
+    except OSError:
+        return []
+
+
+def _stem(id_: str, key: str) -> str:
+    return f"{key}.{_digest(id_)}"
+
+
+def _digest(id_: str) -> str:
+    return hashlib.sha256(id_.encode()).hexdigest()[:_DIGITS]
+
+
+def _folder() -> Path:
+    return launcher.data_dir_of(OPERATION.settings.data_dir) / "creations"

@@ -1,0 +1,48 @@
+"""The line on the row of a job, in a preview, with the cost of the run that a deployment would start.
+
+A job that stays as it is has no line, so nothing is imported and no price is looked up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
+from vertex_training.fields.decode import Decoded
+
+
+def announce_cost(
+    declared: JobResourceType,
+    inputs: JobInputs,
+    unknown: frozenset[str],
+    *,
+    old: Mapping[str, Any],
+    checked: Mapping[str, Any],
+) -> None:
+    """Print the cost of a new run in a preview, by the checked inputs and those of the state (empty without).
+
+    A job that is adopted has no new run.
+    """
+    key = declared.operation_key(checked)
+    declaration = OPERATION.runs.job_declaration(key)
+    is_same = all(old.get(name) == checked.get(name) for name in ("run", "spec_hash"))
+    if not declaration.is_preview or is_same or (inputs.adopt and not old and not OPERATION.exists(key)):
+        return
+    # imported only if needed
+    from pulumi_vertex_training.cloud.prices.price_file import current_prices
+    from pulumi_vertex_training.costs import words
+    from pulumi_vertex_training.costs.declared import cost_of_decoded
+    from vertex_training.fields.values import UNKNOWN
+
+    spec = declared.spec_of(inputs)
+    region = UNKNOWN if "location" in unknown else inputs.location
+    cost = cost_of_decoded(
+        Decoded(spec=spec, draft=spec, unknown=unknown), region=region, table=current_prices()
+    )
+    if cost is not None:
+        verb = "would cost on Google Cloud" if inputs.endpoint == "emulator" else "costs"
+        OPERATION.say_once(
+            f"{declared.resource(checked)} {verb}: {words.sentence(cost)}", urn=declaration.urn
+        )
