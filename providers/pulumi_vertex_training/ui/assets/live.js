@@ -1,0 +1,344 @@
+// Keeps an open page up to date, filters tables and logs, and counts ages. It loads nothing from elsewhere.
+"use strict";
+
+// Parts are HTML that the dashboard's own templates made, with every text escaped. The policy of the page allows
+// HTML here and nowhere else.
+const policy = window.trustedTypes
+  ? window.trustedTypes.createPolicy("dashboard", { createHTML: (html) => html })
+  : { createHTML: (html) => html };
+
+const MOST_LINES = 5000;
+const page = document.documentElement;
+
+function elementOf(html) {
+  const template = document.createElement("template");
+  template.innerHTML = policy.createHTML(html);
+  return template.content.firstElementChild;
+}
+
+// Runs a change of the page, and then puts the keyboard's focus back where it was.
+function keepingFocus(change) {
+  const focused = document.activeElement && document.activeElement.id;
+  change();
+  if (focused && (!document.activeElement || document.activeElement.id !== focused)) {
+    const again = document.getElementById(focused);
+    if (again) again.focus({ preventScroll: true });
+  }
+}
+
+function showParts(parts) {
+  keepingFocus(() => {
+    for (const [id, html] of Object.entries(parts.fragments)) {
+      const place = document.getElementById(id);
+      if (!place) continue;
+      place.innerHTML = policy.createHTML(html);
+      const section = place.closest("section");
+      if (section && section.hasAttribute("data-hides-if-empty") && html.trim()) section.hidden = false;
+    }
+    for (const [id, rows] of Object.entries(parts.rows)) {
+      const body = document.getElementById(id);
+      if (body) showRows(body, rows);
+    }
+  });
+  countAges();
+  document.dispatchEvent(new Event("parts"));
+}
+
+// A curve stays as it is drawn, with its table open, and gets other points (curves.js).
+function replaceRow(old, made) {
+  if (!old.dataset.curve || !made.dataset.curve) {
+    old.replaceWith(made);
+    return;
+  }
+  old.querySelector("figcaption").replaceWith(made.querySelector("figcaption"));
+  old.dataset.curve = made.dataset.curve;
+}
+
+function showRows(body, rows) {
+  const created = new Map();
+  for (const [key, html] of Object.entries(rows.changed)) {
+    const made = elementOf(html);
+    if (!made) continue;
+    const old = document.getElementById(key);
+    if (old && old.parentElement === body) replaceRow(old, made);
+    else created.set(key, made);
+  }
+  if (rows.order) {
+    const wanted = new Set(rows.order);
+    for (const row of [...body.children]) if (!wanted.has(row.id)) row.remove();
+    let next = body.firstElementChild;
+    for (const key of rows.order) {
+      if (next && next.id === key) {
+        next = next.nextElementSibling;
+        continue;
+      }
+      const row = created.get(key) || document.getElementById(key);
+      if (row) body.insertBefore(row, next);
+    }
+  }
+  delete body.dataset.all;
+  const section = body.closest("section");
+  if (section && section.hasAttribute("data-hides-if-empty")) {
+    section.hidden = !section.querySelector("tbody > *, .curves > *, dl > *");
+  }
+  filterTable(body);
+}
+
+// Filters of tables
+
+function filterTable(body) {
+  const search = document.querySelector(`[data-filter="${body.id}"]`);
+  const state = document.querySelector(`[data-filter-state="${body.id}"]`);
+  const inner = document.querySelector(`[data-filter-inner="${body.id}"]`);
+  const note = document.querySelector(`[data-filter-note="${body.id}"]`);
+  const wanted = search ? search.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+  let shown = 0;
+  let all = 0;
+  for (const row of body.children) {
+    const text = row.textContent.toLowerCase();
+    const fits =
+      wanted.every((word) => text.includes(word)) &&
+      (!state || !state.value || row.dataset.state === state.value) &&
+      (!inner || inner.checked || !row.dataset.inner);
+    row.hidden = !fits;
+    all += 1;
+    shown += fits ? 1 : 0;
+  }
+  // A first view has the newest rows; the others come as soon as the page is connected.
+  const rest = Math.max(Number(body.dataset.all || 0) - all, 0);
+  const words = shown === all ? `${all + rest} in all` : `${shown} of ${all + rest} shown`;
+  if (note) note.textContent = rest ? `${words}, ${rest} are loading` : words;
+}
+
+function filterTables() {
+  for (const control of document.querySelectorAll("[data-filter], [data-filter-state], [data-filter-inner]")) {
+    const id = control.dataset.filter || control.dataset.filterState || control.dataset.filterInner;
+    const body = document.getElementById(id);
+    control.addEventListener("input", () => filterTable(body));
+    filterTable(body);
+  }
+}
+
+// The log
+
+const log = document.getElementById("log");
+const logReplica = document.getElementById("log-replica");
+const logSeverity = document.getElementById("log-severity");
+const logWords = document.getElementById("log-words");
+const logFollow = document.getElementById("log-follow");
+const logNote = document.getElementById("log-note");
+const SEVERE = new Set(["ERROR", "CRITICAL", "ALERT", "EMERGENCY"]);
+
+function fitsLog(line) {
+  const severity = line.dataset.severity;
+  const level = logSeverity.value;
+  return (
+    (!logReplica.value || line.dataset.replica === logReplica.value) &&
+    (!level || SEVERE.has(severity) || (level === "WARNING" && severity === "WARNING")) &&
+    (!logWords.value || line.textContent.toLowerCase().includes(logWords.value.toLowerCase()))
+  );
+}
+
+function lineOf([time, severity, replica, message]) {
+  const line = document.createElement("li");
+  line.dataset.severity = severity;
+  line.dataset.replica = replica;
+  const moment = document.createElement("time");
+  moment.dateTime = time;
+  moment.textContent = new Date(time).toTimeString().slice(0, 8);
+  const name = document.createElement("span");
+  name.className = "replica";
+  name.textContent = replica;
+  const text = document.createElement("span");
+  text.className = "message";
+  text.textContent = message;
+  line.append(moment, " ", name, " ", text);
+  return line;
+}
+
+// Trials and replicas that appear later can be chosen, too.
+function offerReplica(name) {
+  for (const option of logReplica.options) if (option.value === name) return;
+  logReplica.add(new Option(name, name));
+}
+
+function noteLog() {
+  let shown = 0;
+  for (const line of log.children) shown += line.hidden ? 0 : 1;
+  const all = log.children.length;
+  const oldest = log.dataset.isCut ? "the newest " : "";
+  logNote.textContent = shown === all ? `${oldest}${all} lines` : `${shown} of ${oldest}${all} lines`;
+}
+
+// Lines of the last seconds are sent again, because a replica's line may arrive after later ones of others.
+const known = new Set();
+
+function keyOf(time, replica, message) {
+  return `${time} ${replica} ${message}`;
+}
+
+function keyOfLine(line) {
+  return keyOf(timeOf(line), line.dataset.replica, line.querySelector(".message").textContent);
+}
+
+function timeOf(line) {
+  return line.firstElementChild.dateTime;
+}
+
+function addLines(lines) {
+  for (const each of lines) {
+    const [time, , replica, message] = each;
+    const key = keyOf(time, replica, message);
+    if (known.has(key)) continue;
+    known.add(key);
+    const line = lineOf(each);
+    offerReplica(replica);
+    line.hidden = !fitsLog(line);
+    let before = log.lastElementChild;
+    while (before && timeOf(before) > time) before = before.previousElementSibling;
+    if (before) before.after(line);
+    else log.prepend(line);
+  }
+  while (log.children.length > MOST_LINES) {
+    known.delete(keyOfLine(log.firstElementChild));
+    log.firstElementChild.remove();
+    log.dataset.isCut = "true";
+  }
+  noteLog();
+  if (logFollow.checked) log.scrollTop = log.scrollHeight;
+}
+
+function filterLog() {
+  const download = document.getElementById("log-download");
+  download.search = logReplica.value ? `?replica=${encodeURIComponent(logReplica.value)}` : "";
+  for (const line of log.children) line.hidden = !fitsLog(line);
+  noteLog();
+  if (logFollow.checked) log.scrollTop = log.scrollHeight;
+}
+
+function startLog() {
+  for (const control of [logReplica, logSeverity, logWords]) control.addEventListener("input", filterLog);
+  logFollow.addEventListener("input", filterLog);
+  // Scrolling up stops following, and scrolling to the end follows again.
+  log.addEventListener("scroll", () => {
+    logFollow.checked = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  });
+  for (const line of log.children) {
+    known.add(keyOfLine(line));
+    offerReplica(line.dataset.replica);
+  }
+  filterLog();
+}
+
+// Ages
+
+function inWords(seconds) {
+  const whole = Math.max(Math.floor(seconds), 0);
+  const two = (number) => String(number).padStart(2, "0");
+  const minutes = Math.floor(whole / 60);
+  const hours = Math.floor(whole / 3600);
+  const days = Math.floor(whole / 86400);
+  if (!minutes) return `${whole}s`;
+  if (!hours) return `${minutes}m${two(whole % 60)}s`;
+  if (!days) return `${hours}h${two(minutes % 60)}m`;
+  return `${days}d${two(hours % 24)}h`;
+}
+
+function countAges() {
+  const now = Date.now() + 1000 * Number(page.dataset.ahead || 0); // the clock of the emulator can be moved
+  for (const each of document.querySelectorAll("time[data-age]")) {
+    const text = inWords((now - Date.parse(each.dateTime)) / 1000);
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
+// The stream
+
+const trouble = document.getElementById("trouble");
+
+function showTrouble(text) {
+  trouble.textContent = text;
+  trouble.hidden = !text;
+}
+
+let stream = null;
+let place = null; // the id of the last event: the place in the log
+
+function follow() {
+  const address = new URL(page.dataset.live, location.href);
+  if (place === null) {
+    address.searchParams.set("seen", page.dataset.seen);
+    address.searchParams.set("after", page.dataset.after);
+  } else {
+    address.searchParams.set("after", place); // the page has changed since its first view: everything is sent again
+  }
+  const opened = new EventSource(address);
+  stream = opened;
+  const on = (name, react) =>
+    opened.addEventListener(name, (event) => {
+      place = event.lastEventId;
+      react(JSON.parse(event.data));
+    });
+  on("well", () => {
+    page.dataset.connection = "open";
+    showTrouble("");
+  });
+  on("parts", showParts);
+  on("log", addLines);
+  on("trouble", showTrouble);
+  opened.addEventListener("error", () => {
+    if (stream !== opened) return;
+    page.dataset.connection = "lost";
+    showTrouble("The dashboard does not answer. If it was stopped, run `vertex-training ui` again.");
+    if (opened.readyState === EventSource.CLOSED) setTimeout(() => stream === opened && follow(), 2000);
+  });
+}
+
+// A page that nobody sees is not kept up to date: browsers allow six streams of one host, and an emulator that
+// nobody uses stops after a while.
+const HIDDEN_MILLISECONDS = 20000;
+let hiding = 0;
+
+function followWhileVisible() {
+  clearTimeout(hiding);
+  if (!document.hidden && !stream) follow();
+  if (document.hidden && stream) {
+    hiding = setTimeout(() => {
+      stream.close();
+      stream = null;
+    }, HIDDEN_MILLISECONDS);
+  }
+}
+
+// A page that could not be read is loaded again as soon as it can be.
+async function loadAgain() {
+  try {
+    if ((await fetch(location.href, { method: "HEAD" })).ok) {
+      location.reload();
+      return;
+    }
+  } catch {
+    // The dashboard was stopped; it may be started again.
+  }
+  setTimeout(loadAgain, 1000);
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, select, textarea");
+  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const search = document.querySelector("input[type=search]");
+  if (search) {
+    event.preventDefault();
+    search.focus();
+  }
+});
+
+filterTables();
+if (log) startLog();
+countAges();
+setInterval(countAges, 1000);
+if (page.dataset.live) {
+  follow();
+  document.addEventListener("visibilitychange", followWhileVisible);
+}
+if (page.dataset.again) setTimeout(loadAgain, 1000);

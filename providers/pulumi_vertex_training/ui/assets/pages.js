@@ -1,0 +1,147 @@
+// Sorts tables, shows a trial in the pictures, keeps the choice of runs, and carries out actions.
+"use strict";
+
+// Tables with `data-sorts`: the headings are buttons, and the cells have values by which they sort.
+
+function orderOf(cell) {
+  if (cell.dataset.from !== undefined) {
+    const from = Date.parse(cell.dataset.from);
+    return Number.isNaN(from) ? "" : (Date.parse(cell.dataset.to) || Date.now()) - from;
+  }
+  const text = cell.dataset.order === undefined ? cell.textContent.trim() : cell.dataset.order;
+  return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+// Numbers come before texts, and cells without a value are last in both directions.
+function compare(one, other, sign) {
+  if (one === "" || other === "") return one === other ? 0 : one === "" ? 1 : -1;
+  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
+  return sign * (typeof one === "number" ? one - other : one.localeCompare(other));
+}
+
+function sortTable(body, head, observer) {
+  const column = [...head.children].findIndex((cell) => cell.getAttribute("aria-sort") !== "none");
+  if (column < 0) return;
+  const sign = head.children[column].getAttribute("aria-sort") === "descending" ? -1 : 1;
+  const rows = [...body.children];
+  const values = new Map(rows.map((row) => [row, orderOf(row.children[column])]));
+  const sorted = [...rows].sort((one, other) => compare(values.get(one), values.get(other), sign));
+  if (sorted.every((row, position) => row === rows[position])) return;
+  const focused = document.activeElement;
+  observer.disconnect();
+  body.append(...sorted);
+  observer.observe(body, { childList: true });
+  if (focused && body.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+for (const table of document.querySelectorAll("table[data-sorts]")) {
+  const body = document.getElementById(table.dataset.sorts);
+  const head = table.tHead.rows[0];
+  const observer = new MutationObserver(() => sortTable(body, head, observer));
+  observer.observe(body, { childList: true });
+  for (const cell of head.children) {
+    cell.addEventListener("click", () => {
+      const next = cell.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+      for (const each of head.children) each.setAttribute("aria-sort", "none");
+      cell.setAttribute("aria-sort", next);
+      sortTable(body, head, observer);
+    });
+  }
+}
+
+// The trial at which the pointer or the keyboard is, in the pictures and the table.
+
+function showTrial(event) {
+  const place = event.target.closest("[data-trial]");
+  const trial = place ? place.dataset.trial : null;
+  for (const each of document.querySelectorAll(".shown-trial")) each.classList.remove("shown-trial");
+  if (trial === null) return;
+  for (const each of document.querySelectorAll("[data-trial]")) {
+    if (each.dataset.trial === trial) each.classList.add("shown-trial");
+  }
+}
+
+if (document.querySelector("[data-sorts=trials]")) {
+  document.addEventListener("pointerover", showTrial);
+  document.addEventListener("focusin", showTrial);
+}
+
+// Actions: a button opens the dialog that says what happens; its result is said on the page.
+
+const confirmation = document.getElementById("confirm");
+const result = document.getElementById("action-result");
+let act = null;
+
+function askFor(button) {
+  const choice = button.dataset.valueOf ? document.getElementById(button.dataset.valueOf) : null;
+  const chosen = choice ? choice.selectedOptions[0] : null;
+  document.getElementById("confirm-title").textContent =
+    button.dataset.does + (chosen ? `: ${chosen.textContent.trim()}` : "") + "?";
+  document.getElementById("confirm-text").textContent = button.dataset.asks;
+  document.getElementById("confirm-yes").textContent = button.dataset.does;
+  act = { address: button.dataset.action, value: choice ? choice.value : "" };
+  confirmation.showModal();
+}
+
+async function carryOut({ address, value }) {
+  result.textContent = "…";
+  let answer;
+  try {
+    const sent = await fetch(address, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Page-Token": document.documentElement.dataset.token },
+      body: JSON.stringify({ value }),
+    });
+    answer = await sent.json();
+  } catch {
+    answer = { text: "The dashboard did not answer. Look whether it was done before you try again." };
+  }
+  result.textContent = answer.text;
+  if (answer.job) {
+    const link = document.createElement("a");
+    link.href = `/jobs/${answer.job}`;
+    link.textContent = "Show it";
+    result.append(" ", link);
+  }
+  if (typeof answer.ahead === "number") document.documentElement.dataset.ahead = String(answer.ahead);
+}
+
+if (confirmation) {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-action]");
+    if (button) askFor(button);
+  });
+  document.getElementById("confirm-yes").addEventListener("click", () => {
+    confirmation.close();
+    carryOut(act);
+  });
+  document.getElementById("confirm-no").addEventListener("click", () => confirmation.close());
+}
+
+// The choice of runs to compare outlives a row that is replaced.
+
+const choices = document.querySelector("form[data-chooses]");
+
+if (choices) {
+  const body = document.getElementById(choices.dataset.chooses);
+  const chosen = new Set();
+  const button = choices.querySelector("button");
+  const show = () => {
+    for (const box of body.querySelectorAll("input[name=job]")) box.checked = chosen.has(box.value);
+    button.disabled = chosen.size < 2;
+    button.textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
+  };
+  body.addEventListener("change", (event) => {
+    if (event.target.name !== "job") return;
+    if (event.target.checked) chosen.add(event.target.value);
+    else chosen.delete(event.target.value);
+    show();
+  });
+  choices.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const query = new URLSearchParams([...chosen].map((key) => ["job", key]));
+    location.assign(`${choices.action}?${query}`);
+  });
+  new MutationObserver(show).observe(body, { childList: true });
+  show();
+}

@@ -1,0 +1,1 @@
+"""The templates of actions: their buttons, and the dialog that confirms them."""

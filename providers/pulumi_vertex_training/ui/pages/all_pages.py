@@ -1,0 +1,23 @@
+"""All pages, in the order of the navigation."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.ui.pages.compare.page import COMPARE
+from pulumi_vertex_training.ui.pages.images.page import IMAGES
+from pulumi_vertex_training.ui.pages.job.page import JOB
+from pulumi_vertex_training.ui.pages.overview.page import OVERVIEW
+from pulumi_vertex_training.ui.pages.page import Page
+from pulumi_vertex_training.ui.pages.resources.page import RESOURCE_LIST, RESOURCES
+from pulumi_vertex_training.ui.pages.storage.page import STORAGE
+from pulumi_vertex_training.ui.pages.tuning.page import TUNING
+from pulumi_vertex_training.ui.pages.view import View
+
+PAGES: tuple[Page, ...] = (OVERVIEW, JOB, TUNING, RESOURCES)
+
+VIEWS: tuple[View, ...] = (COMPARE, RESOURCE_LIST, *STORAGE, *IMAGES)
+
+NAVIGATION = (
+    *((page.label, page.path) for page in PAGES if page.label),
+    *((view.label, view.path) for view in VIEWS if view.label),
+)
+"""The label and the address of each page in the navigation."""

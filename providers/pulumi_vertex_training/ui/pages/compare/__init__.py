@@ -1,0 +1,1 @@
+"""The view of two or more runs side by side."""

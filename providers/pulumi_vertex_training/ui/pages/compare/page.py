@@ -1,0 +1,52 @@
+"""The view that compares runs, and lets people choose them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.ui.pages.page import MissingError, missing_if_refused
+from pulumi_vertex_training.ui.pages.view import Query, View
+from pulumi_vertex_training.ui.source import comparison
+from pulumi_vertex_training.ui.source.comparison import Compared
+from pulumi_vertex_training.ui.source.inventory import JobRow
+
+PATH = "/compare"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareView:
+    """The chosen keys, their comparison if there are at least two, and the runs to choose from."""
+
+    chosen: tuple[str, ...]
+    compared: Compared | None
+    offered: tuple[JobRow, ...]
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text is the key of a job, such as "customJobs/123"."""
+    collection, _, job_id = text.partition("/")
+    known = [entry.collection for entry in registry.RUNNABLE]
+    return collection in known and job_id.isascii() and job_id.isdigit()
+
+
+def _read(endpoint: Endpoint, query: Query) -> CompareView:
+    chosen = tuple(dict.fromkeys(query.all("job")))
+    if not all(is_key(one) for one in chosen):
+        raise MissingError("This is not the address of a comparison. Choose the runs in the overview.")
+    if len(chosen) > comparison.MOST:
+        raise MissingError(f"At most {comparison.MOST} runs can be compared at once. Choose fewer.")
+    with missing_if_refused():
+        compared = comparison.read(endpoint, chosen) if len(chosen) > 1 else None
+        rows = comparison.offered(endpoint, next(iter(chosen), ""))
+    return CompareView(chosen=chosen, compared=compared, offered=rows)
+
+
+COMPARE = View(
+    path=PATH,
+    template="compare/page.html",
+    title=lambda _model: "Compare runs",
+    read=_read,
+    label="Compare",
+)

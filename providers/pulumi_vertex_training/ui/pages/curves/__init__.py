@@ -1,0 +1,1 @@
+"""Curves: how they are given, and the template that places one."""

@@ -1,0 +1,88 @@
+"""A chart of curves. The browser draws it (`assets/curves.js`), and has its values as a table."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pulumi_vertex_training.ui.pages.page import Rows
+
+MOST_POINTS = 500
+_MOST_LAST = 3
+_EXACT, _LARGE = 2**53, 1e8
+
+Shape = Literal["line", "points", "steps"]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """One curve: points (x, y) in ascending order of x."""
+
+    name: str
+    points: tuple[Point, ...]
+    shape: Shape = "line"
+
+    @property
+    def last(self) -> float | None:
+        """The value of the last point."""
+        return self.points[-1][1] if self.points else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """Curves over one axis. `across` names it; "time" means seconds since 1970. `key` is unique on a page."""
+
+    key: str
+    title: str
+    series: tuple[Series, ...]
+    across: str = "step"
+    unit: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The last value of each curve in words; "" for many curves, whose values are in the table."""
+        known = [(one.name, one.last) for one in self.series if one.last is not None]
+        unit = f" {self.unit}" if self.unit else ""
+        if len(known) == 1:
+            return f"{known[0][1]:.4g}{unit}"
+        if len(known) > _MOST_LAST:
+            return ""
+        return ", ".join(f"{name} {last:.4g}{unit}" for name, last in known)
+
+    @property
+    def document(self) -> str:
+        """The JSON that the browser draws."""
+        series = [
+            {
+                "name": one.name,
+                "shape": one.shape,
+                "points": [[_short(x), _short(y)] for x, y in thinned(one.points)],
+            }
+            for one in self.series
+        ]
+        return json.dumps({"across": self.across, "unit": self.unit, "series": series}, separators=(",", ":"))
+
+
+def curves(charts: Iterable[Chart]) -> Rows:
+    """Return the part of a page that has these charts."""
+    return Rows(template="curves/chart.html", items=[(f"curve/{chart.key}", chart) for chart in charts])
+
+
+def thinned(points: Sequence[Point], *, most: int = MOST_POINTS) -> Sequence[Point]:
+    """Return at most that many finite points, evenly chosen, with the first and the last."""
+    finite = [point for point in points if all(map(math.isfinite, point))]
+    if len(finite) <= most:
+        return finite
+    step = (len(finite) - 1) / (most - 1)
+    return [finite[round(number * step)] for number in range(most)]
+
+
+def _short(value: float) -> float:
+    """Return a number with as many digits as a picture shows."""
+    if abs(value) < _EXACT and value == int(value):
+        return int(value)
+    return round(value, 3) if abs(value) >= _LARGE else float(f"{value:.7g}")

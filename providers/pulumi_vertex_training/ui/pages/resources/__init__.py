@@ -1,0 +1,1 @@
+"""The page of models, persistent resources, training pipelines and schedules."""

@@ -1,0 +1,1 @@
+"""The views of storage: buckets, folders and objects."""

@@ -1,0 +1,1 @@
+"""The data of the dashboard, read from the emulator's HTTP API."""

@@ -1,0 +1,1 @@
+"""Buckets with their objects, and repositories with their images, a page at a time."""

@@ -1,0 +1,111 @@
+"""The tutorial, block by block, on the real Pulumi CLI and an emulator.
+
+The first blocks, which install the package from nothing, are run by `tests/setup/test_template.py`. Here the
+project is a copy of the same template, and Python that of the tests.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support import engine
+from support.pages.pages import DOCS, Step, blocks, execute, follow, with_command
+from vertex_emulator import reset as emulator_reset
+
+PAGE = DOCS / "get-started" / "tutorial.md"
+TEMPLATE = DOCS.parent / "templates" / "vertex-training"
+INSTALLATION = [
+    "git clone URL-OF-THIS-REPOSITORY vertex-training",
+    "mkdir states digits",
+    'pulumi login "file://$PWD/states?metadata=skip"',
+    "export PULUMI_CONFIG_PASSPHRASE=tutorial",
+    "cd digits",
+    "pulumi new ../vertex-training/templates/vertex-training --yes --config package=../vertex-training",
+    "source venv/bin/activate",
+]
+"""The commands of the page that are not run here."""
+
+
+@pytest.fixture(scope="module")
+def steps(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Step]]:
+    """Write the files and run the commands, in the order of the page."""
+    base = tmp_path_factory.mktemp("tutorial")
+    folder, data = base / "digits", base / "emulator"
+    variables = _project(base, folder, data, python)
+    try:
+        yield follow(PAGE, folder, variables, runs=lambda command: command not in INSTALLATION)
+    finally:
+        if data.exists():
+            emulator_reset.stop_and_end_jobs(data)
+
+
+def _project(base: Path, folder: Path, data: Path, python: Path) -> dict[str, str]:
+    shutil.copytree(TEMPLATE, folder)
+    project = yaml.safe_load((folder / "Pulumi.yaml").read_text().replace("${", "").replace("}", ""))
+    settings = {"name": "digits", "runtime": "python", "config": project["config"]}
+    (folder / "Pulumi.yaml").write_text(yaml.safe_dump(settings))
+    (base / "state").mkdir()
+    variables = {
+        **engine.environment(base, data),
+        "PULUMI_PYTHON_CMD": str(python),
+        "PULUMI_OPTION_SKIP_PREVIEW": "true",
+        "PULUMI_OPTION_NON_INTERACTIVE": "true",
+    }
+    for command in (
+        "stack init dev",
+        "config set vertex-training:endpoint emulator",
+        "config set vertex-training:lookupTimeout 120",
+    ):
+        execute(f"pulumi {command}", folder, variables).ok()
+    return with_command(variables, base / "bin", python)
+
+
+def test_only_the_installation_is_left_out() -> None:
+    commands = [line for block in blocks(PAGE) if block.language == "sh" for line in block.lines]
+    assert commands[: len(INSTALLATION)] == INSTALLATION
+
+
+def test_only_the_job_that_should_fail_fails(steps: list[Step]) -> None:
+    failed = [(index, step) for index, step in enumerate(steps) if step.result.code]
+    ((index, step),) = failed or [(-1, steps[0])]
+    assert steps[index - 1].command == "pulumi config set rate 5", step.result.output
+
+
+def test_each_line_that_the_page_shows_is_printed(steps: list[Step]) -> None:
+    for step in steps:
+        step.check()
+
+
+def test_the_failure_names_the_replica_and_the_log(steps: list[Step]) -> None:
+    (output,) = (step.result.output for step in steps if step.result.code)
+    assert "exited with a non-zero status of 1" in output
+    assert "vertex-training logs" in output
+    assert "Traceback" in output, "the program's own"
+    (status,) = (step.result.output for step in steps if step.command == "vertex-training status train")
+    assert "FAILED" in status
+    assert "choose a smaller one" in status
+
+
+def test_the_runs_have_reasons_and_a_better_loss(steps: list[Step]) -> None:
+    by_command = {step.command: step.result.output for step in steps}
+    runs = by_command["vertex-training runs train"]
+    assert [line.split()[3] for line in runs.splitlines() if line[:1].isdigit()] == [
+        "SUCCEEDED",
+        "FAILED",
+        "SUCCEEDED",
+        "SUCCEEDED",
+        "SUCCEEDED",
+    ]
+    compared = by_command["vertex-training runs train --compare 3 5"]
+    assert "(-" in next(line for line in compared.splitlines() if line.startswith("loss"))
+    assert "arguments changed" in compared
+
+
+def test_the_second_stack_is_one_of_google_cloud(steps: list[Step]) -> None:
+    commands = [step.command for step in steps]
+    assert commands.index("pulumi stack init prod") < commands.index("pulumi stack select dev")

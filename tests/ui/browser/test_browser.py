@@ -1,0 +1,203 @@
+"""The dashboard in a real browser: live, for keyboard and screen reader, wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from support.job_emulator import pool
+from support.ui import browser as browsers
+from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
+from support.ui.dashboard import Dashboard
+from support.ui.scene import FLAG, Scene, owned
+from support.waiting import TIMEOUT
+from vertex_emulator.launcher import Emulator
+
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+"""A name and a line that would open a dialog if it became markup."""
+
+
+EVENTS = base64.b64encode(
+    (Path(__file__).parents[1] / "metrics" / "event_files" / "tensorboard.tfevents").read_bytes()
+).decode()
+MEASURED = f"""
+import base64, json, os, time
+os.makedirs("/gcs/flags/run/logs/train")
+with open("/gcs/flags/run/logs/train/events.out.tfevents.1", "wb") as file:
+    file.write(base64.b64decode("{EVENTS}"))
+past = [{{"step": step, "metrics": {{"from the report": 1 / step}}}} for step in (1, 2)]
+with open("/gcs/flags/run/vertex_cluster_progress.json", "w") as file:
+    json.dump({{**past[-1], "history": past}}, file)
+def tuned(step):
+    os.makedirs("/tmp/hypertune", exist_ok=True)
+    with open("/tmp/hypertune/output.metrics", "a") as file:
+        print(json.dumps({{"global_step": str(step), "tuned": step}}), file=file)
+tuned(7)
+while not os.path.exists("/gcs/flags/more"): time.sleep(0.05)
+tuned(8)
+"""
+"""A program with TensorBoard logs, reports of `vertex_cluster`, and of hypertune."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=TIMEOUT * 1000)
+    with browsers.running(browsers.found()) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def scene(emulator: Emulator) -> Scene:
+    found = Scene(emulator)
+    found.bucket("flags")
+    return found
+
+
+@pytest.fixture(scope="module")
+def ended(scene: Scene) -> str:
+    """Return the key of a failed job with a hostile name and hostile lines."""
+    code = f"import sys\nprint({HOSTILE!r})\nprint('usual', file=sys.stderr)\nsys.exit({HOSTILE!r})"
+    key = scene.create(pool(code), pool("", replicas=2), name=HOSTILE, labels=owned("hostile"))
+    scene.wait(key, "JOB_STATE_FAILED")
+    return key
+
+
+@pytest.fixture
+def seen(browser: Browser, dashboard: Dashboard) -> Iterator[Visit]:
+    with visit(browser, dashboard.url, dashboard.host) as found:
+        yield found
+        assert found.problems == [] and found.dialogs == []
+
+
+def serious(page: Page) -> list[str]:
+    """Return what axe finds, except for what it calls minor."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {node['html']}" for one in found if one["impact"] != "minor" for node in one["nodes"]
+    ]
+
+
+def test_the_token_leaves_the_address(seen: Visit, dashboard: Dashboard) -> None:
+    assert seen.page.url == f"http://{dashboard.host}/"
+    expect(seen.page.locator("html[data-connection=open]")).to_have_count(1)
+
+
+def test_a_job_appears_runs_and_ends_while_the_page_is_open(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    key = scene.create(pool(FLAG.format(name="appears")), name="appears-in-the-page")
+    row = page.locator(f'[id="job/{key}"]')
+    expect(row).to_contain_text("running")
+    page.locator(f'[id="link/job/{key}"]').focus()
+    scene.raise_flag("appears")
+    expect(row).to_contain_text("succeeded")
+    assert page.evaluate("document.activeElement.id") == f"link/job/{key}", "the focus stays in a new row"
+
+
+def test_the_log_follows_and_is_filtered(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    code = (
+        "print('the first line', flush=True)\n"
+        + FLAG.format(name="log")
+        + "print('the last line', flush=True)"
+    )
+    key = scene.create(pool(code), name="logs")
+    page.goto(page.url + f"jobs/{key}")
+    expect(page.locator("#log")).to_contain_text("the first line")
+    scene.raise_flag("log")
+    expect(page.locator("#log")).to_contain_text("the last line")
+    expect(page.locator("#state")).to_contain_text("succeeded")
+    expect(page.locator("#replica-workerpool0-0")).to_contain_text("succeeded")
+
+    def shown() -> list[str]:
+        return page.locator("#log li:not([hidden]) .message").all_text_contents()
+
+    page.keyboard.press("/")
+    page.keyboard.type("LAST line")
+    expect(page.locator("#log-note")).to_contain_text("1 of")
+    assert shown() == ["the last line"]
+    page.locator("#log-words").fill("")
+    page.locator("#log-replica").select_option("service")
+    assert "Job completed successfully." in shown() and "the last line" not in shown()
+    page.locator("#log-severity").select_option("ERROR")
+    assert shown() == []
+
+
+def test_metrics_and_use_are_drawn_live_and_are_a_table(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    key = scene.create(
+        pool(MEASURED + FLAG.format(name="measured")),
+        name="measured",
+        baseOutputDirectory={"outputUriPrefix": "gs://flags/run"},
+    )
+    page.goto(page.url + f"jobs/{key}")
+    loss = page.locator("#metrics figure", has_text="epoch_loss")
+    expect(loss.locator("canvas")).to_be_visible()
+    expect(loss.locator("figcaption b")).to_have_text("0.4")
+    loss.locator("summary").click()
+    expect(loss.locator(".scroll tbody tr")).to_have_text(["12", "21", "30.66667", "40.5", "50.4"])
+    reported = page.locator("#metrics figure", has_text="from the report")
+    expect(reported.locator("figcaption b")).to_have_text("0.5")
+    tuned = page.locator("#metrics figure", has_text="tuned")
+    expect(tuned.locator("figcaption b")).to_have_text("7")
+    expect(page.locator("#usage figure canvas")).to_have_count(2)
+    assert serious(page) == []
+    scene.raise_flag("more")
+    expect(tuned.locator("figcaption b")).to_have_text("8")
+    expect(loss.locator(".scroll tbody tr")).to_have_count(5)  # the table is still open
+    scene.raise_flag("measured")
+    expect(page.locator("#state")).to_contain_text("succeeded")
+
+
+def test_the_overview_is_searched_and_filtered(seen: Visit, scene: Scene, ended: str) -> None:
+    page = seen.page
+    key = scene.create(pool(""), name="another-name")
+    scene.wait(key)
+    expect(page.locator(f'[id="job/{key}"]')).to_contain_text("succeeded")
+    page.locator("#jobs-words").fill("hostile")
+    expect(page.locator(f'[id="job/{ended}"]')).to_be_visible()
+    expect(page.locator(f'[id="job/{key}"]')).to_be_hidden()
+    page.locator("#jobs-words").fill("")
+    page.locator("#jobs-state").select_option("SUCCEEDED")
+    expect(page.locator(f'[id="job/{ended}"]')).to_be_hidden()
+    expect(page.locator(f'[id="job/{key}"]')).to_be_visible()
+
+
+def test_hostile_texts_open_no_dialog(seen: Visit, ended: str) -> None:
+    page = seen.page
+    expect(page.locator(f'[id="link/job/{ended}"]')).to_have_text(HOSTILE)
+    page.locator(f'[id="link/job/{ended}"]').click()
+    expect(page.locator("h1")).to_have_text(HOSTILE)
+    expect(page.locator("#log li", has_text="onerror").first).to_be_visible()
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_the_environment_is_reached_by_keyboard(seen: Visit, ended: str) -> None:
+    page = seen.page
+    page.goto(page.url + f"jobs/{ended}")
+    page.locator("#replica-workerpool1-1").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h2", has_text="Environment of workerpool1-1")).to_be_visible()
+    expect(page.locator("#log-replica")).to_have_value("workerpool1-1")
+    page.locator("summary", has_text="CLUSTER_SPEC").click()
+    expect(page.locator("pre", has_text='"workerpool1"')).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("scheme", get_args(Scheme))
+def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
+    browser: Browser, dashboard: Dashboard, ended: str, scheme: Scheme, size: tuple[int, int]
+) -> None:
+    with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
+        for path in ("", f"jobs/{ended}?replica=workerpool0-0", "nowhere"):
+            page = seen.page
+            page.goto(f"http://{dashboard.host}/{path}")
+            assert serious(page) == [], path
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= size[0], path
+        assert [one for one in seen.problems if "404" not in one] == []

@@ -1,0 +1,235 @@
+"""Storage, images, trials, comparison, resources and actions in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from support.job_emulator import pool
+from support.ui import browser as browsers
+from support.ui import everything
+from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
+from support.ui.dashboard import Dashboard
+from support.ui.everything import HOSTILE, Everything
+from support.ui.scene import FLAG, Scene
+from support.waiting import TIMEOUT
+from vertex_emulator.control import Control
+from vertex_emulator.launcher import Emulator
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=TIMEOUT * 1000)
+    with browsers.running(browsers.found()) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def scene(emulator: Emulator) -> Scene:
+    return Scene(emulator)
+
+
+@pytest.fixture(scope="module")
+def made(scene: Scene) -> Everything:
+    found = everything.make(scene, many=0)
+    scene.wait(found.tuning)
+    return found
+
+
+@pytest.fixture
+def seen(browser: Browser, dashboard: Dashboard, made: Everything) -> Iterator[Visit]:
+    with visit(browser, dashboard.url, dashboard.host) as found:
+        yield found
+        assert found.problems == [] and found.dialogs == []
+
+
+def serious(page: Page) -> list[str]:
+    """Return what axe finds, except for what it calls minor."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {node['html']}" for one in found if one["impact"] != "minor" for node in one["nodes"]
+    ]
+
+
+def addresses(made: Everything) -> list[str]:
+    """Return the address of each page."""
+    bucket = {"bucket": "train-dev-data"}
+    return [
+        f"tuning/{made.tuning.partition('/')[2]}",
+        "compare",
+        f"compare?job={made.first}&job={made.second}&job={made.tuning}",
+        "resources",
+        "storage",
+        f"storage/folder?{urlencode(bucket)}",
+        f"storage/object?{urlencode({**bucket, 'name': 'digits/model/metrics.json'})}",
+        f"storage/object?{urlencode({**bucket, 'name': 'digits/picture.png'})}",
+        f"storage/object?{urlencode({**bucket, 'name': HOSTILE})}",
+        "images",
+        "images/repository?repository=images",
+        f"images/image?{urlencode({'uri': made.image})}",
+        f"jobs/{made.second}",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("scheme", get_args(Scheme))
+def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
+    browser: Browser, dashboard: Dashboard, made: Everything, scheme: Scheme, size: tuple[int, int]
+) -> None:
+    with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
+        page = seen.page
+        for path in addresses(made):
+            page.goto(f"http://{dashboard.host}/{path}")
+            assert serious(page) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], path
+        assert seen.problems == [] and seen.dialogs == []
+
+
+def test_storage_is_browsed_by_keyboard_and_hostile_names_are_text(seen: Visit) -> None:
+    page = seen.page
+    page.get_by_role("link", name="Storage", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="train-dev-data").focus()
+    page.keyboard.press("Enter")
+    folder = page.get_by_role("link", name="<img src=x onerror=alert(1)>")
+    expect(folder).to_be_visible()
+    folder.focus()
+    page.keyboard.press("Enter")
+    page.locator("tbody a").first.click()
+    page.locator("tbody a").first.click()
+    expect(page.locator("pre.content")).to_have_text("<script>alert(4)</script>")
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_a_picture_is_shown_and_an_object_downloaded(seen: Visit) -> None:
+    page = seen.page
+    query = urlencode({"bucket": "train-dev-data", "name": "digits/picture.png"})
+    page.goto(f"{page.url}storage/object?{query}")
+    picture = page.locator("img.picture")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("(one) => one.naturalWidth") == 60
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "picture.png"
+    assert download.value.path().read_bytes() == everything.picture()
+
+
+def trials(page: Page) -> list[str]:
+    return page.locator("#trials tr").evaluate_all("(rows) => rows.map((row) => row.dataset.trial)")
+
+
+def test_trials_are_sorted_by_keyboard_and_shown_in_the_pictures(seen: Visit, made: Everything) -> None:
+    page = seen.page
+    page.goto(f"{page.url}tuning/{made.tuning.partition('/')[2]}")
+    assert trials(page) == ["1", "2", "3", "4", "5", "6"]
+    heading = page.get_by_role("columnheader", name="accuracy")
+    heading.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    upward = trials(page)
+    assert upward[-1] == "2", "a trial without a value is last"
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert trials(page) == [*upward[:-1][::-1], "2"]
+    best = page.locator("#trials tr").first
+    expect(best).to_contain_text("best")
+    best.locator("a").focus()
+    expect(page.locator(".trial-line.shown-trial")).to_have_count(1)
+    expect(page.locator(".trial-line.shown-trial")).to_have_attribute("data-trial", upward[-2])
+
+
+def test_trials_appear_while_the_page_is_open_and_stay_sorted(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    key = everything.make_tuning(scene, trials=5, waits_for="trials")
+    page.goto(f"{page.url}tuning/{key.partition('/')[2]}")
+    expect(page.locator("#trials tr")).to_have_count(4)
+    expect(page.locator(".point")).to_have_count(4)
+    page.get_by_role("columnheader", name="Trial").get_by_role("button").click()
+    expect(page.locator("#trials tr").first).to_have_attribute("data-trial", "4")
+    scene.raise_flag("trials")
+    expect(page.locator("#summary")).to_contain_text("succeeded: 5 trials in all")
+    expect(page.locator("#trials tr").first).to_have_attribute("data-trial", "5")
+    expect(page.locator(".point.done")).to_have_count(4)
+
+
+def test_runs_are_chosen_in_the_overview_by_keyboard(seen: Visit, scene: Scene, made: Everything) -> None:
+    page = seen.page
+    compare = page.locator("form#compare button")
+    expect(compare).to_be_disabled()
+    page.locator(f'[id="choose/job/{made.first}"]').focus()
+    page.keyboard.press("Space")
+    page.locator(f'[id="choose/job/{made.second}"]').focus()
+    page.keyboard.press("Space")
+    expect(compare).to_have_text("Compare 2 runs")
+    key = scene.create(pool(""), name="another")
+    expect(page.locator(f'[id="job/{key}"]')).to_be_visible()
+    expect(compare).to_have_text("Compare 2 runs")
+    compare.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("table.compare")).to_contain_text("0.94 (+0.03)")
+    expect(page.locator("main")).to_contain_text("workers: 1 -> 3 x n1-standard-4")
+
+
+def test_a_job_is_cancelled_after_a_question(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    key = scene.create(pool(FLAG.format(name="never")), name=HOSTILE[:60])
+    scene.wait(key, "JOB_STATE_RUNNING")
+    page.goto(f"{page.url}jobs/{key}")
+    page.locator("#action-cancel").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog).to_contain_text("Cancel the job?")
+    assert serious(page) == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert scene.get(key)["state"] == "JOB_STATE_RUNNING"
+    page.locator("#action-cancel").press("Enter")
+    page.locator("#confirm-yes").press("Enter")
+    expect(page.locator("#action-result")).to_have_text("The job is being cancelled.")
+    expect(page.locator("#state")).to_contain_text("cancelled")
+    expect(page.locator("#action-cancel")).to_have_count(0)
+
+
+def test_a_replica_is_preempted_and_the_job_runs_again(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    waiting = FLAG.format(name="again")
+    key = scene.create(pool(waiting), pool(waiting, replicas=2), name="again")
+    scene.wait(key, "JOB_STATE_RUNNING")
+    page.goto(f"{page.url}jobs/{key}")
+    page.locator("#action-replica").select_option("workerpool1-1")
+    page.locator("#action-preempt").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Preempt the replica: workerpool1-1?")
+    page.locator("#confirm-yes").click()
+    expect(page.locator("#action-result")).to_have_text("The emulator preempts the machine of workerpool1-1.")
+    scene.raise_flag("again")
+    scene.wait(key)
+    page.locator("#action-again").click()
+    page.locator("#confirm-yes").click()
+    expect(page.locator("#action-result")).to_contain_text("The job runs again as")
+    page.locator("#action-result a").click()
+    expect(page.locator("h1")).to_have_text("again")
+    assert key not in page.url
+
+
+def test_the_clock_is_advanced(seen: Visit, scene: Scene, emulator: Emulator) -> None:
+    page = seen.page
+    control = Control(url=emulator.url, token=emulator.token)
+    page.goto(f"{page.url}resources")
+    try:
+        page.locator("#action-seconds").select_option("86400")
+        page.locator("#action-clock").click()
+        page.locator("#confirm-no").click()
+        expect(page.get_by_role("dialog")).to_be_hidden()
+        page.locator("#action-clock").click()
+        page.locator("#confirm-yes").click()
+        expect(page.locator("#action-result")).to_contain_text("The emulator's clock is now")
+        expect(page.locator("#schedules")).to_contain_text("last run")
+    finally:
+        control.reset_clock()

@@ -1,0 +1,84 @@
+"""Charts as the browser gets them, and the vendored library that draws them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pulumi_vertex_training.cloud.emulator_api import ReplicaUse, UsageSample
+from pulumi_vertex_training.ui import command
+from pulumi_vertex_training.ui.pages.curves.chart import MOST_POINTS, Chart, Series, curves, thinned
+from pulumi_vertex_training.ui.pages.job.charts import metric_charts
+from pulumi_vertex_training.ui.server import rendering
+from pulumi_vertex_training.ui.source.metrics.curve import Curve
+from pulumi_vertex_training.ui.source.metrics.metrics import Metrics
+from pulumi_vertex_training.ui.source.usage import of_samples
+
+ASSETS = Path(command.__file__).parent / "assets"
+HOSTILE = "\"><img src=x onerror=alert(1)>'"
+
+
+def test_the_vendored_files_are_those_of_the_version_that_is_named() -> None:
+    [(name, library)] = json.loads((ASSETS / "vendored.json").read_text()).items()
+    assert name == "uplot" and library["licence"] == "MIT"
+    assert f"v{library['version']}" in (ASSETS / "uplot.js").read_text()
+    assert "The MIT License" in (ASSETS / "uplot-license.txt").read_text()
+    for file, known in library["files"].items():
+        assert hashlib.sha256((ASSETS / file).read_bytes()).hexdigest() == known["sha256"], file
+    assert {path.name for path in ASSETS.glob("uplot*")} == set(library["files"])
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), max_size=30), st.integers(2, 20))
+def test_a_chart_has_only_finite_points_and_not_too_many(
+    points: list[tuple[float, float]], most: int
+) -> None:
+    found = thinned(points, most=most)
+    assert len(found) <= most and set(found) <= set(points)
+    chart = Chart(key="k", title="t", series=(Series(name="s", points=tuple(points)),))
+    json.loads(chart.document, parse_constant=lambda name: pytest_fail(name))
+
+
+def pytest_fail(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def test_the_first_and_the_last_point_stay() -> None:
+    points = [(float(step), 1 / (step + 1)) for step in range(10 * MOST_POINTS)]
+    found = thinned(points)
+    assert len(found) == MOST_POINTS and (found[0], found[-1]) == (points[0], points[-1])
+
+
+def test_names_in_a_chart_are_text() -> None:
+    metrics = Metrics(curves=(Curve(metric=HOSTILE, source=HOSTILE, points=((1.0, 2.0),)),))
+    rows = rendering.rendered({"metrics": curves(metric_charts(metrics))})["metrics"]
+    assert not isinstance(rows, str)
+    [html] = rows.values()
+    assert "<img" not in html and "&lt;img" in html
+
+
+def test_sources_of_one_metric_share_a_chart() -> None:
+    names = (("loss", "train"), ("accuracy", "train"), ("loss", "validation"))
+    metrics = Metrics(curves=tuple(Curve(metric=m, source=s, points=((0.0, 1.0),)) for m, s in names))
+    found = metric_charts(metrics)
+    assert [(one.title, [each.name for each in one.series]) for one in found] == [
+        ("loss", ["train", "validation"]),
+        ("accuracy", ["train"]),
+    ]
+
+
+def test_cpus_are_the_time_between_two_samples_also_after_a_restart() -> None:
+    times = ((10.0, 1.0), (12.0, 2.0), (13.0, 0.25), (14.0, 1.25), (15.0, None), (16.0, 9.0), (17.0, 9.5))
+    samples = [
+        UsageSample(
+            at=at,
+            replicas={} if cpu is None else {"a": ReplicaUse(cpu_seconds=cpu, memory_bytes=2**20)},
+        )
+        for at, cpu in times
+    ]
+    [found] = of_samples(samples)
+    assert found.cpus == ((12.0, 0.5), (14.0, 1.0), (17.0, 0.5))
+    assert len(found.memory) == 6 and found.memory[0] == (10.0, 1.0)

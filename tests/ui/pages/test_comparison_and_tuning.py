@@ -1,0 +1,99 @@
+"""The pages of tuning jobs, of runs side by side, and of other resources."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.ui import everything
+from support.ui.dashboard import Dashboard
+from support.ui.everything import HOSTILE, Everything
+from support.ui.scene import Scene
+from vertex_emulator.launcher import Emulator
+
+
+@pytest.fixture(scope="module")
+def made(emulator: Emulator) -> Everything:
+    scene = Scene(emulator)
+    found = everything.make(scene, many=0)
+    scene.wait(found.tuning)
+    return found
+
+
+def rows(html: str) -> list[str]:
+    return re.findall(r'<tr role="row" id="trial/.*?</tr>', html, re.DOTALL)
+
+
+def test_the_trials_are_a_table_and_two_pictures(dashboard: Dashboard, made: Everything) -> None:
+    job_id = made.tuning.partition("/")[2]
+    html = dashboard.text(f"/tuning/{job_id}")
+    assert len(rows(html)) == 6
+    assert html.count("data-trial=") == 6 + 6 + 6, "rows, points, lines"
+    failed = next(row for row in rows(html) if 'id="trial/2"' in row)
+    assert "infeasible" in failed and "this trial fails" in failed
+    assert html.count('class="point infeasible"') == 1 and html.count('class="point done"') == 5
+    assert "6 trials in all, 5 succeeded, 1 infeasible" in re.sub(r"\s+", " ", html)
+    best = [row for row in rows(html) if 'class="best"' in row]
+    assert len(best) == 1 and "Best so far" in html
+    assert "&lt;b&gt;sgd&lt;/b&gt;" in html and "<b>sgd</b>" not in html
+
+
+def test_the_job_links_to_its_trials(dashboard: Dashboard, made: Everything) -> None:
+    assert f'href="/tuning/{made.tuning.partition("/")[2]}"' in dashboard.text(f"/jobs/{made.tuning}")
+    for path in ("/tuning/1", "/tuning/x", f"/tuning/{made.first.partition('/')[2]}"):
+        assert dashboard.ask(path).status == 404
+
+
+def test_two_runs_are_side_by_side(dashboard: Dashboard, made: Everything) -> None:
+    html = dashboard.text(f"/compare?job={made.second}&job={made.first}")
+    words = re.sub(r"<[^>]*>|\s+", " ", html)
+    assert "accuracy 0.91 0.94 (+0.03)" in re.sub(r" +", " ", words), "the older run is the base"
+    assert "workers: 1 -&gt; 3 x n1-standard-4" in html
+    assert "its spec changed" in html and "Cost" in html and "succeeded" in html
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html and "<img" not in html
+    assert html.count("checked") == 2
+
+
+def test_jobs_of_different_kinds_are_compared_without_their_declarations(
+    dashboard: Dashboard, made: Everything
+) -> None:
+    html = dashboard.text(f"/compare?job={made.first}&job={made.tuning}")
+    assert "The kinds differ" in html
+
+
+def test_runs_are_chosen_from_those_of_the_resource(dashboard: Dashboard, made: Everything) -> None:
+    html = dashboard.text(f"/compare?job={made.first}")
+    assert set(re.findall(r'name="job" value="([^"]*)"', html)) == {made.first, made.second}
+    everyone = dashboard.text("/compare")
+    assert {made.first, made.second, made.tuning} <= set(re.findall(r'name="job" value="([^"]*)"', everyone))
+    assert f'href="/compare?job={made.first}"' in dashboard.text(f"/jobs/{made.first}")
+    assert f'value="{made.first}" form="compare"' in dashboard.text("/")
+
+
+def test_wrong_comparisons_are_refused(dashboard: Dashboard, made: Everything) -> None:
+    many = "&".join(f"job=customJobs/{number}" for number in range(7))
+    for query in ("job=customJobs/1", "job=x", "job=models/1", "job=customJobs/..", many):
+        assert dashboard.ask(f"/compare?{query}").status == 404, query
+
+
+def test_resources_have_state_and_owner(dashboard: Dashboard, made: Everything) -> None:
+    html = dashboard.text("/resources")
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))
+    assert "machines" in words and "2 x n1-standard-4 machines train/dev" in words
+    assert "0 3 * * *, Etc/UTC" in words and "nightly train/dev" in words
+    assert "weekly train/dev" in words
+    assert "version 1 (default), gs://train-dev-data/digits/saved/ model train/dev" in words
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html and HOSTILE[:20] not in html
+    assert len(re.findall(r'id="[a-z-]*/', html)) >= 4
+
+
+def test_a_page_reads_a_page(dashboard: Dashboard, made: Everything, emulator: Emulator) -> None:
+    """Check that no list is asked for more than 100 of a kind at once, or for a second page."""
+    scene = Scene(emulator)
+    before = scene.requests()[-1]["number"]
+    for path in ("/compare", "/resources/list?kind=models", "/storage", "/images"):
+        dashboard.text(path)
+    lists = [one["target"] for one in scene.requests(after=before) if "Size=" in one["target"]]
+    assert len(lists) >= 4
+    assert all("pageSize=100" in one and "pageToken" not in one for one in lists), lists

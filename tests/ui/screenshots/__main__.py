@@ -1,0 +1,149 @@
+"""Write the pictures of the dashboard in docs/pictures: `make screenshots`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2])]
+
+from playwright.sync_api import Page, expect  # noqa: E402
+
+from support.job_emulator import pool  # noqa: E402
+from support.ui import browser as browsers  # noqa: E402
+from support.ui import everything as scenes  # noqa: E402
+from support.ui.browser import NARROW, WIDE, Scheme, visit  # noqa: E402
+from support.ui.dashboard import Dashboard, running  # noqa: E402
+from support.ui.scene import FLAG, Scene, owned  # noqa: E402
+from vertex_emulator import launcher, reset  # noqa: E402
+
+DOCS = HERE.parents[2] / "docs" / "pictures"
+LOSS = "for step in range(1, 6): print(f'step {step} of 5, loss {1 / step:.3f}', flush=True)\n"
+REPORTS = """
+import json, math, os
+os.makedirs("/gcs/train-dev-data/digits/2", exist_ok=True)
+history = []
+for step in range(1, 61):
+    loss = 2 * math.exp(-step / 15) + 0.05 * math.sin(step)
+    history.append({"step": step, "metrics": {"loss": loss, "accuracy": 1 - loss / 2.2}})
+report = {**history[-1], "total": 100, "secondsPerStep": 0.5, "history": history}
+json.dump(report, open("/gcs/train-dev-data/digits/2/vertex_cluster_progress.json", "w"))
+"""
+"""Code that writes the file of `vertex_cluster.report`: the package is not in the image."""
+
+BUSY = """
+import os, time
+held = [b"x" * 20_000_000]
+while not os.path.exists("/gcs/flags/end"):
+    sum(range(200_000))
+    time.sleep(0.02)
+"""
+PICTURES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
+    ("overview", "", "light", WIDE),
+    ("overview-dark", "", "dark", WIDE),
+    ("overview-narrow", "", "light", NARROW),
+    ("job", "jobs/{running}", "light", WIDE),
+    ("job-dark", "jobs/{running}", "dark", WIDE),
+    ("job-narrow", "jobs/{running}", "light", NARROW),
+    ("failed", "jobs/{failed}", "light", WIDE),
+    ("replica", "jobs/{running}?replica=workerpool1-0", "light", WIDE),
+    ("tuning", "tuning/{tuning}", "light", WIDE),
+    ("tuning-dark", "tuning/{tuning}", "dark", WIDE),
+    ("tuning-narrow", "tuning/{tuning}", "light", NARROW),
+    ("compare", "compare?job={compared}&job={before}", "light", WIDE),
+    ("compare-narrow", "compare?job={compared}&job={before}", "dark", NARROW),
+    ("resources", "resources", "light", WIDE),
+    ("resources-narrow", "resources", "dark", NARROW),
+    ("folder", "storage/folder?bucket=train-dev-data&prefix=digits/", "light", WIDE),
+    ("object", "storage/object?bucket=train-dev-data&name=digits/model/metrics.json", "dark", WIDE),
+    ("image", "images/image?uri={image}", "light", WIDE),
+)
+IN_DOCS = ("overview", "job-dark", "tuning")
+"""The pictures that the guide shows; the others are to see every page (`--all FOLDER`)."""
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pictures of the guide, or with `--all` those of every page."""
+    parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="FOLDER", help="write every picture into this folder")
+    options = parser.parse_args(arguments)
+    target: Path = options.all or DOCS
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        data_dir = Path(temporary, "emulator")
+        try:
+            keys = _scene(Scene(launcher.ensure(data_dir)))
+            with running("--data-dir", str(data_dir)) as dashboard:
+                _take(dashboard, keys, target, everything=options.all is not None)
+        finally:
+            reset.reset(data_dir)
+    return 0
+
+
+def _scene(scene: Scene) -> dict[str, str]:
+    """Make what the pictures show. Return the keys of its jobs."""
+    scene.bucket("flags")
+    scenes.make_objects(scene, many=0)
+    scenes.make_resources(scene)
+    image = scenes.make_image(scene)
+    before, compared = scenes.make_runs(scene, name="letters")
+    tuning = scenes.make_tuning(scene, trials=12, optimizer="sgd")
+    scene.wait(tuning)
+    first = scene.create(
+        pool(LOSS), pool("", replicas=2), name="digits", labels=owned("digits", run="feed-1")
+    )
+    scene.wait(first)
+    failing = "import sys\nprint('loading /gcs/train-dev-data/labels.csv')\n"
+    failing += "open('/gcs/train-dev-data/labels.csv')"
+    failed = scene.create(pool(failing), name="flowers", labels=owned("flowers", run="cafe-1"))
+    scene.wait(failed)
+    waiting = FLAG.format(name="end")
+    live = scene.create(
+        pool(LOSS + REPORTS + BUSY),
+        pool(LOSS + BUSY, replicas=4),
+        pool(waiting, replicas=2),
+        pool(waiting),
+        name="digits",
+        labels=owned("digits", run="feed-2", reason="spec"),
+        baseOutputDirectory={"outputUriPrefix": "gs://train-dev-data/digits/2"},
+    )
+    scene.wait(live, "JOB_STATE_RUNNING")
+    return {
+        "running": live,
+        "failed": failed,
+        "tuning": tuning.partition("/")[2],
+        "before": before,
+        "compared": compared,
+        "image": image,
+    }
+
+
+def _take(dashboard: Dashboard, keys: dict[str, str], target: Path, *, everything: bool) -> None:
+    with browsers.running(browsers.found()) as browser:
+        for name, path, scheme, size in PICTURES:
+            if not everything and name not in IN_DOCS:
+                continue
+            with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
+                seen.page.goto(f"http://{dashboard.host}/{path.format(**keys)}")
+                _settled(seen.page)
+                seen.page.screenshot(path=target / f"{name}.png", full_page=True)
+                assert seen.problems == [], seen.problems
+
+
+def _settled(page: Page) -> None:
+    if page.locator("html[data-live]").count():
+        expect(page.locator("html[data-connection=open]")).to_have_count(1)
+    if page.locator("#usage").count() and "running" in page.title():
+        expect(page.locator("#usage figure")).to_have_count(2)
+        page.wait_for_timeout(6000)  # for a few points of the curves
+    if page.locator("#log").count():
+        expect(page.locator("#log")).to_contain_text(
+            "step 5 of 5" if "running" in page.title() else "loading"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
